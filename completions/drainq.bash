@@ -1,10 +1,10 @@
 # drainq 0.1.0: made by 'drainq completions', do not edit
-# _drainq_words 'WORD WORD...': offers those that go on from what is there.
+# _drainq_words 'WORD WORD...': offers the words that begin with the current one.
 _drainq_words() {
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
     COMPREPLY=("${COMPREPLY[@]/#/$attached}")
 }
-# _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
+# _drainq_queue FIELD ARGUMENT...: offers values of a field in the queue; none if there is no queue.
 _drainq_queue() {
     local field=$1 word
     shift
@@ -12,7 +12,7 @@ _drainq_queue() {
     while IFS= read -r word; do
         [[ $word == "$current"* ]] || continue
         printf -v word %q "$word"
-        # bash replaces only what stands behind the last colon
+        # bash replaces only the text after the last colon
         COMPREPLY+=("$attached${word#"${current%"$last"}"}")
     done < <("$program" "$@" ${queue:+--queue "${queue/#\~\//$HOME/}"} --json 2>/dev/null |
         grep -o "\"$field\":\"[^\"\\]*\"" | cut -d '"' -f 4 | sort -u)
@@ -21,7 +21,7 @@ _drainq() {
     local last=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~\//$HOME/}
     local line=() word current previous attached= command= queue= options= words= i
     COMPREPLY=()
-    # bash makes words of their own of = and of :
+    # bash splits words at = and :
     for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
         if ((${#line[@]} > 1)) && [[ $word == [=:]* || ${line[-1]} == *[=:] ]]; then
             line[-1]+=$word
@@ -31,7 +31,7 @@ _drainq() {
     done
     current=${line[-1]} previous=${line[-2]}
     if [[ $current == -*=* ]]; then
-        # unless COMP_WORDBREAKS is another
+        # unless COMP_WORDBREAKS differs
         [[ $last == -*=* ]] && attached=${last%%=*}=
         previous=${current%%=*} current=${current#*=}
     fi

@@ -1,5 +1,5 @@
 # drainq 0.1.0: made by 'drainq completions', do not edit
-# __drainq_is COMMAND...: whether the command on the line is one of these; '' is none.
+# __drainq_is COMMAND...: whether the command on the line is one of these; '' means no command.
 function __drainq_is
     set -l tokens (commandline -opc)
     set -e tokens[1]
@@ -15,7 +15,7 @@ function __drainq_is
     end
     contains -- "$tokens[1]" $argv
 end
-# __drainq_queue FIELD ARGUMENT...: what the queue has, and nothing where there is no queue.
+# __drainq_queue FIELD ARGUMENT...: prints values of a field in the queue; none if there is no queue.
 function __drainq_queue
     set -l tokens (commandline -opc)
     set -l program $tokens[1]
@@ -84,7 +84,7 @@ complete -c drainq -n '__drainq_is send' -l select -x -d 'print this part of the
 complete -c drainq -n '__drainq_is wait' -l timeout -x -d 'wait at most this long'
 complete -c drainq -n '__drainq_is run' -l limit -x -d 'attempt at most N operations'
 complete -c drainq -n '__drainq_is run' -l concurrency -x -a 'auto' -d 'the most attempts in flight'
-complete -c drainq -n '__drainq_is run' -l max-time -x -d 'claim nothing after this time'
+complete -c drainq -n '__drainq_is run' -l max-time -x -d 'claim no operation after this time'
 complete -c drainq -n '__drainq_is run' -l grace -x -d 'the time for attempts in flight after a stop'
 complete -c drainq -n '__drainq_is run' -l wait -x -d 'wait this long for operations to become due'
 complete -c drainq -n '__drainq_is run' -l until-empty -d 'run until no operation waits'
@@ -124,7 +124,7 @@ complete -c drainq -n '__drainq_is list retry drop hold release export' -s t -l 
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l key -x -d 'with this key'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l destination -x -a '(__drainq_queue destination status)' -d 'for this destination'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l state -x -a 'new deferred claimed held failed quarantined delivered' -d 'in this state'
-complete -c drainq -n '__drainq_is list retry drop hold release export' -l status -x -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -d 'whose last attempt ended so'
+complete -c drainq -n '__drainq_is list retry drop hold release export' -l status -x -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -d 'by the answer to the last attempt'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l since -x -d 'created at this time or later'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l before -x -d 'created before this time'
 complete -c drainq -n '__drainq_is "" init add send wait run list show status retry drop hold release pause resume export import check explain' -s q -l queue -x -a '(__fish_complete_directories)' -d 'the queue directory'

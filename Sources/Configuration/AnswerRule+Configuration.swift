@@ -29,7 +29,7 @@ extension ConfigurationValue<[AnswerRule]> {
             }
             if let earlier = rule.ruleBefore(in: rules) {
                 findings.add(
-                    "this rule never decides: the rules up to line \(earlier.line.number) match all that it matches",
+                    "this rule never decides: the rules up to line \(earlier.line.number) match the same answers",
                     at: element.position, hint: "the first rule that matches decides: write the narrower one first")
                 isWhole = false
             }
@@ -94,17 +94,18 @@ extension AnswerDraft {
             return ("this rule lacks 'is'", "what the answer means: deliver, defer, hold or fail")
         }
         if statuses == nil, errors == nil, content.isEmpty {
-            return ("this rule has no condition", "it has a status, which may be \"any\", or an error")
+            return ("this rule has no condition", "give it a status, which may be \"any\", or an error")
         }
         if errors != nil, statuses != nil || !content.isEmpty || until != nil {
             return (
                 "a rule with 'error' cannot have 'until' or conditions on an answer",
-                "make two rules of it, one for the error and one for the answer"
+                "write two rules, one for the error and one for the answer"
             )
         }
         if until != nil, outcome != .deferred {
             return (
-                "this rule has 'until', and does not defer", "until says when to try again: write is: \"defer\""
+                "this rule has 'until', and does not defer",
+                "only a rule that defers may have 'until': write is: \"defer\""
             )
         }
         return nil
@@ -121,7 +122,7 @@ extension ConfigurationValue<AnswerRule> {
         if !rule.content.isEmpty { return rule }
         findings.add(
             "this rule has no condition", at: value.position,
-            hint: "it has a contentType, or json: { pointer: \"/success\", equals: true }, or both")
+            hint: "give it a contentType, or json: { pointer: \"/success\", equals: true }, or both")
         return nil
     }
 }

@@ -13,7 +13,9 @@ extension ConfigurationValue<Batch> {
     /// A batch. A `max` of 0 means that it is missing.
     static let batch = object("batch", of: ConfigurationKeys.batch, from: Batch(max: 0)) { batch, position, findings in
         if batch.max > 0 { return batch }
-        findings.add("this batch lacks 'max'", at: position, hint: "how many go together, as in { max: 100 }")
+        findings.add(
+            "this batch lacks 'max'", at: position,
+            hint: "'max' is the number of operations in one request, as in { max: 100 }")
         return nil
     }
 }
@@ -25,17 +27,21 @@ extension ConfigurationValue<Batch.Results> {
         case (nil, nil):
             findings.add(
                 "these results lack 'pointer'", at: position,
-                hint: "where their list is, as in { pointer: \"/items\" }, or of failures only { failed: \"/errors\" }")
+                hint:
+                    "write { pointer: \"/items\" } for a list of results, or { failed: \"/errors\" } for a list of failures"
+            )
             return nil
         case (_?, _?):
             findings.add(
                 "these results have both 'pointer' and 'failed'", at: position,
-                hint: "'pointer' for a list of all, 'failed' for a list of failures only")
+                hint: "use 'pointer' for a list of all results, 'failed' for a list of failures")
             return nil
         case (nil, _?) where draft.match == nil:
             findings.add(
                 "these results lack 'match'", at: position,
-                hint: "where a failure names its operation, as in { failed: \"/Failed\", match: \"/Id\" }")
+                hint:
+                    "'match' is the place where a failure names its operation, as in { failed: \"/Failed\", match: \"/Id\" }"
+            )
             return nil
         case (let pointer?, nil), (nil, let pointer?):
             return Batch.Results(

@@ -8,7 +8,7 @@ extension ConfigurationFile {
     package static func template(url: String? = nil) -> String {
         var lines = [
             "// The configuration of this queue; drainq-config(5) explains every key.",
-            "// A line behind // shows the default or an example. Comments and trailing commas are allowed.",
+            "// A line after // shows the default or an example. Comments and trailing commas are allowed.",
             "{",
         ]
         lines += commented(

@@ -62,13 +62,13 @@ package enum ConfigurationFile {
                 findings.add(
                     "no route has the destination \(quote(reference.name))", about: reference,
                     hint: didYouMean(reference.name, among: destinations.sorted())
-                        ?? "a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
+                        ?? "a destination is an origin such as https://api.example.com, or the 'destination' of a route"
                 )
             case .keptValue where !kept.contains(reference.name):
                 findings.add(
                     "no route keeps a value \(quote(reference.name))", about: reference,
                     hint: didYouMean(reference.name, among: kept.sorted())
-                        ?? "the route whose answer has it keeps it: keep: { \(reference.name): \"/id\" }")
+                        ?? "add to the route whose answer contains it: keep: { \(reference.name): \"/id\" }")
             case .secret, .destination, .keptValue: break
             }
         }

@@ -16,7 +16,7 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "version", .version, default: "1", "of this file's format",
             """
-            The version of the format, always 1. drainq refuses a file with a newer one, and reads nothing else in it.
+            The version of the format, always 1. drainq refuses a file with a newer version, and does not read its other keys.
             """,
             set: { _, _ in }),
         ConfigurationKey(
@@ -69,7 +69,7 @@ package enum ConfigurationKeys {
             "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
             The network that a run needs. any: no network. online: a route to other machines. unmetered: such a route \
-            that is not known to be metered. Without that network the run attempts nothing, reports why with --verbose \
+            that is not known to be metered. Without that network the run makes no attempts, reports why with --verbose \
             and ends with status 75. A destination on this machine needs no network. A run checks again while it \
             sends. With any, too, an attempt that fails because this machine has no network at all is not counted, see \
             drainq(1). On Linux the kernel says whether there is a route, and NetworkManager, through nmcli, whether \
@@ -113,7 +113,7 @@ package enum ConfigurationKeys {
             The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error; a file \
             that was dropped into new/ stays there. dropOldest: the oldest waiting operations are removed; of \
             operations added together the newest stay. On a route that coalesces, superseded operations make room \
-            first. An operation that still finds no room changes nothing.
+            first. An operation that does not fit even then removes no other one.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(
@@ -125,7 +125,7 @@ package enum ConfigurationKeys {
             """
             The time that a dead letter stays in failed/. If not set, it stays for ever. From a day on, runs check \
             once a day and remove the operations that were too old at the check before: a clock that is ahead for less \
-            than a day removes nothing.
+            than a day removes no operation.
             """,
             into: \.retention.failed),
         ConfigurationKey(
@@ -197,7 +197,7 @@ package enum ConfigurationKeys {
                 if settings.connection.unixSocket != nil, case .url = settings.connection.proxy {
                     findings.add(
                         "its proxy and its unixSocket exclude each other", at: member.position,
-                        hint: "a socket of this machine is reached without a proxy")
+                        hint: "drainq connects to a unix socket without a proxy")
                 }
                 configuration.destinations[name] = settings
             }
@@ -229,7 +229,7 @@ package enum ConfigurationKeys {
                 guard case .oauth2 = configuration.secrets[name] else { continue }
                 findings.within(member.name) { findings in
                     findings.add(
-                        "it needs the secret '\(name)', which is a token itself", at: member.position,
+                        "it uses the secret '\(name)', which is itself a token", at: member.position,
                         hint: "a client's secret comes from a file, a variable, a credential or a command")
                 }
             }

@@ -1,7 +1,7 @@
 extension ConfigurationValue<String> {
     /// A text that is not empty.
     static let plainText = ConfigurationValue(
-        "text", .text(pattern: "."), hint: "text stands in quotes, and is not empty"
+        "text", .text(pattern: "."), hint: "text is in quotes and not empty"
     ) { value in
         value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
@@ -10,7 +10,9 @@ extension ConfigurationValue<String> {
     static let path = ConfigurationValue("path", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         if text.hasPrefix("~") {
-            findings.add("\(value.quoted) is not a path", at: value.position, hint: "'~' is for shells: write the path")
+            findings.add(
+                "\(value.quoted) is not a path", at: value.position,
+                hint: "only a shell expands '~': write the whole path")
             return nil
         }
         return findings.absolute(text)

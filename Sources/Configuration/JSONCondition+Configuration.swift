@@ -18,7 +18,7 @@ extension ConfigurationValue<JSONCondition> {
         guard draft.tests.count == 1 else {
             findings.add(
                 draft.tests.isEmpty ? "this condition has no test" : "this condition has several tests",
-                at: position, hint: "it has one of exists, equals, contains and notEmpty")
+                at: position, hint: "give it exactly one of exists, equals, contains and notEmpty")
             return nil
         }
         return JSONCondition(pointer: pointer, test: draft.tests[0])

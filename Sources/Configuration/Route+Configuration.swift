@@ -23,7 +23,7 @@ func destinationName(
     if authority.contains(where: { "?#".contains($0) }) || !["", "/"].contains(authority.drop { $0 != "/" }) {
         findings.add(
             "\(quote(text)) is more than an origin", at: position,
-            hint: "a destination is all of '\(origin)': leave out the path")
+            hint: "a destination is a whole origin, such as '\(origin)': leave out the path")
         return nil
     }
     return origin.description

@@ -42,7 +42,7 @@ struct ScheduleDraft: Hashable, Sendable {
             if attempts == nil || attempts == .some(nil) { resolved.maxAge = Self.defaultMaxAge }
         } else if isExponential {
             throw Contradiction(
-                "it lacks 'base'", "the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }")
+                "it lacks 'base'", "'base' is the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }")
         } else {
             resolved = .standard
         }
@@ -50,7 +50,7 @@ struct ScheduleDraft: Hashable, Sendable {
         if let maxAge { resolved.maxAge = maxAge }
         if let jitter { resolved.jitter = jitter }
         if case .exponential(let base, _, let max) = resolved.delays, max < base {
-            throw Contradiction("its 'max' is shorter than its 'base'", nil)
+            throw Contradiction("its 'max' is shorter than its 'base'", "'max' is the longest delay, 'base' the first")
         }
         return resolved
     }

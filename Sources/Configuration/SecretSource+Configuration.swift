@@ -20,20 +20,20 @@ extension ConfigurationValue<SecretSource> {
         guard let source = draft.sources.first else {
             findings.add(
                 "this secret has no source", at: position,
-                hint: "it has one of file, env, credential, command and oauth2")
+                hint: "give it exactly one of file, env, credential, command and oauth2")
             return nil
         }
         if draft.sources.count > 1 {
             findings.add(
                 "this secret has \(draft.keys.map { "'\($0)'" }.joined(separator: " and "))", at: position,
-                hint: "it has one of file, env, credential, command and oauth2")
+                hint: "give it exactly one of file, env, credential, command and oauth2")
             return nil
         }
         guard let ttl = draft.ttl else { return source }
         guard case .command(let words, _) = source else {
             findings.add(
                 "this secret has a 'ttl' and no 'command'", at: position,
-                hint: "only the output of a command is kept for a ttl")
+                hint: "'ttl' applies only to the output of a command")
             return nil
         }
         return .command(words, ttl: ttl)

@@ -36,10 +36,11 @@ enum URLTemplateSyntax {
     static func problem(inAuthority authority: Substring) -> Problem? {
         if authority.contains("{") || authority.contains("}") {
             return Problem(
-                reason: "has a placeholder in its host", hint: "placeholders stand in the path and the query only")
+                reason: "has a placeholder in its host", hint: "only the path and the query may contain placeholders")
         }
         if authority.contains("@") {
-            return Problem(reason: "has a name or password in it", hint: "send credentials in a header: Authorization")
+            return Problem(
+                reason: "contains a user name or password", hint: "send credentials in a header: Authorization")
         }
         // An IPv6 address: `Origin` checks its grammar.
         if authority.hasPrefix("[") { return nil }

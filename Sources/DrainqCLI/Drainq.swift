@@ -14,7 +14,7 @@ package func run(
         } else {
             let command = try parsed(arguments)
             standardOutput.setWhenClosed(command.name.outputWhenClosed)
-            proposeCommands(for: command.queue)
+            nameQueueInCommands(command.queue)
             status = try perform(command.command, environment: environment)
         }
     } catch {
@@ -61,11 +61,11 @@ private func perform(_ command: Command, environment: [String: String]) throws(C
     case .schema: schema()
     case .version: version()
     case .help(let arguments): help(arguments)
-    case .agent: beLibcurlsAgent()
+    case .agent: runLibcurlAgent()
     }
 }
 
-private func beLibcurlsAgent() -> Never {
+private func runLibcurlAgent() -> Never {
     DeliveryAgent.main { concurrency, report throws(UnavailableTransport) in
         try CurlTransport(concurrency: concurrency, report: report)
     }

@@ -59,7 +59,7 @@ import Testing
         ("[{ status: 409 }]", ": this rule lacks 'is'; what the answer means: deliver, defer, hold or fail"),
         (
             "[{ is: 'defer' }]",
-            ": this rule has no condition; it has a status, which may be \"any\", or an error"
+            ": this rule has no condition; give it a status, which may be \"any\", or an error"
         ),
         (
             "[{ status: 409, is: 'delivr' }]",
@@ -78,7 +78,7 @@ import Testing
         ),
         (
             "[{ error: 'dns', header: { a: '1' }, is: 'defer' }]",
-            ": a rule with 'error' cannot have 'until' or conditions on an answer; make two rules of it"
+            ": a rule with 'error' cannot have 'until' or conditions on an answer; write two rules"
         ),
         ("[{ header: { 'a:': '1' }, is: 'defer' }]", ".header.a:: 'a:' is not the name of a header field"),
         ("[{ header: { a: 1 }, is: 'defer' }]", ".header.a: 1 is neither text nor true or false"),
@@ -92,11 +92,11 @@ import Testing
         ),
         (
             "[{ status: 200, is: 'deliver', until: 'retry-after' }]",
-            ": this rule has 'until', and does not defer; until says when to try again: write is: \"defer\""
+            ": this rule has 'until', and does not defer; only a rule that defers may have 'until': write is: \"defer\""
         ),
         (
             "[{ status: '400-499', is: 'defer' }, { status: 409, is: 'deliver' }]",
-            ": this rule never decides: the rules up to line 1 match all that it matches; the first rule that matches decides"
+            ": this rule never decides: the rules up to line 1 match the same answers; the first rule that matches decides"
         ),
     ])
     func `a wrong rule says what is wrong and how it is written`(rules: String, expected: String) {

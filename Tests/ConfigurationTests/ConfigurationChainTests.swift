@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: [
         (
             "keep: { note: '/id' }",
-            "4:17: routes.update.url: no route keeps a value 'id'; the route whose answer has it keeps it: keep: { id: \"/id\" }"
+            "4:17: routes.update.url: no route keeps a value 'id'; add to the route whose answer contains it: keep: { id: \"/id\" }"
         ),
         ("keep: { ids: '/id' }", "4:17: routes.update.url: no route keeps a value 'id'; did you mean 'ids'?"),
         (

@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         (
             "'https://h/v1': {}",
-            "destinations.https://h/v1: 'https://h/v1' is more than an origin; a destination is all of 'https://h': leave out the path"
+            "destinations.https://h/v1: 'https://h/v1' is more than an origin; a destination is a whole origin, such as 'https://h': leave out the path"
         ),
         ("'https://h?x': {}", "destinations.https://h?x: 'https://h?x' is more than an origin"),
         (
@@ -51,7 +51,7 @@ import Testing
         ),
         (
             "other: {}",
-            "destinations.other: no route has the destination 'other'; a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
+            "destinations.other: no route has the destination 'other'; a destination is an origin such as https://api.example.com, or the 'destination' of a route"
         ),
         (
             "'https://h': {}, 'https://h:443/': {}",
@@ -74,12 +74,12 @@ import Testing
         ("reports: { holdProbe: '0s' }", "destinations.reports.holdProbe: '0s' is too short"),
         (
             "reports: { unixSocket: '/s', proxy: 'http://h:1' }",
-            "destinations.reports: its proxy and its unixSocket exclude each other; a socket of this machine is reached"
+            "destinations.reports: its proxy and its unixSocket exclude each other; drainq connects to a unix socket"
         ),
-        ("reports: { caFile: '' }", "destinations.reports.caFile: '' is not a text; text stands in quotes"),
+        ("reports: { caFile: '' }", "destinations.reports.caFile: '' is not a text; text is in quotes"),
         (
             "reports: { caFile: '~/ca.pem' }",
-            "destinations.reports.caFile: '~/ca.pem' is not a path; '~' is for shells: write the path"
+            "destinations.reports.caFile: '~/ca.pem' is not a path; only a shell expands '~': write the whole path"
         ),
         (
             "reports: { clientCertificate: { key: 'k' } }",
@@ -135,12 +135,18 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "secrets.a: this secret has no source; it has one of file, env, credential, command and oauth2"),
+        (
+            "{}",
+            "secrets.a: this secret has no source; give it exactly one of file, env, credential, command and oauth2"
+        ),
         (
             "{ file: 'x', env: 'X' }",
-            "secrets.a: this secret has 'file' and 'env'; it has one of file, env, credential, command and oauth2"
+            "secrets.a: this secret has 'file' and 'env'; give it exactly one of file, env, credential, command and oauth2"
         ),
-        ("{ file: 'x', ttl: '1h' }", "secrets.a: this secret has a 'ttl' and no 'command'; only the output"),
+        (
+            "{ file: 'x', ttl: '1h' }",
+            "secrets.a: this secret has a 'ttl' and no 'command'; 'ttl' applies only to the output"
+        ),
         ("{ evn: 'X' }", "secrets.a.evn: there is no such key; did you mean 'env'?"),
         ("{ env: '1X' }", "secrets.a.env: '1X' is not a variable; a variable is letters, digits and '_'"),
         ("{ credential: '../x' }", "secrets.a.credential: '../x' is not a credential; a credential is a file's name"),

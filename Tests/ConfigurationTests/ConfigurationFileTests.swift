@@ -180,7 +180,7 @@ import Testing
         ("retry: { bse: '1s' }", "routes.default.retry.bse: there is no such key; did you mean 'base'?"),
         (
             "retry: { multiplier: 2 }",
-            "routes.default.retry: this schedule is invalid: it lacks 'base'; the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }"
+            "routes.default.retry: this schedule is invalid: it lacks 'base'; 'base' is the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }"
         ),
         (
             "retry: { base: '1s', multiplier: 0.5 }",
@@ -264,7 +264,7 @@ import Testing
         ("https://h:0/", "has an invalid port: '0'"),
         ("https://h:99999/", "has an invalid port"), ("https://h:+1/", "has an invalid port"),
         ("https://h:/", "has an invalid port"),
-        ("https://u:p@h/", "has a name or password in it"), ("https://{type}.h/", "has a placeholder in its host"),
+        ("https://u:p@h/", "contains a user name or password"), ("https://{type}.h/", "has a placeholder in its host"),
         ("https://[::1/", "has an invalid host"), ("https://[::1]:x/", "has an invalid host"),
         ("https://h/?k=${secret:}", "is not the name of a secret"),
         ("https://h/?k=${id}", "is not a secret reference"),

@@ -87,11 +87,11 @@ import Testing
         ),
         (
             "require: { pointer: '/a' }",
-            "require: this condition has no test; it has one of exists, equals, contains and notEmpty"
+            "require: this condition has no test; give it exactly one of exists, equals, contains and notEmpty"
         ),
         (
             "require: [{ pointer: '/a', exists: true, notEmpty: true }]",
-            "require: this condition has several tests; it has one of exists, equals, contains and notEmpty"
+            "require: this condition has several tests; give it exactly one of exists, equals, contains and notEmpty"
         ),
         (
             "require: { pointer: 'a', exists: true }",
@@ -111,7 +111,7 @@ import Testing
             "require.equals: Infinity is not a JSON number; JSON has decimal numbers only"
         ),
         ("require: { pointer: '/a', equals: { x: 1, x: 2 } }", "require.equals.x: this key is written twice"),
-        ("accept: {}", "accept: this rule has no condition; it has a contentType, or json"),
+        ("accept: {}", "accept: this rule has no condition; give it a contentType, or json"),
         ("accept: { contenttype: 'a/b' }", "accept.contenttype: there is no such key; did you mean 'contentType'?"),
         (
             "accept: { contentType: 'application/json; charset=utf-8' }",
@@ -125,22 +125,25 @@ import Testing
         ("coalesce: 'yes'", "coalesce: 'yes' is neither true, false nor \"merge\""),
         ("ordering: 'keys'", "ordering: 'keys' is not one of any, newest, key, strict; did you mean 'key'?"),
         ("redirects: 'always'", "redirects: 'always' is not one of never, same-origin"),
-        ("batch: { format: 'json' }", "batch: this batch lacks 'max'; how many go together, as in { max: 100 }"),
+        (
+            "batch: { format: 'json' }",
+            "batch: this batch lacks 'max'; 'max' is the number of operations in one request, as in { max: 100 }"
+        ),
         ("batch: { max: 0 }", "batch.max: 0 is not a count; a count is a whole number from 1 to 10000"),
         (
             "batch: { max: 2, results: { status: '/s' } }",
-            "batch.results: these results lack 'pointer'; where their list is, as in { pointer: \"/items\" }, "
-                + "or of failures only { failed: \"/errors\" }"
+            "batch.results: these results lack 'pointer'; write { pointer: \"/items\" } for a list of results, "
+                + "or { failed: \"/errors\" } for a list of failures"
         ),
         (
             "batch: { max: 2, results: { failed: '/f' } }",
-            "batch.results: these results lack 'match'; where a failure names its operation, as in "
+            "batch.results: these results lack 'match'; 'match' is the place where a failure names its operation, as in "
                 + "{ failed: \"/Failed\", match: \"/Id\" }"
         ),
         (
             "batch: { max: 2, results: { pointer: '/r', failed: '/f', match: '/i' } }",
-            "batch.results: these results have both 'pointer' and 'failed'; 'pointer' for a list of all, 'failed' for a list "
-                + "of failures only"
+            "batch.results: these results have both 'pointer' and 'failed'; use 'pointer' for a list of all results, 'failed' for a list "
+                + "of failures"
         ),
         ("headersCommand: 'sign'", "headersCommand: 'sign' is not a list of words; a command is a list"),
         (

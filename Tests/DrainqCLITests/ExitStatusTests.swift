@@ -11,8 +11,8 @@ struct ExitStatusTests {
     }
 
     /// A defect may show itself at any time; the other statuses are decided before the first attempt.
-    @Test func `only what is found before the work says that nothing was attempted`() {
-        let promising = ExitStatus.allCases.filter { $0.meaning.contains("nothing was attempted") }
+    @Test func `only what is found before the work says that no attempt was made`() {
+        let promising = ExitStatus.allCases.filter { $0.meaning.contains("no attempt was made") }
         #expect(promising == [.usage, .configuration, .noQueue, .permission])
     }
 

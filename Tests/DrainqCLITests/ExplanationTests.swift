@@ -70,24 +70,24 @@ private func configured(_ text: String) throws -> Policy.Configuration {
     }
 
     @Test(arguments: [
-        ("'standard'", "after 30s, 2m, 10m, 30m, 1h, 3h, 6h, 12h, then every 12h, ±20 %; given up when it is 3d old"),
-        ("'steps'", "after 5s, 30s, 2m; given up after 4 attempts"),
-        ("'doubling'", "after 1s, 2s, 4s, 8s, 16s; given up after 6 attempts"),
+        ("'standard'", "after 30s, 2m, 10m, 30m, 1h, 3h, 6h, 12h, then every 12h, ±20 %; fails when it is 3d old"),
+        ("'steps'", "after 5s, 30s, 2m; fails after 4 attempts"),
+        ("'doubling'", "after 1s, 2s, 4s, 8s, 16s; fails after 6 attempts"),
         (
             "{ base: '1s', max: '4s', attempts: 9, jitter: 0 }",
-            "after 1s, 2s, 4s, then every 4s; given up after 9 attempts"
+            "after 1s, 2s, 4s, then every 4s; fails after 9 attempts"
         ),
         (
             "{ base: '1s', max: '1d', maxAge: '7d', jitter: 0 }",
-            "after 1s, 2s, 4s, 8s, 16s, 32s, 1m4s, 2m8s, …; given up when it is 7d old"
+            "after 1s, 2s, 4s, 8s, 16s, 32s, 1m4s, 2m8s, …; fails when it is 7d old"
         ),
         (
             "{ preset: 'standard', attempts: 1, maxAge: null, jitter: 0 }",
-            "no further attempt; given up after 1 attempts"
+            "no further attempt; fails after 1 attempts"
         ),
         (
             "{ base: '5s', multiplier: 1, max: '5s', maxAge: '1h', jitter: 0 }",
-            "after 5s, then every 5s; given up when it is 1h old"
+            "after 5s, then every 5s; fails when it is 1h old"
         ),
     ])
     func `a schedule is said in words`(schedule: String, expected: String) throws {
@@ -97,22 +97,22 @@ private func configured(_ text: String) throws -> Policy.Configuration {
 
     @Test(arguments: [
         ("503", "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"),
-        ("503", "a Retry-After holds back all that goes there until then, at most 1d, and then no attempt is counted"),
-        ("429", "a Retry-After holds back all that goes there until then, at most 1d, and then no attempt is counted"),
-        ("500", "a Retry-After holds back all that goes there until then, at most 1d"),
+        ("503", "a Retry-After delays all its operations until then, at most 1d; then no attempt is counted"),
+        ("429", "a Retry-After delays all its operations until then, at most 1d; then no attempt is counted"),
+        ("500", "a Retry-After delays all its operations until then, at most 1d"),
         (
             "refused",
             "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"
         ),
-        ("proxy", "it is not to blame, and nothing is remembered of it"),
-        ("401", "before that, its secrets are looked up anew, once"),
+        ("proxy", "it is not to blame: its state stays the same"),
+        ("401", "before that, the run reads its secrets again, once"),
         (
             "401",
-            "where another operation is refused too, it is held until its credentials or configuration change, until a probe is delivered (every 30m), or until 'drainq release --destination https://h'"
+            "if another operation is refused too, it is held until its credentials or configuration change, until a probe is delivered (every 30m), or until 'drainq release --destination https://h'"
         ),
         (
             "404",
-            "where 7 answers in a row are 404, in one run or in several, and so are those to a few others if there are any, it is held and nothing more fails"
+            "if 7 answers in a row are 404, in one run or in several, the storm guard samples a few other operations, if any; unless one gets a different answer, the destination is held and no more operations fail"
         ),
     ])
     func `what becomes of the destination follows its settings`(answer: String, sentence: String) throws {
@@ -214,7 +214,7 @@ private func configured(_ text: String) throws -> Policy.Configuration {
         #expect(delivered.outcome == "delivered" && delivered.written == "drainq.json:2" && delivered.unless == nil)
         let limited = try recorded(403, ["X-Left": "0", "X-Reset": "1795252530"], "", Self.postgrest)
         #expect(limited.outcome == "deferred" && !limited.countsAttempt)
-        #expect(limited.destination == ["nothing is sent there for 30s, as the answer asks"])
+        #expect(limited.destination == ["runs send nothing to it for 30s, as the answer asks"])
         let portal = try recorded(
             200, ["Content-Type": "text/html"], "<html>",
             "{ routes: { default: { url: 'https://h', accept: { contentType: 'a/b' } } } }")

@@ -119,12 +119,15 @@ struct ParserTests {
                 "it is an option of drainq run, drainq list, drainq retry, drainq drop, drainq hold, drainq release"
             ),
             ("-q x version", "unknown option '--queue' for 'drainq version'", nil),
-            ("--limit 5 run", "option '--limit' stands before the command", "write it after: drainq run --limit"),
+            (
+                "--limit 5 run", "option '--limit' comes before the command",
+                "write it after the command: drainq run --limit"
+            ),
             ("run --limit", "option '--limit' needs a value", "--limit N"),
             ("run -q", "option '-q' needs a value", "--queue DIR"),
             (
                 "add --key --json", "option '--key' needs a value, and '--json' is an option",
-                "if it is the value: --key=--json"
+                "if '--json' is the value: --key=--json"
             ),
             ("run --json=yes", "option '--json' takes no value", nil),
             ("run -q=", "cannot read '-q ': it is empty", nil),
@@ -161,10 +164,10 @@ struct ParserTests {
             ("completions bash zsh", "unexpected operand 'zsh'", "only one SHELL"),
             ("help agent", "unknown command 'agent'", nil),
             (
-                "drop", "drainq drop needs to know which operations",
-                "name ids, a filter such as --state failed, or --all"
+                "drop", "drainq drop needs a choice of operations",
+                "give ids, a filter such as --state failed, or --all"
             ),
-            ("drop --dry-run", "drainq drop needs to know which operations", nil),
+            ("drop --dry-run", "drainq drop needs a choice of operations", nil),
             ("retry x --all", "'x' and --all exclude each other", "choose by ids, by filters, or by --all"),
             ("retry x --state failed", "'x' and --state exclude each other", nil),
             ("drop --key k --all", "--key and --all exclude each other", nil),
@@ -225,7 +228,7 @@ struct OperatorParserTests {
             "'6f9619ff-8b86-4011-b42d-00cf4fc964ff' is neither a status nor an error; an id is for drainq show"
         ),
         ("explain 404 503", "unexpected operand '503'; only one STATUS or ERROR"),
-        ("hold", "drainq hold needs to know which operations; name ids, a filter such as --state failed, or --all"),
+        ("hold", "drainq hold needs a choice of operations; give ids, a filter such as --state failed, or --all"),
         ("release --all --destination d", "--destination and --all exclude each other"),
         ("release a --destination d", "'a' and --destination exclude each other"),
         ("pause now", "unexpected operand 'now'; 'drainq pause --help' lists its options"),

@@ -31,8 +31,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "line 1 is no status line, such as HTTP/1.1 200 OK"), ("{}", "line 1 is no status line"),
-        ("HTTP/1.1 20", "line 1 is no status line"), ("HTTP/1.1 200 OK\nno field\n\n", "line 2 is no header field"),
+        ("", "line 1 is not a status line such as HTTP/1.1 200 OK"), ("{}", "line 1 is not a status line"),
+        ("HTTP/1.1 20", "line 1 is not a status line"),
+        ("HTTP/1.1 200 OK\nno field\n\n", "line 2 is not a header field"),
     ])
     func `anything else is refused with its line`(text: String, reason: String) {
         do {

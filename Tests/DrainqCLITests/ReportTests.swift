@@ -98,7 +98,7 @@ struct ReportTests {
             lines == [
                 "held: 'https://a.example' for 3h: status 401: default 401 holds; next probe in 30m;",
                 "  'drainq release --destination https://a.example' ends it",
-                "failed: 2; 'drainq list --state failed' shows them, 'drainq retry --state failed' sends them again",
+                "failed: 2; 'drainq list --state failed' lists them, 'drainq retry --state failed' sends them again",
                 "20000 new, 12 deferred, 3 held, 2 failed; 20000 due now, 4 behind older ones",
                 "DESTINATION        TOTAL  <1m     5m  1h  6h  1d  3d  3d+  HELD  FAILED  NEXT   LAST SUCCESS",
                 "TOTAL              20015    2  20003   0   0   9   0    1     3       2  -      -",
@@ -158,7 +158,7 @@ struct ReportTests {
             ], nil
         ),
         ("two\nlines\n", ["two", "lines"], nil), ("\u{1B}[2J", ["\\u{1b}[2J"], nil),
-        (String(repeating: "a", count: 100), [String(repeating: "a", count: 77) + "…"], "longer lines"),
+        (String(repeating: "a", count: 100), [String(repeating: "a", count: 77) + "…"], "lines are cut"),
         (String(repeating: "a\n", count: 50), Array(repeating: "a", count: 40), "10 more lines"),
     ])
     func `a body is shown so far`(body: String, lines: [String], rest: String?) {
@@ -168,7 +168,7 @@ struct ReportTests {
     }
 
     @Test func `of a long or binary body it is said how much is missing`() {
-        #expect(BodyExcerpt([0xFF, 0xFE], .absent).rest == "2 bytes that are no text")
+        #expect(BodyExcerpt([0xFF, 0xFE], .absent).rest == "2 bytes that are not text")
         let long = BodyExcerpt(Array(String(repeating: "é", count: 5000).utf8), .absent)
         #expect(long.rest == "5904 more bytes" && long.lines == [String(repeating: "é", count: 2048)])
     }

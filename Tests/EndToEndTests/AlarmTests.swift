@@ -38,7 +38,7 @@ struct AlarmTests {
         try passAnHour(queue)
         let later = try queue.run("run")
         #expect(later.status == 0)
-        #expect(later.error.contains("3 more failed at '\(receiver.url)' in the last 1h: 422"))
+        #expect(later.error.contains("3 more operations failed at '\(receiver.url)' in the last 1h: 422"))
         #expect(try queue.run("run").error.isEmpty)
     }
 

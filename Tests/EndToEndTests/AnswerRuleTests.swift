@@ -118,7 +118,7 @@ import Testing
         let explained = try drainq.run("explain", "--answer", path)
         #expect(explained.status == 0, "\(explained.error)")
         #expect(explained.lines.first == "403 on the route 'default': deferred")
-        #expect(explained.output.contains("nothing is sent there for 30s, as the answer asks"))
+        #expect(explained.output.contains("runs send nothing to it for 30s, as the answer asks"))
         #expect(explained.output.contains("drainq.json:3"))
         let piped = try json(
             drainq.run(
@@ -131,9 +131,9 @@ import Testing
             try drainq.run("explain", "--answer", "-", input: "HTTP/1.1 403 Forbidden\n").lines[0].hasSuffix("held"))
         // The rest of a redirected file, not all of it.
         let rest = try drainq.shell("{ read -r line; drainq explain --answer -; } <\(path)")
-        #expect(rest.status == 65 && rest.error.contains("line 1 is no status line"))
+        #expect(rest.status == 65 && rest.error.contains("line 1 is not a status line"))
         let refused = try drainq.run("explain", "--answer", "-", input: "{}")
-        #expect(refused.status == 65 && refused.error.contains("line 1 is no status line"))
+        #expect(refused.status == 65 && refused.error.contains("line 1 is not a status line"))
         #expect(try drainq.run("explain", "--answer", "/none").status == 65)
         #expect(try drainq.run("explain", "403", "--answer", path).status == 64)
     }

@@ -162,10 +162,10 @@ private struct Made: Sendable {
             let finished = try drainq.start(["explain", "--type", "update"] + arguments, input: "").finish()
             return finished.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         }
-        let text = "waits for {kept.note}, of earlier answers for its key"
+        let text = "waits for {kept.note}, from earlier answers for its key"
         #expect(try explained().contains("\(text): --key KEY looks them up"))
-        #expect(try explained("200", "--key", "a").contains("\(text); all are there"))
-        #expect(try explained("--key", "b").contains("\(text); not there: {kept.note}"))
+        #expect(try explained("200", "--key", "a").contains("\(text); all exist"))
+        #expect(try explained("--key", "b").contains("\(text); missing: {kept.note}"))
         let route = try json(drainq.run("explain", "--json", "--type", "update", "--key", "b").output)["route"]
         #expect((route as? [String: Any])?["sendsKept"] as? [String] == ["note"])
         #expect((route as? [String: Any])?["lacksKept"] as? [String] == ["note"])

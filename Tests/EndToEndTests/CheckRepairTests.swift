@@ -16,16 +16,16 @@ struct CheckRepairTests {
             at: queue.queue.appending(path: "new/\(name)"), to: queue.queue.appending(path: "claimed/\(dead)/\(name)"))
         let told = try queue.run("check")
         #expect(told.status == 75)
-        #expect(told.error.contains("error: the run '\(dead)' is dead and had claimed 1"))
-        #expect(told.error.contains("hint: drainq check --repair returns what it had claimed"))
+        #expect(told.error.contains("error: the run '\(dead)' died with 1 operation claimed"))
+        #expect(told.error.contains("hint: 'drainq check --repair' returns its claims"))
         #expect(try queue.names("new").isEmpty)
         let repaired = try queue.run("check", "--repair")
         #expect(repaired.status == 0 && repaired.error == "")
-        #expect(repaired.output.contains("repaired: the run '\(dead)' is dead and had claimed 1\n"))
+        #expect(repaired.output.contains("repaired: the run '\(dead)' died with 1 operation claimed\n"))
         #expect(try queue.names("new") == [name.replacing(".json", with: ",i=1.json")])
         let well = try queue.run("check")
         #expect(well.status == 0)
-        #expect(well.output.contains("ok: locks: flock(2) keeps a second process out"))
+        #expect(well.output.contains("ok: locks: flock(2) excludes a second process"))
     }
 
     @Test func `a queue without its directories is one again after --repair`() throws {

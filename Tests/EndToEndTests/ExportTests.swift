@@ -65,8 +65,8 @@ struct ExportTests {
         try queue.drop(Data("{}".utf8), as: "foreign")
         let exported = try queue.run("export")
         #expect(exported.status == 0 && exported.lines.count == 5)
-        #expect(exported.error.contains("1 in quarantine are not exported"))
-        #expect(exported.error.contains("1 in 'new' are not exported"))
+        #expect(exported.error.contains("1 file in quarantine is not exported"))
+        #expect(exported.error.contains("1 file in 'new' is not exported"))
         #expect(try queue.run("export", "--quiet").error == "")
         try Data("{".utf8).write(to: queue.queue.appending(path: "new/20261121T091500.000000Z-bad.json"))
         let bad = try queue.run("export")
@@ -87,7 +87,7 @@ struct ExportTests {
         let atomic = try Drainq()
         let none = try atomic.run("import", "--atomic", input: input)
         #expect(none.status == 65 && none.lines == [])
-        #expect(none.error.contains("nothing was imported"))
+        #expect(none.error.contains("no operation was imported"))
         #expect(try files(atomic).isEmpty && atomic.names("quarantine").isEmpty)
     }
 
@@ -121,7 +121,7 @@ struct ExportTests {
         #expect(try queue.run("run").status == 1)
         let before = try queue.run("export").output
         let vain = try queue.run("import", input: before)
-        #expect(vain.status == 1 && vain.error.contains("nothing was imported: every id is in the queue already"))
+        #expect(vain.status == 1 && vain.error.contains("no operation was imported: every id is in the queue already"))
         #expect(vain.error.contains("drainq import --replace"))
         let edited = before.replacing("\"payload\":{\"n\":", with: "\"payload\":{\"v\":2,\"n\":")
         let replaced = try queue.run("import", "--replace", "--json", input: edited)

@@ -34,7 +34,7 @@ struct FilledInTests {
         #expect(added.status == 65 && added.lines.count == 1)
         #expect(added.error.contains("line 1 of 'standard input': the operation has no value for '{payload.user}'"))
         let typed = try queue.run("add", "--type", "{payload.kind}", input: #"{"user":"x","kind":"a b"}"#)
-        #expect(typed.status == 65 && typed.error.contains("makes 'a b', which is no type"))
+        #expect(typed.status == 65 && typed.error.contains("makes 'a b', which is not a type"))
         try queue.drop(Data(#"{"n":2}"#.utf8), as: "dropped")
         #expect(try queue.run("run").status == 65)
         #expect(try queue.names("quarantine").count(where: { $0.hasSuffix(".reason") }) == 3)

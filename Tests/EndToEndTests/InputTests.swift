@@ -175,7 +175,7 @@ import Testing
         let added = try queue.run(
             "add", "--envelope", input: "{\"typ\":\"crm\",\"payload\":1,\"note\":2}\n{\"typ\":\"crm\",\"payload\":1}\n")
         #expect(added.status == 0 && added.lines.count == 2)
-        #expect(added.error.components(separatedBy: "'typ' is no field of an operation").count == 2)
+        #expect(added.error.components(separatedBy: "'typ' is not a known field of an operation").count == 2)
         #expect(added.error.contains("did you mean 'type'?") && !added.error.contains("note"))
         let newer = try queue.run("add", "--envelope", input: "{\"drainq\":2,\"payload\":1}\n")
         #expect(newer.status == 65)

@@ -24,7 +24,7 @@ struct LookingTests {
         #expect(status["due"] as? Int == 1 && status["behind"] as? Int == 1)
         #expect(try dueByRun(queue) == 1)
         #expect(try queue.run("list").lines[2].contains("behind \(first)"))
-        #expect(try queue.run("show", second).output.hasPrefix("new: behind '\(first)', which goes first\n"))
+        #expect(try queue.run("show", second).output.hasPrefix("new: waiting behind '\(first)', which goes first\n"))
         #expect(try queue.run("status").output.contains("1 due now, 1 behind older ones"))
     }
 

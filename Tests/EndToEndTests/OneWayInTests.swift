@@ -52,7 +52,7 @@ import Testing
         #expect(added.status == 65 && added.error.contains("longer than 1024 bytes"))
         #expect(try drainq.names("quarantine").count == 2 && drainq.waiting() == 0)
         let whole = try drainq.run("add", "--atomic", "--key", key, input: "1\n2\n")
-        #expect(whole.status == 65 && whole.output.isEmpty && whole.error.contains("nothing was added"))
+        #expect(whole.status == 65 && whole.output.isEmpty && whole.error.contains("no operation was added"))
         #expect(try drainq.names("quarantine").count == 2 && drainq.waiting() == 0)
     }
 }

@@ -34,7 +34,7 @@ import Testing
             echo 1 | drainq add -q queue; rm -f queue/drainq.json; mkfifo queue/drainq.json
             for command in run list add send status check; do drainq $command -q queue </dev/null >/dev/null 2>>said; echo $?; done
             drainq run -q queue --config <(echo '{ routes: { default: { url: "\(receiver.url)/" } } }'); echo $?
-            grep -c "drainq.json': it is not a file" said
+            grep -c "drainq.json': it is not a regular file" said
             """)
         #expect(finished.lines.dropFirst() == ["78", "78", "78", "78", "78", "78", "0", "6"], "\(finished.error)")
         #expect(receiver.receivedCount == 1)

@@ -150,7 +150,7 @@ struct PipelineTests {
 
     @Test func `--interval is for --watch, and not too short`() throws {
         let queue = try Drainq()
-        #expect(try queue.run("status", "--interval", "5s").error.contains("'--interval' is for --watch"))
+        #expect(try queue.run("status", "--interval", "5s").error.contains("'--interval' needs '--watch'"))
         #expect(try queue.run("status", "--watch", "--interval", "1ms").error.contains("less than 100ms"))
     }
 }

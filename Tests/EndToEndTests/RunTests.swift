@@ -53,10 +53,10 @@ import Testing
         #expect(Set(spent.keys) == ["choosing", "claiming", "waiting", "settling", "syncing"])
         #expect(spent["waiting"]! >= 300)
         #expect(summary["mostInFlight"] as? Int == 1)
-        #expect(run.error.contains("at most 1 in flight"))
+        #expect(run.error.contains("at most 1 attempt in flight"))
         let all = try #require(summary["durationMs"] as? Int)
         #expect((all - 6...all).contains(spent.values.reduce(0, +)))
-        #expect(run.error.contains("waiting ") && run.error.contains("hint: the servers decide"))
+        #expect(run.error.contains("waiting ") && run.error.contains("hint: the run waited for servers"))
     }
 
     @Test func `a 503 defers by the schedule, is left alone until then, and fails after the last attempt`() throws {
@@ -130,8 +130,8 @@ import Testing
         run.signal(SIGTERM)
         let finished = try run.finish()
         #expect(finished.status == 75)
-        #expect(finished.error.contains(/drainq: stopping: waiting up to 10s for [12] in flight\n/))
-        #expect(finished.error.contains(/[0-9] still due; stopped by signal 15, what is left stays in the queue\n/))
+        #expect(finished.error.contains(/drainq: stopping: waiting up to 10s for [12] attempts? in flight\n/))
+        #expect(finished.error.contains(/[0-9] still due; stopped by signal 15, the rest stays in the queue\n/))
         let delivered = receiver.answeredCount
         #expect(delivered == receiver.receivedCount)
         #expect(try drainq.names("new").count == 100 - delivered)
@@ -172,7 +172,7 @@ import Testing
         let id = try #require(try drainq.run("add", input: "1").lines.first)
         let first = try drainq.run("run")
         #expect(first.status == 75 && first.error.isEmpty)
-        #expect(try drainq.run("show", id).output.contains("parked: it was refused"))
+        #expect(try drainq.run("show", id).output.contains("parked: the server refused it"))
         try drainq.run("add", input: "2")
         #expect(try drainq.run("run").status == 0)
         let last = try drainq.run("run")
@@ -237,7 +237,7 @@ import Testing
         let first = try drainq.start("run", "--concurrency", "1")
         #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
         let second = try drainq.run("run", "--fail-if-busy", "-v")
-        #expect(second.status == 75 && second.error.contains("another run is at it"))
+        #expect(second.status == 75 && second.error.contains("another run works on the queue"))
         #expect(try drainq.run("run").status == 0)
         #expect(try first.finish().status == 0)
         #expect(receiver.receivedCount == 10)

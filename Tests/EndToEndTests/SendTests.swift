@@ -159,7 +159,7 @@ import Testing
         #expect(first.status == 0 && first.output == "[ 1.10, \"a\" ]\n")
         let absent = try send()
         #expect(absent.status == 65 && absent.output.isEmpty)
-        #expect(absent.error.contains("it was delivered, but its answer has nothing at '/result/memories'"))
+        #expect(absent.error.contains("it was delivered, but its answer has no value at '/result/memories'"))
         let other = try send("--fallback", "[]")
         #expect(other.status == 0 && other.output == "[]\n" && other.error.isEmpty)
         #expect(try json(send("--json").output)["answer"] as? String == "[]")

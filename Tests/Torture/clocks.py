@@ -276,7 +276,7 @@ with test("two hours of cron: an outage, a token that expires, and bad data, and
     if "DRAINQ_SHOW" in os.environ:
         print(*(f"    minute {minute}: {text}" for minute, text in mails), sep="\n")
     # What somebody has to do, what was still done an hour later, and that it is over.
-    kinds = ["held: 401", "no longer held", "failed: 422", "4 more failed", "no longer held"]
+    kinds = ["held: 401", "no longer held", "failed: 422", "4 more operations failed", "no longer held"]
     expect(
         len(mails) == len(kinds) and all(kind in text for kind, (_, text) in zip(kinds, mails)),
         "mails:", *(f"\n    minute {minute}: {text}" for minute, text in mails))

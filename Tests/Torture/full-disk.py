@@ -178,7 +178,7 @@ with test("add and import refuse cleanly, say where the rest begins, and take it
                 result = queue(*words, input="".join(given))
                 ids = result.stdout.split()
                 expect(result.returncode == 74, kind, words, result.returncode, result.stderr)
-                line = re.search(r"cannot \w+ line (\d+) of 'standard input' and what follows: cannot", result.stderr)
+                line = re.search(r"cannot \w+ line (\d+) of 'standard input' and the lines after it: cannot", result.stderr)
                 expect(line and "hint: the disk is full" in result.stderr, kind, words, result.stderr)
                 expect(int(line.group(1)) == len(ids) + 1 and ("--atomic" not in words or not ids), result.stderr)
                 expect(set(queue.operations()) == before | set(ids), kind, words, "not what was answered for")

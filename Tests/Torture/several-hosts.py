@@ -123,7 +123,7 @@ with test("where locks reach one host only, another host's run is left alone, al
 
         expect(there("run", "--now").returncode == 0)
         # What a FUSE file system remembers of names and files it remembers for a second.
-        notes = ("not known to reach other hosts", "is another host's, alive or not")
+        notes = ("may not reach other hosts", "belongs to another host")
         until(lambda: all(note in there("check").stdout for note in notes), "what check says")
         expect(len(receiver.requests()) == 1, "what one host was sending was sent by another, or what comes after it")
         one.die()

@@ -25,17 +25,17 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         switch self {
         case .interrupted: "cut off by a second SIGINT"
         case .terminated: "cut off by a second SIGTERM"
-        case .usage: "the command line is not valid; nothing was attempted"
-        case .configuration: "the configuration is not usable; nothing was attempted"
-        case .noQueue: "there is no such queue; nothing was attempted"
-        case .permission: "no permission to read or write the queue; nothing was attempted"
+        case .usage: "the command line is not valid; no attempt was made"
+        case .configuration: "the configuration is not usable; no attempt was made"
+        case .noQueue: "there is no such queue; no attempt was made"
+        case .permission: "no permission to read or write the queue; no attempt was made"
         case .internalError: "a defect in drainq; the work may be incomplete"
-        case .inputOutput: "input or output failed, such as a full disk; the rest was done"
-        case .held: "a destination is held: a person or a credential is needed"
+        case .inputOutput: "input or output failed, for example on a full disk; the other work was done"
+        case .held: "a destination or an operation is held until a person acts or a credential changes"
         case .failed: "operations failed for good in this run"
-        case .dataInvalid: "input was not an operation and went to quarantine"
+        case .dataInvalid: "input was not an operation; drainq put it into quarantine"
         case .deferred: "an operation was deferred; a later run attempts it again"
-        case .ok: "every due operation is delivered, none was due, or another run works on them"
+        case .ok: "every due operation is delivered, no operation was due, or another run works on them"
         }
     }
 }

@@ -58,7 +58,7 @@ struct Parser {
             throw unknown(option: "--" + word)
         }
         if row.kind == .flag {
-            if attached != nil { throw UsageError("option '--\(word)' takes no value") }
+            if attached != nil { throw UsageError("option '--\(word)' takes no value", hint: "write --\(word) alone") }
             record(flag: row)
         } else {
             try record(attached, of: row, spelling: "--" + word)
@@ -98,7 +98,7 @@ struct Parser {
         {
             throw UsageError(
                 "option '\(spelling)' needs a value, and '\(next)' is an option",
-                hint: "if it is the value: \(row.name.spelling)=\(next)")
+                hint: "if '\(next)' is the value: \(row.name.spelling)=\(next)")
         }
         guard let value = attached ?? rest.popFirst() else {
             throw UsageError("option '\(spelling)' needs a value", hint: usage)
@@ -124,8 +124,8 @@ struct Parser {
         let owners = CommandDescription.visible.map(\.name).filter { OptionDescription.row(name, of: $0) != nil }
         guard let command else {
             return UsageError(
-                "option '\(option)' stands before the command",
-                hint: "write it after: drainq \(owners[0].rawValue) \(option)")
+                "option '\(option)' comes before the command",
+                hint: "write it after the command: drainq \(owners[0].rawValue) \(option)")
         }
         return UsageError(
             "unknown option '\(option)' for 'drainq \(command.rawValue)'",
@@ -151,7 +151,7 @@ struct Parser {
                     ? "a queue is named by --queue: \(pasted(command.rawValue, "--queue", operand))"
                     : "'drainq \(command.rawValue) --help' lists its options")
         case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
-            if operand.isEmpty { throw UsageError("an operand is empty") }
+            if operand.isEmpty { throw UsageError("an operand is empty", hint: "is a shell variable empty?") }
         case .answer:
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")
@@ -235,8 +235,8 @@ struct Parser {
         let ways = [operands.first.map { "'\($0)'" }, filter, isGiven(.all) ? "--all" : nil].compactMap { $0 }
         if ways.isEmpty, !isOptional {
             throw UsageError(
-                "drainq \(description.name.rawValue) needs to know which operations",
-                hint: "name ids, a filter such as --state failed, or --all")
+                "drainq \(description.name.rawValue) needs a choice of operations",
+                hint: "give ids, a filter such as --state failed, or --all")
         }
         if ways.count > 1 {
             throw UsageError(

@@ -5,7 +5,7 @@ import Synchronization
 private let namedQueue = Mutex<String?>(nil)
 
 /// Sets the queue that commands in messages name; `nil` if the command line names none.
-func proposeCommands(for queue: String?) {
+func nameQueueInCommands(_ queue: String?) {
     namedQueue.withLock { $0 = queue }
 }
 

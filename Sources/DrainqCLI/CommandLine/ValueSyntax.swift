@@ -61,7 +61,7 @@ extension ValueSyntax<String> {
 /// Throws if a text is empty, or has a NUL: no system call takes a NUL.
 private func checkText(_ text: String) throws(ValueDefect) {
     if text.isEmpty { throw ValueDefect("it is empty") }
-    if text.utf8.contains(0) { throw ValueDefect("it has a NUL in it") }
+    if text.utf8.contains(0) { throw ValueDefect("it contains a NUL character") }
 }
 
 extension ValueSyntax<Template> {
@@ -120,7 +120,7 @@ extension ValueSyntax<OperationID> {
 extension ValueSyntax<JSONPointer> {
     static var pointer: Self {
         Self(
-            .pointer, else: ValueDefect("not a JSON Pointer", hint: "pointers are such as /result/items")
+            .pointer, else: ValueDefect("not a JSON Pointer", hint: "a pointer is, for example, /result/items")
         ) { JSONPointer($0) }
     }
 }

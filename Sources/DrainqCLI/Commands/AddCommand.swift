@@ -53,7 +53,7 @@ private struct Adder {
         }
         if isAtomic, !applying.isEmpty {
             let status = ExitStatus.first(of: applying)
-            tellRefused()
+            reportRefused()
             throw nothingAdded(status)
         }
         try flush()
@@ -64,7 +64,7 @@ private struct Adder {
     private var gathersAll: Bool { isAtomic || arguments.input.id != nil }
 
     private func nothingAdded(_ status: ExitStatus) -> CommandFailure {
-        CommandFailure(status, "nothing was added", hint: "--atomic accepts all or none")
+        CommandFailure(status, "no operation was added", hint: "with --atomic the command adds all operations or none")
     }
 
     private mutating func take(_ item: OperationInput.Item) throws {
@@ -93,7 +93,7 @@ private struct Adder {
         if isFull, !gathersAll { try flush() }
     }
 
-    private mutating func tellRefused() {
+    private mutating func reportRefused() {
         if !refused.report() { applying.insert(.inputOutput) }
     }
 
@@ -101,7 +101,7 @@ private struct Adder {
 
     /// Gives the batch to the spool and prints the answers. From then on these operations are safe.
     private mutating func flush() throws {
-        tellRefused()
+        reportRefused()
         batchLength = 0
         if batch.isEmpty { return }
         let taken = batch
@@ -116,9 +116,9 @@ private struct Adder {
                 error, hasBegun: hasAnswered, verb: "add", from: taken[0].place.line, of: taken[0].place.source)
         }
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
-        tellRefused()
+        reportRefused()
         hasAnswered = true
-        if !tellDropped(accepted) { applying.insert(.inputOutput) }
+        if !reportDropped(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 
@@ -150,7 +150,9 @@ private struct Adder {
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if isJSON {
                 JSONLine.write(
-                    AddResult(error: "not added: --atomic", source: given.place.source, line: given.place.line))
+                    AddResult(
+                        error: "not added: --atomic adds all operations or none", source: given.place.source,
+                        line: given.place.line))
             }
         }
     }

@@ -16,11 +16,11 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
         var configuration: Configuration?
         do {
             configuration = try readConfiguration(at: arguments.queue.configuration, queue: path)
-            findings.fine("configuration")
+            findings.ok("configuration")
         } catch let errors as ConfigurationErrors {
-            findings.problems(CommandFailure(errors), "configuration")
+            findings.problems(CommandFailure(errors))
         } catch let failure as CommandFailure {
-            findings.problems(failure, "configuration")
+            findings.problems(failure)
         }
         do {
             try checkLayout(path, isRepairing: isRepairing, &findings)
@@ -28,11 +28,11 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
                 spool: try SpoolDirectory(opening: path), configuration: configuration ?? Configuration())
             queue.environment = environment
             try queue.applyTransport(of: environment)
-            findings.fine("directory")
+            findings.ok("directory")
             do throws(SpoolError) {
                 try queue.checkTrustOfConfiguration(arguments.queue)
             } catch {
-                findings.problems(CommandFailure(error), "configuration")
+                findings.problems(CommandFailure(error))
             }
             try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
@@ -44,7 +44,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
                 checkSecrets(queue, environment, &findings)
             }
         } catch let error as SpoolError {
-            findings.problems(CommandFailure(error), "directory")
+            findings.problems(CommandFailure(error))
         }
         return .first(of: findings.applying)
     }
@@ -56,35 +56,36 @@ private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws 
     var claimed: [String: Int] = [:]
     try queue.spool.forEachEntry(in: .claimed) { claimed[$0.claimedBy ?? "", default: 0] += 1 }
     for (run, count) in claimed.sorted(by: { $0.key < $1.key }) {
-        findings.fact("\(count) claimed by run '\(run)'")
+        findings.note("the run '\(run)' has claimed \(InWords.count(count, "operation"))")
     }
     let proof = try queue.spool.prove(now: .now())
     if proof.locks {
-        findings.fine(
-            "locks: flock(2) keeps a second process out, so a run is alive while its lock is held (\(proof.fileSystem.type))"
+        findings.ok(
+            "locks: flock(2) excludes a second process, so a run is alive as long as it has its lock (\(proof.fileSystem.type))"
         )
         if proof.fileSystem.lockReach == .thisHost { try checkOtherHosts(queue, proof.fileSystem, &findings) }
     } else {
         findings.problem(
-            .inputOutput, "locks do not keep a second process out: a run that is alive would be taken for dead",
-            hint: "put the queue on a local file system, or on NFS with locks; no run begins here")
+            .inputOutput,
+            "flock(2) does not exclude a second process in this directory: drainq would take a live run for a dead one",
+            hint: "put the queue on a local file system, or on NFS with locks; drainq refuses to start runs here")
         return
     }
     try queue.spool.beginRun(now: .now()).end()
-    findings.fine("claims")
+    findings.ok("claims")
     if !proof.renamesWithoutReplacing {
-        findings.fact("this file system cannot rename without replacing: moves are link, sync and unlink")
+        findings.note("this file system cannot rename without replacing: drainq moves files by link, sync and unlink")
     }
 }
 
 /// Reports the consequences on a file system where a free lock does not prove that another host's run is dead.
 private func checkOtherHosts(_ queue: OpenQueue, _ fileSystem: FileSystem, _ findings: inout Findings) throws {
-    findings.fact(
-        "locks of this file system (\(fileSystem.type)) are not known to reach other hosts: what a run of another host has claimed is left to that host, and whatever has an order waits while there is such a run"
+    findings.note(
+        "locks of this file system (\(fileSystem.type)) may not reach other hosts: a run does not recover the claims of another host's run, and operations that have an order wait while such a run exists"
     )
     for run in try queue.spool.unjudgedRuns() {
-        findings.fact(
-            "the run '\(run)' is another host's, alive or not; if that host is gone for good, remove 'claimed/\(run)/lock', and the next run takes over"
+        findings.note(
+            "the run '\(run)' belongs to another host, and drainq cannot tell whether it is alive; if that host is gone for good, remove 'claimed/\(run)/lock': the next run then recovers its claims"
         )
     }
 }
@@ -95,10 +96,11 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
         var entries: [Entry] = []
         let foreign = try queue.spool.forEachEntry(in: state) { entries.append($0) }
         if foreign > 0 {
-            findings.fact(
+            findings.note(
                 state == .new
-                    ? "\(foreign) in 'new' under names of their own; the next run reads them"
-                    : "\(foreign) in '\(state.rawValue)' under names that are no operation's; they stay")
+                    ? "'new' contains \(InWords.count(foreign, "file")) from other programs; the next run reads them"
+                    : "'\(state.rawValue)' contains \(InWords.count(foreign, "file")) without the name of an operation; drainq ignores them"
+            )
         }
         for entry in entries {
             read += 1
@@ -115,27 +117,30 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
             }
         }
     }
-    findings.fine("\(read) files")
+    findings.ok("\(InWords.count(read, "file")) read")
     let kept = try queue.spool.quarantined().count
-    if kept > 0 { findings.fact("\(kept) in quarantine: \(pasted("list", "--state", "quarantined"))") }
+    if kept > 0 {
+        findings.note(
+            "\(InWords.count(kept, "file")) in quarantine; '\(pasted("list", "--state", "quarantined"))' lists them")
+    }
 }
 
 /// Reports the types of waiting operations that have no URL, before a run meets them.
 private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws {
-    var homeless: Set<TypeName> = []
+    var typesWithoutURL: Set<TypeName> = []
     for state in [QueueState.new, .deferred] {
         try queue.spool.forEachEntry(in: state) { entry in
             if entry.name.originDigest == nil, queue.configuration.route(of: entry.name.type).url == nil {
-                homeless.insert(entry.name.type)
+                typesWithoutURL.insert(entry.name.type)
             }
         }
     }
-    for type in homeless.sorted() {
+    for type in typesWithoutURL.sorted() {
         findings.problem(
-            .configuration, "operations of type '\(type)' wait, and no url is configured for them",
+            .configuration, "operations of type '\(type)' wait, and their route has no url",
             hint: "set routes.default.url in drainq.json")
     }
-    if homeless.isEmpty { findings.fine("routes") }
+    if typesWithoutURL.isEmpty { findings.ok("routes") }
 }
 
 /// Reports requests that this machine cannot make, and unreadable files that a connection needs.
@@ -164,10 +169,10 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
             isFine = false
             findings.problem(
                 .configuration, "the destination '\(name)' needs the file '\(file)', which cannot be read",
-                hint: "a path that is not absolute starts from the directory of the configuration")
+                hint: "a relative path starts from the directory of the configuration")
         }
     }
-    if isFine { findings.fine("transports") }
+    if isFine { findings.ok("transports") }
 }
 
 /// Reads the files of secrets as a run would. Only targets a missing variable or credential, which may be the
@@ -183,24 +188,26 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
             isFine = false
             findings.problem(
                 .configuration, "the secret '\(name)' \(failure)",
-                hint: "its destination is held until the secret can be read")
+                hint: "runs hold its destinations until they can read the secret")
         } else {
-            findings.fact("the secret '\(name)' \(failure); a run with an environment of its own may have it")
+            findings.note(
+                "the secret '\(name)' \(failure); a run with another environment, such as a service, may have it")
         }
     }
-    if isFine, !sources.isEmpty { findings.fine("secrets") }
+    if isFine, !sources.isEmpty { findings.ok("secrets") }
     let defaults = queue.configuration.defaultRoute
     for (type, route) in [(.default, defaults)]
         + queue.configuration.routes.sorted(by: { $0.key < $1.key })
     {
         let (inherited, signing) = type == .default ? ([], nil) : (defaults.headers, defaults.awsSigning)
         if let own = route.awsSigning, own != signing, !own.hasSecretKey {
-            findings.fact(
-                "the route '\(type)' has its 'sign.aws.secretKey' written out: a secret would keep it out of the file")
+            findings.note(
+                "the route '\(type)' contains its 'sign.aws.secretKey'; put the key into 'secrets' and write ${secret:NAME} here"
+            )
         }
         for header in route.headers where isLiteralCredential(header) && !inherited.contains(header) {
-            findings.fact(
-                "the route '\(type)' has a credential in its header '\(header.name)': a secret would keep it out of the file"
+            findings.note(
+                "the route '\(type)' contains a credential in its header '\(header.name)'; put the credential into 'secrets' and write ${secret:NAME} here"
             )
         }
     }

@@ -9,7 +9,7 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
         try SpoolDirectory.makeDirectories(missing, at: path)
         for damage in missing { findings.repaired(damage.text, damage.word) }
     } else {
-        for damage in missing { findings.take(damage) }
+        for damage in missing { findings.report(damage) }
     }
 }
 
@@ -17,22 +17,22 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
 func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout Findings) throws {
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
-        for damage in damages { findings.take(damage) }
-        if damages.isEmpty { findings.fine("layout, modes and leftovers") }
+        for damage in damages { findings.report(damage) }
+        if damages.isEmpty { findings.ok("layout, modes and leftovers") }
         return
     }
     let recovery = spool.repair(now: .now())
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
-    for damage in left { findings.take(damage) }
+    for damage in left { findings.report(damage) }
     for item in recovery.quarantined {
-        findings.fact("'quarantine/\(item.fileName)': \(item.reason ?? "no reason recorded")")
+        findings.note("'quarantine/\(item.fileName)': \(item.reason ?? "no reason recorded")")
     }
-    for error in recovery.errors { findings.problems(CommandFailure(error), "directory") }
+    for error in recovery.errors { findings.problems(CommandFailure(error)) }
 }
 
 extension Findings {
-    fileprivate mutating func take(_ damage: Damage) {
+    fileprivate mutating func report(_ damage: Damage) {
         problem(damage.status, damage.text, hint: damage.remedy, damage: damage.word)
     }
 }
@@ -65,29 +65,30 @@ extension Damage {
         case .directoryMode(let name, let mode):
             "the \(name == "." ? "queue directory" : "directory '\(name)'") has the mode \(octal(mode)), not 0700"
         case .fileModes(let name, let count):
-            "\(count) \(count == 1 ? "file" : "files") in '\(name)' without the mode 0600"
-        case .leftover(let path): "'\(path)' was left by a writer that is dead"
-        case .deadRun(let name, let claims): "the run '\(name)' is dead and had claimed \(claims)"
-        case .interruptedMove(let path, let latest): "'\(path)' and '\(latest)' are one file: its move was interrupted"
-        case .earlierGeneration(let path, let latest): "'\(path)' is from before '\(latest)' was moved"
-        case .conflict(let path, let latest): "'\(path)' and '\(latest)' are two operations with one id"
-        case .unreadableState(let path): "'\(path)' cannot be read, and what it remembered counts as nothing"
-        case .orphanedReason(let path): "'\(path)' is the reason of a file that is gone"
+            "\(InWords.count(count, "file")) in '\(name)' without the mode 0600"
+        case .leftover(let path): "'\(path)' is a leftover of a writer that died"
+        case .deadRun(let name, let claims): "the run '\(name)' died with \(InWords.count(claims, "operation")) claimed"
+        case .interruptedMove(let path, let latest):
+            "'\(path)' and '\(latest)' are the same file: a move was interrupted"
+        case .earlierGeneration(let path, let latest): "'\(path)' is an older version of '\(latest)'"
+        case .conflict(let path, let latest): "'\(path)' and '\(latest)' are two operations with the same id"
+        case .unreadableState(let path): "'\(path)' cannot be read: runs begin again without its contents"
+        case .orphanedReason(let path): "'\(path)' is the reason for a file that is gone"
         }
     }
 
     /// The repair by `--repair`, or the advice to a person.
     var remedy: String {
         switch self {
-        case .missingDirectory: "\(pasted("check", "--repair")) makes it"
-        case .directoryMode, .fileModes: "\(pasted("check", "--repair")) sets it"
-        case .leftover: "\(pasted("check", "--repair")) removes it, and so does the next run"
-        case .deadRun: "\(pasted("check", "--repair")) returns what it had claimed, and so does the next run"
-        case .interruptedMove: "\(pasted("check", "--repair")) keeps the latter name"
-        case .earlierGeneration: "\(pasted("check", "--repair")) removes it"
-        case .conflict: "keep one of them: only a person knows which"
-        case .unreadableState: "\(pasted("check", "--repair")) moves it aside"
-        case .orphanedReason: "\(pasted("check", "--repair")) removes it"
+        case .missingDirectory: "'\(pasted("check", "--repair"))' makes it"
+        case .directoryMode, .fileModes: "'\(pasted("check", "--repair"))' sets it"
+        case .leftover: "'\(pasted("check", "--repair"))' removes it, and so does the next run"
+        case .deadRun: "'\(pasted("check", "--repair"))' returns its claims, and so does the next run"
+        case .interruptedMove(_, let latest): "'\(pasted("check", "--repair"))' keeps the name '\(latest)'"
+        case .earlierGeneration: "'\(pasted("check", "--repair"))' removes the older version"
+        case .conflict: "move one of them out of the queue: drainq cannot know which one is right"
+        case .unreadableState: "'\(pasted("check", "--repair"))' moves it aside"
+        case .orphanedReason: "'\(pasted("check", "--repair"))' removes it"
         }
     }
 

@@ -36,7 +36,9 @@ func demo(_ arguments: DemoArguments, environment: [String: String]) throws(Comm
         var control = AdmissionControl(configuration)
         _ = try spool.accept(operations, within: &control)
         if !arguments.verbosity.isQuiet {
-            Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)")
+            Messages.notice(
+                "\(InWords.count(operations.count, "operation")) in the queue '\(directory.path)'; the receiver is \(receiver.url)"
+            )
         }
         var options = RunOptions(limit: 1000, maxTime: .seconds(60), stay: .untilEmpty)
         options.grace = .seconds(2)
@@ -44,7 +46,7 @@ func demo(_ arguments: DemoArguments, environment: [String: String]) throws(Comm
         running.verbosity = arguments.verbosity
         running.progress = .never
         let status = try drain(
-            queue, options: options, running, voice: arguments.verbosity.isQuiet ? .actionable : .everything)
+            queue, options: options, running, detail: arguments.verbosity.isQuiet ? .actionable : .everything)
         for request in receiver.requests() {
             standardOutput.line(
                 escapedForDisplay(

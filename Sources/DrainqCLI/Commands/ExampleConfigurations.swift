@@ -28,8 +28,8 @@ struct ExampleConfigurations {
             return
         }
         throw CommandFailure(
-            .inputOutput, "cannot find the examples: there are none in '\(parent)\(Self.places[0])'",
-            hint: "they are installed with drainq, below the prefix of the program")
+            .inputOutput, "cannot find the example configurations in '\(parent)\(Self.places[0])'",
+            hint: "the package of drainq installs them below the prefix of the program")
     }
 
     private static func names(in directory: String) -> [String] {
@@ -42,7 +42,7 @@ struct ExampleConfigurations {
             throw CommandFailure(
                 .usage, "there is no example '\(name)'",
                 hint: nearest(to: name, in: names).map { "did you mean \($0)?" }
-                    ?? "'drainq init --example \(Self.list)' names all of them")
+                    ?? "'drainq init --example \(Self.list)' lists the examples")
         }
         let path = "\(directory)/\(name)\(Self.ending)"
         do throws(Errno) {

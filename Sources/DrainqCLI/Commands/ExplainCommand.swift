@@ -26,7 +26,8 @@ func explain(_ arguments: ExplainArguments, environment: [String: String]) throw
 private func explanation(_ arguments: ExplainArguments, on route: ExplainedRoute) throws -> Explanation? {
     if let path = arguments.recordedAnswer {
         if let operand = arguments.answers.first {
-            throw UsageError("'\(operand)' and '--answer' exclude each other", hint: "the file has the status in it")
+            throw UsageError(
+                "'\(operand)' and '--answer' exclude each other", hint: "the file already contains the status")
         }
         let answer = try RecordedAnswer.read(path, limit: route.route.answerLimit)
         return Explanation(answer, on: route, now: .now())
@@ -34,7 +35,7 @@ private func explanation(_ arguments: ExplainArguments, on route: ExplainedRoute
     guard let text = arguments.answers.first, let answer = AnswerPattern(text) else { return nil }
     if case .canonical = answer, route.route.protocol == .plain {
         throw CommandFailure(
-            .usage, "no answer on the route '\(route.type)' says '\(text)': its protocol is plain",
+            .usage, "'\(text)' is a status of callable functions, and the route '\(route.type)' has the protocol plain",
             hint: "name the type of a callable route: drainq explain \(text) --type TYPE")
     }
     return Explanation(answer, on: route)

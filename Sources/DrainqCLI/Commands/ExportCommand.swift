@@ -12,7 +12,7 @@ func export(_ arguments: ExportArguments, environment: [String: String]) throws(
         } else {
             try exportation.perform(try namedTargets(arguments.ids))
         }
-        if !arguments.verbosity.isQuiet { exportation.tellWhatIsMissing() }
+        if !arguments.verbosity.isQuiet { exportation.reportOmissions() }
         return .first(of: exportation.applying)
     }
 }
@@ -39,8 +39,8 @@ private struct Exporter {
             now: .now())
         if filter.states.contains(.quarantined) {
             throw CommandFailure(
-                .usage, "cannot export what is in quarantine: it is no operation",
-                hint: "'\(pasted("retry", "--state", "quarantined"))' has it read again")
+                .usage, "cannot export files in quarantine: they are not operations",
+                hint: "'\(pasted("retry", "--state", "quarantined"))' reads them again")
         }
         for state in QueueState.allCases where filter.states.contains(where: { $0.queueStates.contains(state) }) {
             var failure: (any Error)?
@@ -74,7 +74,8 @@ private struct Exporter {
                 case .quarantined:
                     applying.insert(.failed)
                     Messages.error(
-                        "cannot export '\(target)': it is no operation", hint: pasted("show", target.description))
+                        "cannot export '\(target)': it is in quarantine, and not an operation",
+                        hint: pasted("show", target.description))
                 }
             }
         }
@@ -96,20 +97,21 @@ private struct Exporter {
         return true
     }
 
-    func tellWhatIsMissing() {
+    func reportOmissions() {
         if claimed > 0 {
-            Messages.notice("\(claimed) are being attempted at this moment, and may be delivered all the same")
+            Messages.notice("\(InWords.are(claimed, "exported operation")) in flight: the run may still deliver them")
         }
         if bodyFiles > 0 {
-            Messages.notice("the bodies of \(bodyFiles) are in files of their own, which are not exported")
+            Messages.notice("\(InWords.are(bodyFiles, "body file")) not exported: the output has only the paths")
         }
         if foreign > 0 {
             Messages.notice(
-                "\(foreign) in 'new' are not exported: they are no operations until the next run reads them")
+                "\(InWords.are(foreign, "file in 'new'", "files in 'new'")) not exported: a run has to read 'new' first"
+            )
         }
         if quarantined > 0 {
             Messages.notice(
-                "\(quarantined) in quarantine are not exported: '\(pasted("list", "--state", "quarantined"))' shows them"
+                "\(InWords.are(quarantined, "file in quarantine", "files in quarantine")) not exported: '\(pasted("list", "--state", "quarantined"))' lists them"
             )
         }
     }

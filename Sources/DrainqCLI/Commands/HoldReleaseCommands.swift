@@ -8,12 +8,12 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
         let queue = try OpenQueue(arguments.action.queue, environment)
         if arguments.action.choosesDestinationsAlone {
             let reason = arguments.reason ?? "held by a person"
-            return try arguments.action.tell(queue, .heldByHand(reason: reason))
+            return try arguments.action.changeDestinations(queue, .heldByHand(reason: reason))
         }
         if arguments.reason != nil {
             throw CommandFailure(
-                .usage, "'--reason' is for the hold of a destination",
-                hint: "name it, and nothing else that chooses: drainq hold --destination D --reason TEXT")
+                .usage, "'--reason' applies only to the hold of a destination",
+                hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
         }
         let action = Action(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
             queue, entry, _ throws(SpoolError) in try queue.spool.hold(entry) != nil
@@ -27,7 +27,7 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
         if arguments.action.choosesDestinationsAlone {
-            return try arguments.action.tell(queue, .released) { $0.isOpen ? "is not held" : nil }
+            return try arguments.action.changeDestinations(queue, .released) { $0.isOpen ? "is not held" : nil }
         }
         if arguments.action.isForAll {
             let closed = try queue.knownDestinations().states.filter { !$0.value.isOpen }.map(\.key).sorted()
@@ -35,8 +35,8 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
                 .released, of: closed, isDryRun: arguments.action.isDryRun, isJSON: arguments.action.isJSON)
         }
         let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) {
-            queue, entry, moment throws(SpoolError) in
-            try queue.spool.release(entry, now: moment.now) != nil
+            queue, entry, times throws(SpoolError) in
+            try queue.spool.release(entry, now: times.now) != nil
         }
         return try action.perform(arguments.action, on: queue)
     }
@@ -58,7 +58,7 @@ private func setPaused(
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         if !arguments.destinations.isEmpty {
-            return try queue.tell(
+            return try queue.changeDestinations(
                 isPaused ? .paused : .resumed, arguments.destinations, isQuiet: arguments.verbosity.isQuiet
             ) { state in
                 state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
@@ -67,10 +67,14 @@ private func setPaused(
         try queue.spool.setPaused(isPaused)
         if !arguments.verbosity.isQuiet {
             Messages.notice(
-                isPaused ? "paused: no run attempts anything" : "resumed: the next run attempts what is due")
+                isPaused
+                    ? "the queue is paused: runs make no attempts"
+                    : "the queue is resumed: the next run attempts due operations")
             for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
             where !isPaused && state.isPaused {
-                Messages.notice("'\(name)' is still paused by itself")
+                Messages.notice(
+                    "the destination '\(name)' is still paused; '\(pasted("resume", "--destination", name))' ends its pause"
+                )
             }
         }
         return .ok
@@ -88,7 +92,7 @@ private func objectionToHolding(_ entry: Entry) -> String? {
 
 private func objectionToReleasing(_ entry: Entry) -> String? {
     switch entry.state {
-    case .new, .deferred: entry.name.isHeld ? nil : "it is not held by itself"
+    case .new, .deferred: entry.name.isHeld ? nil : "it is not held individually"
     case .claimed, .failed, .quarantine, .delivered: "it is \(entry.state.word)"
     }
 }
@@ -103,10 +107,10 @@ extension ActionOptions {
     }
 
     /// Records the event for the destinations that the command line names.
-    fileprivate func tell(
+    fileprivate func changeDestinations(
         _ queue: OpenQueue, _ event: DestinationEvent, isAlready: (DestinationState) -> String? = { _ in nil }
     ) throws -> ExitStatus {
-        try queue.tell(
+        try queue.changeDestinations(
             event, filter.destinations, isQuiet: verbosity.isQuiet, isDryRun: isDryRun, isJSON: isJSON,
             isAlready: isAlready)
     }
@@ -114,7 +118,7 @@ extension ActionOptions {
 
 extension OpenQueue {
     /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
-    fileprivate func tell(
+    fileprivate func changeDestinations(
         _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isDryRun: Bool = false, isJSON: Bool = false,
         isAlready: (DestinationState) -> String?
     ) throws -> ExitStatus {

@@ -60,7 +60,7 @@ private struct Importer {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
             // The next chunk may come late.
-            if gathersAll { tellRefused() } else { try flush() }
+            if gathersAll { reportRefused() } else { try flush() }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
                 throw CommandFailure(
@@ -70,15 +70,16 @@ private struct Importer {
     }
 
     mutating func end() throws {
-        let nothingImported = CommandFailure(
-            .dataInvalid, "nothing was imported", hint: "--atomic takes in all or none")
-        if isAtomic, applying.contains(.dataInvalid) { throw nothingImported }
+        let noneImported = CommandFailure(
+            .dataInvalid, "no operation was imported", hint: "with --atomic the command imports all operations or none")
+        if isAtomic, applying.contains(.dataInvalid) { throw noneImported }
         while !batch.isEmpty { try flush() }
-        if isAtomic, applying.contains(.dataInvalid) { throw nothingImported }
+        if isAtomic, applying.contains(.dataInvalid) { throw noneImported }
         guard imported == 0, duplicates > 0, applying.isEmpty else { return }
         let command = pasted("import", "--replace")
         throw CommandFailure(
-            .failed, "nothing was imported: every id is in the queue already", hint: "'\(command)' takes their place")
+            .failed, "no operation was imported: every id is in the queue already",
+            hint: "'\(command)' replaces the operations in the queue")
     }
 
     private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
@@ -101,10 +102,10 @@ private struct Importer {
     private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) {
         applying.insert(.dataInvalid)
         refused.append(text, source, line, reason: reason)
-        if refused.isFull { tellRefused() }
+        if refused.isFull { reportRefused() }
     }
 
-    private mutating func tellRefused() {
+    private mutating func reportRefused() {
         if !refused.report() { applying.insert(.inputOutput) }
     }
 
@@ -112,7 +113,7 @@ private struct Importer {
 
     /// Gives the batch to the spool and prints the answers. From then on these operations are safe.
     private mutating func flush() throws {
-        tellRefused()
+        reportRefused()
         if batch.isEmpty { return }
         let taken = isAtomic ? batch : Array(batch.prefix(Self.batchSize))
         batch.removeFirst(taken.count)
@@ -129,9 +130,9 @@ private struct Importer {
         for ((submission, text, source, line), result) in zip(taken, accepted.results) {
             answer(submission, text, source, line, result)
         }
-        tellRefused()
+        reportRefused()
         hasAnswered = true
-        if !tellDropped(accepted) { applying.insert(.inputOutput) }
+        if !reportDropped(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 
@@ -174,7 +175,9 @@ private struct Importer {
         case .notAttempted:
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if arguments.isJSON {
-                JSONLine.write(AddResult(error: "not imported: --atomic", source: source, line: line))
+                JSONLine.write(
+                    AddResult(
+                        error: "not imported: --atomic imports all operations or none", source: source, line: line))
             }
         }
     }

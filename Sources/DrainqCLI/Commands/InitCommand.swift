@@ -19,14 +19,15 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
         let isNew = try queue.createConfiguration(example ?? ConfigurationFile.template(url: url))
         if !isNew, url != nil || example != nil {
             throw CommandFailure(
-                .configuration, "'\(path)/drainq.json' is there already and was not changed",
+                .configuration, "'\(path)/drainq.json' exists already and was not changed",
                 hint: url != nil ? "set routes.default.url in it" : "move it away first, or name another queue with -q")
         }
         if !arguments.verbosity.isQuiet {
             Messages.notice("queue ready in '\(path)'")
             if example != nil {
                 Messages.notice(
-                    "next: put your address and secrets where '\(path)/drainq.json' says, then 'drainq check'")
+                    "next: edit '\(path)/drainq.json': its comments say where the address and the secrets go; then '\(pasted("check"))'"
+                )
             } else if url == nil {
                 Messages.notice("next: set routes.default.url in '\(path)/drainq.json'")
             }

@@ -15,7 +15,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         let terminal = Terminal.forResults(environment)
         var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
         var rows: [[Table.Cell]] = []
-        var strange: [[Table.Cell]] = []
+        var quarantined: [[Table.Cell]] = []
         for entry in entries {
             var view = queue.view(entry, known)
             let waiting = waitReasons.waiting(of: entry)
@@ -35,11 +35,11 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         if filter.states.contains(.quarantined) {
             let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
             for item in items {
-                if arguments.isJSON { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
+                if arguments.isJSON { JSONLine.write(QuarantineView(item)) } else { quarantined.append(row(item, now)) }
             }
         }
         // A program gets one table. At a terminal the long names of files would leave no room for the other columns.
-        let tables = terminal.columns == nil ? [rows + strange] : [rows, strange]
+        let tables = terminal.columns == nil ? [rows + quarantined] : [rows, quarantined]
         for rows in tables where !rows.isEmpty {
             Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
                 .forEach(standardOutput.line)

@@ -10,7 +10,7 @@ struct NamedOperations {
     /// A status for each name that no run can send.
     private(set) var statuses: [ExitStatus] = []
     /// Operations whose result the run has reported.
-    private var told: Set<OperationID> = []
+    private var reported: Set<OperationID> = []
 
     /// Finds the operations. Reports at once the names that no run can send.
     init(_ targets: [NamedTarget], of queue: OpenQueue) throws {
@@ -38,9 +38,9 @@ struct NamedOperations {
 
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt): told.insert(attempt.id)
-        case .superseded(let name, by: _, destination: _): told.insert(name.id)
-        case .quarantined(let item): if let id = item.name?.id { told.insert(id) }
+        case .attempted(let attempt), .settledUnsent(let attempt): reported.insert(attempt.id)
+        case .superseded(let name, by: _, destination: _): reported.insert(name.id)
+        case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
         case .chosen, .notKept, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .recovered, .stopping,
             .inputOutputError, .agentsFailed:
             break
@@ -49,8 +49,8 @@ struct NamedOperations {
 
     /// Reports, for each operation that the run has not sent, what it waits for. Returns the statuses, with those of
     /// the names: `held` if a person or a credential is needed, else `deferred`.
-    func tellUnsent() throws -> [ExitStatus] {
-        let unsent = ids.filter { !told.contains($0) }
+    func reportUnsent() throws -> [ExitStatus] {
+        let unsent = ids.filter { !reported.contains($0) }
         if unsent.isEmpty { return statuses }
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
@@ -66,8 +66,8 @@ struct NamedOperations {
             let isHeld = waiting?.needsPerson ?? false
             let reason =
                 switch waiting {
-                case nil: entry.state == .claimed ? "another run is sending it" : "it is \(entry.state.word)"
-                case .nothing, .time, .witness: "the run ended before"
+                case nil: entry.state == .claimed ? "another run has claimed it" : "it is \(entry.state.word)"
+                case .nothing, .time, .witness: "the run ended before it sent this operation"
                 case .some(let waiting):
                     waiting.sentence(now, id: id, destination: known.table.destination(of: entry.name).name)
                 }
@@ -75,7 +75,7 @@ struct NamedOperations {
             if isHeld {
                 Messages.error("cannot send '\(id)': \(reason)")
             } else {
-                Messages.notice("'\(id)' is not sent now: \(reason)")
+                Messages.notice("'\(id)' was not sent: \(reason)")
             }
         }
         return statuses

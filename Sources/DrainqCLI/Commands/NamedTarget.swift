@@ -31,7 +31,8 @@ extension NamedTarget {
     var hint: String {
         // `jq .id` prints `null` for a file in quarantine, which has no id.
         description == "null"
-            ? "what is in quarantine has no id: give its path, or the whole line of drainq list --json" : pasted("list")
+            ? "a file in quarantine has no id: give its path, or the whole line of 'drainq list --json'"
+            : pasted("list")
     }
 }
 
@@ -41,23 +42,28 @@ func namedTargets(_ operands: [String]) throws -> [NamedTarget] {
     try operands.flatMap { operand in
         if operand != "-" { return [try target(operand)] }
         var targets: [NamedTarget] = []
+        var number = 0
         while let line = readLine() {
+            number += 1
             let text = line.trimmed
             if text.isEmpty { continue }
-            targets.append(try target(text.hasPrefix("{") ? nameInObject(text) : text.unquoted))
+            let place = " in line \(number) of standard input"
+            targets.append(try target(text.hasPrefix("{") ? nameInObject(text, place) : text.unquoted, place))
         }
         return targets
     }
 }
 
-private func target(_ text: String) throws -> NamedTarget {
+/// Returns the target that the text names. Errors contain the `place` of the text.
+private func target(_ text: String, _ place: String = "") throws -> NamedTarget {
     guard let target = NamedTarget(text) else {
-        throw CommandFailure(.usage, "'\(text)' is not an id", hint: "an id is 1 to 64 of A-Z a-z 0-9 _ -")
+        throw CommandFailure(
+            .usage, "'\(text)'\(place) is not an id", hint: "an id is 1 to 64 characters of A-Z a-z 0-9 _ -")
     }
     return target
 }
 
-private func nameInObject(_ text: String) throws -> String {
+private func nameInObject(_ text: String, _ place: String) throws -> String {
     let bytes = Array(text.utf8)
     let members = (try? JSONScanner.members(of: bytes, in: 0..<bytes.count)) ?? []
     func string(_ name: String) -> String? {
@@ -65,7 +71,9 @@ private func nameInObject(_ text: String) throws -> String {
     }
     if let path = string("path"), path.hasPrefix("quarantine/") { return path }
     guard let id = string("id") else {
-        throw CommandFailure(.dataInvalid, "a line of standard input is no object with an 'id'")
+        throw CommandFailure(
+            .dataInvalid, "the object\(place) has no 'id'",
+            hint: "'\(pasted("list", "--json"))' prints such objects")
     }
     return id
 }

@@ -75,7 +75,7 @@ struct RefusedValues {
             for (index, item) in zip(kept, items) { hints[index] = "kept as 'quarantine/\(item.fileName)'" }
             return true
         } catch {
-            for index in kept { hints[index] = "it is not kept either: \(error)" }
+            for index in kept { hints[index] = "drainq could not keep it in quarantine either: \(error)" }
             return false
         }
     }

@@ -6,18 +6,18 @@ import Spool
 /// Performs `drainq retry`: makes operations due with no attempts counted, at once or one after the other at a rate.
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) {
-        queue, entry, moment throws(SpoolError) in
-        try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
+        queue, entry, times throws(SpoolError) in
+        try queue.spool.retry(entry, now: times.now, notBefore: times.due) != nil
     }
-    action.onQuarantined = { queue, item, moment, isDryRun in
+    action.onQuarantined = { queue, item, times, isDryRun in
         var control = AdmissionControl(queue.configuration)
         let readmission = try queue.spool.readmit(
-            item, within: &control, now: moment.now, notBefore: moment.due, isRehearsal: isDryRun)
+            item, within: &control, now: times.now, notBefore: times.due, isRehearsal: isDryRun)
         switch readmission {
         case .refused(let reason): return .refused(reason)
         case .gone: return .gone
         case .admitted(let accepted):
-            _ = tellDropped(accepted)
+            _ = reportDropped(accepted)
             return .done
         }
     }
@@ -51,10 +51,10 @@ struct Action {
     /// Returns why the operation cannot change, or `nil`. Filters without `--state` skip operations with a reason.
     var objection: (Entry) -> String?
     /// Changes the operation. Returns false if a run was faster.
-    var body: (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
+    var body: (OpenQueue, Entry, Times) throws(SpoolError) -> Bool
     /// Changes a file in quarantine, chosen by `--state quarantined` or its name; `nil` if that makes no sense. With
     /// `isDryRun`, changes nothing.
-    var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isDryRun: Bool) throws -> Answer)?
+    var onQuarantined: ((OpenQueue, QuarantineItem, Times, _ isDryRun: Bool) throws -> Answer)?
     /// The time between the due times of two operations; `nil` if the command sets none.
     var spacing: Duration?
     /// Whether the operations that are held behind the chosen failed ones are chosen too.
@@ -75,19 +75,19 @@ struct Action {
     }
 
     /// The time of the change, and the due time that the operation gets.
-    struct Moment {
+    struct Times {
         var now: Timestamp
         var due: Timestamp?
 
-        /// Returns the moment for the next operation.
-        func next(_ spacing: Duration?) -> Moment {
-            Moment(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing } })
+        /// Returns the times for the next operation.
+        func next(_ spacing: Duration?) -> Times {
+            Times(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing } })
         }
     }
 
     init(
         verb: String, states: Set<ShownState>, objection: @escaping (Entry) -> String?,
-        body: @escaping (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
+        body: @escaping (OpenQueue, Entry, Times) throws(SpoolError) -> Bool
     ) {
         self.verb = verb
         self.states = states
@@ -101,7 +101,7 @@ struct Action {
 
     func perform(_ options: ActionOptions, on queue: OpenQueue) throws -> ExitStatus {
         let now = Timestamp.now()
-        var moment = Moment(now: now, due: spacing.map { _ in now })
+        var times = Times(now: now, due: spacing.map { _ in now })
         let limit = options.limit ?? .max
         var entries: [Entry] = []
         var items: [QuarantineItem] = []
@@ -114,7 +114,7 @@ struct Action {
             if filter.states.contains(.quarantined) {
                 if onQuarantined == nil {
                     throw CommandFailure(
-                        .usage, "cannot \(verb) what is in quarantine", hint: "no run attempts it anyway")
+                        .usage, "cannot \(verb) files in quarantine", hint: "runs do not attempt them")
                 }
                 items = try queue.spool.quarantined().filter(filter.includes)
             }
@@ -136,10 +136,10 @@ struct Action {
         }
         entries = Array(entries.prefix(limit))
         items = Array(items.prefix(limit - entries.count))
-        status = .first(of: [status, try performOnQuarantined(items, options, queue, &moment)])
+        status = .first(of: [status, try performOnQuarantined(items, options, queue, &times)])
         let before = try heldBehindFailed(queue)
         var released = before
-        defer { tellReleased(released, queue, options) }
+        defer { reportReleased(released, queue, options) }
         if includesFollowers {
             let dropped = Set(entries.map(\.name.id))
             let followers = before.values.filter { dropped.contains($0.failed) }.map(\.entry)
@@ -153,7 +153,7 @@ struct Action {
         for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
             let batch = entries[start..<min(start + Self.batchSize, entries.count)]
             do {
-                try perform(on: batch, queue, options, &moment, &status, &hasBegun)
+                try perform(on: batch, queue, options, &times, &status, &hasBegun)
             } catch let error as SpoolError {
                 throw CommandFailure(error, hasBegun: hasBegun)
             }
@@ -178,34 +178,34 @@ struct Action {
     }
 
     /// Reports how many operations are no longer held, because the command has changed the failed ones.
-    private func tellReleased(_ before: [OperationID: Follower], _ queue: OpenQueue, _ options: ActionOptions) {
+    private func reportReleased(_ before: [OperationID: Follower], _ queue: OpenQueue, _ options: ActionOptions) {
         guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
         let count = before.keys.count { after[$0] == nil }
         guard count > 0, !options.verbosity.isQuiet else { return }
-        let operations = count == 1 ? "1 operation that was" : "\(count) operations that were"
-        Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
+        Messages.notice(
+            "\(InWords.are(count, "operation")) no longer held behind a failed operation")
     }
 
     /// The number of operations that share a sync. Their answers wait for it: half a second's worth of renames.
     private static let batchSize = 20_000
 
     private func perform(
-        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ moment: inout Moment,
+        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ times: inout Times,
         _ status: inout ExitStatus, _ hasBegun: inout Bool
     ) throws {
-        var done: [(entry: Entry, moment: Moment)] = []
+        var done: [(entry: Entry, times: Times)] = []
         var refused: [(id: OperationID, reason: String)] = []
         func perform(on entry: Entry) throws(SpoolError) {
             if let reason = objection(entry) {
                 refused.append((entry.name.id, reason))
                 return
             }
-            let isDone = if options.isDryRun { true } else { try body(queue, entry, moment) }
+            let isDone = if options.isDryRun { true } else { try body(queue, entry, times) }
             if isDone {
-                done.append((entry, moment))
-                moment = moment.next(spacing)
+                done.append((entry, times))
+                times = times.next(spacing)
             } else {
-                refused.append((entry.name.id, "a run has just taken it"))
+                refused.append((entry.name.id, "a run has just claimed it"))
             }
         }
         // A failed sync does not undo the moves.
@@ -215,7 +215,7 @@ struct Action {
             work = Result { () throws(SpoolError) in for entry in batch { try perform(on: entry) } }
         }
         // Each answered change is durable, even if the work ended early.
-        for (entry, moment) in done { answer(entry.name.id, entry, moment, options) }
+        for (entry, times) in done { answer(entry.name.id, entry, times, options) }
         for (id, reason) in refused {
             status = .failed
             Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
@@ -224,17 +224,17 @@ struct Action {
     }
 
     private func performOnQuarantined(
-        _ items: [QuarantineItem], _ options: ActionOptions, _ queue: OpenQueue, _ moment: inout Moment
+        _ items: [QuarantineItem], _ options: ActionOptions, _ queue: OpenQueue, _ times: inout Times
     ) throws -> ExitStatus {
         var status = ExitStatus.ok
         for item in items {
             let path = "quarantine/\(item.fileName)"
             let result =
-                try onQuarantined?(queue, item, moment, options.isDryRun) ?? .refused("it is quarantined")
+                try onQuarantined?(queue, item, times, options.isDryRun) ?? .refused("it is quarantined")
             switch result {
             case .done:
-                answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, options)
-                moment = moment.next(spacing)
+                answer(ActionResult(state: QueueState.quarantine.word, path: path, due: times.due), path, options)
+                times = times.next(spacing)
             case .gone:
                 status = .failed
                 Messages.error("cannot \(verb) '\(path)': it is gone")
@@ -246,8 +246,8 @@ struct Action {
         return status
     }
 
-    private func answer(_ id: OperationID, _ entry: Entry, _ moment: Moment, _ options: ActionOptions) {
-        answer(ActionResult(id: id, state: entry.state.word, due: moment.due), id.description, options)
+    private func answer(_ id: OperationID, _ entry: Entry, _ times: Times, _ options: ActionOptions) {
+        answer(ActionResult(id: id, state: entry.state.word, due: times.due), id.description, options)
     }
 
     /// Prints the name alone, for another command to read. A rehearsal also prints the due time.

@@ -41,12 +41,12 @@ private func runOptions(_ arguments: RunArguments, _ ids: [OperationID]?) -> Run
 /// Makes the run and reports it. `demo` uses it too.
 func drain(
     _ queue: OpenQueue, options: RunOptions, _ arguments: RunArguments, named: NamedOperations? = nil,
-    voice: RunReporter.Voice? = nil
+    detail: RunReporter.Detail? = nil
 ) throws -> ExitStatus {
     var named = named
     let log = Messages.format == .json ? RunLog(isQuiet: arguments.verbosity.isQuiet) : nil
     var reporter = RunReporter(
-        voice: voice ?? RunReporter.voice(arguments), log: log, progress: Progress(arguments),
+        detail: detail ?? RunReporter.detail(arguments), log: log, progress: Progress(arguments),
         queue: arguments.queue.path,
         showsStats: arguments.showsStats, alarms: Alarms(of: queue.spool, at: .now()))
     var observer = RunObserver(of: queue)
@@ -71,7 +71,7 @@ func drain(
     }
     let summary = try run()
     var status = exitStatus(of: summary)
-    if let named { status = .first(of: [status] + (try named.tellUnsent())) }
+    if let named { status = .first(of: [status] + (try named.reportUnsent())) }
     reporter.finish(summary, status)
     observer.finish(summary, status)
     return status

@@ -10,7 +10,8 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
         try queue.applyTransport(of: environment)
         try queue.checkTrustOfConfiguration(arguments.queue)
         if let fallback = arguments.fallback, (try? JSONValue(Array(fallback.utf8))) == nil {
-            throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
+            throw CommandFailure(
+                .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
         }
         var counting = SendCounting(queue.spool)
         defer { counting.end() }
@@ -21,7 +22,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
             world: queue.world(), attempted: { counting.take($0) },
             notKept: {
                 Messages.warning(
-                    notKeptMessage($0, $1, $2), hint: "operations of its key that need the value wait for it")
+                    notKeptMessage($0, $1, $2), hint: "operations of the same key that send the value wait for it")
             }
         ) { Messages.warning($0.description, hint: $0.hint) }
         var applying: [ExitStatus] = []
@@ -63,7 +64,7 @@ private struct OperationSender {
         var (reservation, existing): (Reservation?, QueueState?)
         if given.hasOwnID {
             (reservation, existing) = try queue.spool.reserve(given.operation.header.id)
-            if let existing { return tell(given, isIn: existing) }
+            if let existing { return reportDuplicate(given, in: existing) }
         }
         defer { reservation?.release() }
         let rule = AdmissionRule(queue.configuration)
@@ -77,7 +78,7 @@ private struct OperationSender {
     }
 
     /// Reports that the operation is in the queue already. Sends nothing.
-    private func tell(_ given: OperationInput.Given, isIn state: QueueState) -> ExitStatus {
+    private func reportDuplicate(_ given: OperationInput.Given, in state: QueueState) -> ExitStatus {
         let id = given.operation.header.id
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
@@ -110,7 +111,7 @@ private struct OperationSender {
         if let document = try? JSONDocument(answer), let range = document.range(at: pointer) {
             return print(answer[range] + (arguments.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
         }
-        let reason = "it was delivered, but its answer has nothing at '\(pointer)'"
+        let reason = "it was delivered, but its answer has no value at '\(pointer)'"
         return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
     }
 
@@ -135,7 +136,7 @@ private struct OperationSender {
                 "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
         }
         if let objection = enqueue(postponement, given.hasOwnID) {
-            return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
+            return refuse("'\(id)': \(reason); it cannot be queued either: \(objection)", nil, .inputOutput)
         }
         if arguments.isJSON {
             JSONLine.write(SendResult(id, "queued", operation.attempts.last, error: reason))
@@ -156,7 +157,7 @@ private struct OperationSender {
         } catch {
             return "\(error)"
         }
-        _ = tellDropped(accepted)
+        _ = reportDropped(accepted)
         switch accepted.results.first {
         case .rejected(let limit): return "\(limit)"
         case .refused(let reason): return reason
@@ -170,7 +171,7 @@ private struct OperationSender {
             JSONLine.write(result ?? SendResult(error: reason))
         } else if arguments.fallback == nil || arguments.verbosity.isVerbose {
             Messages.error(
-                result?.outcome == "delivered" ? "cannot answer \(reason)" : "cannot send \(reason)",
+                result?.outcome == "delivered" ? "cannot print the answer to \(reason)" : "cannot send \(reason)",
                 hint: status == .held ? pasted("status") : nil)
         }
         return fallBack(status)

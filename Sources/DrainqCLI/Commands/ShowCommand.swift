@@ -47,7 +47,7 @@ private struct Showing {
         case .operation(let entry): try show(entry)
         case .quarantined(let item):
             if asJSON { return JSONLine.write(QuarantineView(item)) }
-            tell(OperationReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
+            write(OperationReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
         }
     }
 
@@ -68,14 +68,14 @@ private struct Showing {
             if asJSON {
                 return JSONLine.write(OperationDetails(entry: view, operation: stored.operation, destinationHold: hold))
             }
-            tell(
+            write(
                 OperationReport(
                     view: view, operation: stored.operation, waiting: waiting, hold: hold, now: now, terminal: terminal
                 ).lines)
         }
     }
 
-    private mutating func tell(_ lines: [String]) {
+    private mutating func write(_ lines: [String]) {
         if !isFirst { standardOutput.line("") }
         isFirst = false
         lines.forEach(standardOutput.line)

@@ -10,7 +10,7 @@ func status(_ arguments: StatusArguments, environment: [String: String]) throws(
         if arguments.isWatching {
             try watch(queue, every: arguments.interval ?? StatusArguments.usualInterval, asJSON: isJSON)
         } else if arguments.interval != nil {
-            throw CommandFailure(.usage, "'--interval' is for --watch", hint: "drainq status --watch --interval 5s")
+            throw CommandFailure(.usage, "'--interval' needs '--watch'", hint: "drainq status --watch --interval 5s")
         } else {
             let now = Timestamp.now()
             let status = try QueueStatus(of: queue, at: now)

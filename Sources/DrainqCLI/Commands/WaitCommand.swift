@@ -10,7 +10,7 @@ func wait(_ arguments: WaitArguments, environment: [String: String]) throws(Comm
         Interruption.install()
         defer { Interruption.uninstall() }
         if try queue.spool.isPaused, !arguments.verbosity.isQuiet {
-            Messages.notice("the queue is paused: nothing is sent until '\(pasted("resume"))'")
+            Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
         }
         return try waiting.wait(atMost: arguments.timeout)
     }
@@ -130,14 +130,14 @@ private struct Waiting {
             let reason = "no operation '\(id)' in the queue"
             return close(
                 target, .failed, error: reason,
-                hint: "what is delivered is kept with keepAnswer or retention.delivered",
+                hint: "the queue keeps delivered operations only by keepAnswer or retention.delivered",
                 WaitResult(id: id, outcome: .unknown, error: reason))
         }
         let keepsCopies =
             queue.configuration.retention.delivered > .zero
             || queue.configuration.route(of: last.name.type).keepsAnswer
         if keepsCopies {
-            let reason = "it was dropped, a newer one has replaced it, or its copy could not be kept"
+            let reason = "it was dropped, a newer operation replaced it, or its copy could not be kept"
             return close(
                 target, .failed, error: "'\(id)' is gone: \(reason)",
                 WaitResult(id: id, outcome: .gone, error: reason))
@@ -168,7 +168,7 @@ private struct Waiting {
                 entry.flatMap { entry in
                     waiting?.sentence(
                         now, id: entry.name.id, destination: known.table.destination(of: entry.name).name)
-                } ?? "a run is sending it"
+                } ?? "a run has claimed it"
             close(
                 target, waiting?.needsPerson ?? false ? .held : .deferred,
                 error: "'\(target)' is not delivered yet: \(sentence)",

@@ -10,7 +10,7 @@ func withoutCommand(environment: [String: String]) throws(CommandFailure) -> Exi
         guard error.status == .noQueue || error.status == .usage else { throw error }
         Messages.error(
             "no command is given, and there is no queue yet",
-            hint: "'drainq help' lists the commands; these four begin")
+            hint: "'drainq help' lists the commands; begin with these four")
         standardOutput.write(
             """
             drainq init --url https://api.example.com/v1/events

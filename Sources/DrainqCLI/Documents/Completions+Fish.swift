@@ -25,7 +25,7 @@ func fishCompletions() -> String {
 }
 
 private let fishFunctions = #"""
-    # __drainq_is COMMAND...: whether the command on the line is one of these; '' is none.
+    # __drainq_is COMMAND...: whether the command on the line is one of these; '' means no command.
     function __drainq_is
         set -l tokens (commandline -opc)
         set -e tokens[1]
@@ -41,7 +41,7 @@ private let fishFunctions = #"""
         end
         contains -- "$tokens[1]" $argv
     end
-    # __drainq_queue FIELD ARGUMENT...: what the queue has, and nothing where there is no queue.
+    # __drainq_queue FIELD ARGUMENT...: prints values of a field in the queue; none if there is no queue.
     function __drainq_queue
         set -l tokens (commandline -opc)
         set -l program $tokens[1]

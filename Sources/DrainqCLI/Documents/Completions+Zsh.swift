@@ -34,7 +34,7 @@ func zshCompletions() -> String {
 
 /// The helper function. Uses the variable `whole` of `_drainq`: the unchanged words of the line.
 private let zshFunctions = #"""
-    # _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
+    # _drainq_queue FIELD ARGUMENT...: offers values of a field in the queue; none if there is no queue.
     _drainq_queue() {
         local field=$1 queue= word program=${(Q)whole[1]}
         local -a found

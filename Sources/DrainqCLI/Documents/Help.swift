@@ -10,7 +10,7 @@ func helpOverview() -> String {
     lines += CommandDescription.visible.flatMap { entry($0.name.rawValue, $0.summary, column: 16) }
     lines += ["", "global options:"]
     lines += options(OptionDescription.table.filter { $0.group == .global })
-    lines += ["", "'drainq help COMMAND' explains a command, 'drainq manual | man -l -' everything"]
+    lines += ["", "'drainq help COMMAND' explains a command", "'drainq manual | man -l -' shows the manual"]
     return lines.joined(separator: "\n") + "\n"
 }
 

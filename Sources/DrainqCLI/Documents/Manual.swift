@@ -67,8 +67,8 @@ struct ManualWriter {
             lines.append(".Ss \(command.name.rawValue)")
             prose(command.details)
             let rows = OptionDescription.of(command.name).filter { $0.group == .own }
-            let told = rows.filter { $0.home == command.name }
-            if !told.isEmpty { list(told) }
+            let described = rows.filter { $0.home == command.name }
+            if !described.isEmpty { list(described) }
             let pointers = pointers(to: OptionDescription.of(command.name), from: command.name)
             if !pointers.isEmpty {
                 lines.append(".Pp")

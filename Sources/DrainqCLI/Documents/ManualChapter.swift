@@ -99,20 +99,20 @@ extension ManualChapter {
             .text(
                 """
                 A destination is where requests go: one scheme, host and port, such as `https://api.example.com`, or \
-                the name in `destination` of a route. A closed destination delays no other one. A run skips the \
-                operations that wait for it: they stay where they are, and no attempt is counted. If more operations \
+                the name in `destination` of a route. A blocked destination does not delay others. A run skips its \
+                operations: they stay where they are, and no attempt is counted. If more operations \
                 are due than a run takes, each destination first gets its share, so that one with very many operations \
                 does not delay the others.
 
                 Runs keep the state of destinations in `state/destinations.json`. `drainq status` shows it, and how \
-                each state ends. Four things close a destination:
+                each state ends. Four things block a destination:
                 """),
             .list([
                 (
                     "pause",
                     """
                     A person begins it with `drainq pause --destination`, and only `drainq resume --destination` ends \
-                    it. It is not an error: a run ends as if no operation waited for it.
+                    it. It is not an error: operations that wait for it do not change the status of a run.
                     """
                 ),
                 (
@@ -134,7 +134,7 @@ extension ManualChapter {
                     fifth longer, never shorter: this spreads the operations over time. Retry-After is a number of \
                     seconds, or a date that is compared with the answer's own Date; the longest wait is one day. \
                     Without Retry-After the wait is the first delay of the schedule. The run ends with 75. The state \
-                    ends by itself or by `drainq release`; --now does not end it.
+                    ends at that time or by `drainq release`; --now does not end it.
                     """
                 ),
                 (
@@ -142,10 +142,10 @@ extension ManualChapter {
                     """
                     The server seems to be down: five attempts in a row failed to connect or to get a usable answer, \
                     or got 502, 503 or 504, or a 2xx that another server seems to have sent. The circuit breaker of \
-                    the destination opens: runs send nothing there for one second, after each further failure twice as \
+                    the destination opens: runs send nothing to it for one second, after each further failure twice as \
                     long, up to half an hour. Then it is half-open: one attempt closes it or opens it again. See \
-                    `circuitBreaker` and `coolDown`. The run ends with 75. The state ends by itself, with a single \
-                    attempt, or by `drainq release`; `drainq run --now` ignores it.
+                    `circuitBreaker` and `coolDown`. The run ends with 75. The state ends when \
+                    that attempt closes it, or by `drainq release`; `drainq run --now` ignores it.
                     """
                 ),
             ]),
@@ -194,18 +194,18 @@ extension ManualChapter {
             ]),
             .text(
                 """
-                An operation can also be held by itself: by `drainq hold ID`, or because its server may have received \
-                it, and no longer remembers the key (`keyTTL`). The run that finds such an operation ends with 69. \
+                An operation can also be held individually: by `drainq hold ID`, or because its server may have received \
+                it and no longer knows the key (`keyTTL`). The run that finds such an operation ends with 69. \
                 `drainq list --state held` shows both; `drainq release ID` or `drainq retry ID` makes it due, `drainq \
                 drop ID` removes it.
 
-                `drainq pause` pauses the whole queue; a run then attempts nothing and ends with 0. If `conditions` of \
-                the configuration are not met, a run attempts nothing either, but ends with 75; with --verbose it \
+                `drainq pause` pauses the whole queue; a run then makes no attempts and ends with 0. If `conditions` of \
+                the configuration are not met, a run makes no attempts either, but ends with 75; with --verbose it \
                 reports why.
 
                 A machine without a network uses up no attempts. If an attempt meets a network error, and this machine \
                 has only a loopback interface, no route or no name server, which would explain it, the run counts no \
-                attempt, sends nothing more to other machines and ends with 75. The first such run reports it; until \
+                attempt, makes no more attempts to other machines and ends with 75. The first such run reports it; until \
                 there is a network again, later runs check first and report it with --verbose alone. Runs still send \
                 to destinations on loopback.
 
@@ -232,7 +232,7 @@ extension ManualChapter {
 
                 drainq refuses a file with a secret if other users may read it, or its group may write it. It runs \
                 commands without a shell, with a few variables of the environment that drainq-config(5) lists, and \
-                without those that are secrets. A child process makes the requests. It knows nothing of the queue, \
+                without those that are secrets. A child process makes the requests. It does not know the queue, \
                 gets only the variables that its transports read, gains no privileges and leaves no core dump; other \
                 processes of its user cannot inspect it.
 

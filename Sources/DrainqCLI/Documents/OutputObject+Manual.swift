@@ -20,36 +20,36 @@ extension ManualWriter {
     /// Adds a list for each object, and in it lists for the objects within. Fields described before are not repeated.
     private mutating func objects() {
         lines.append(".Sh OBJECTS")
-        var told: [(fields: [OutputObject.Field], name: String)] = []
+        var described: [(fields: [OutputObject.Field], name: String)] = []
         for object in OutputObject.table {
             let title = object.title.prefix(1).uppercased() + object.title.dropFirst()
             // mdoc reads `An` alone as a macro.
             lines.append(".Ss \\&\(title)")
             prose("Printed by \(object.printedBy.map { "`drainq \($0)`" }.joined(separator: ", ")).")
             var fields = object.fields.filter { $0.name != "schema" }
-            if let base = told.first(where: { fields.count > $0.fields.count && fields.starts(with: $0.fields) }) {
+            if let base = described.first(where: { fields.count > $0.fields.count && fields.starts(with: $0.fields) }) {
                 prose("It has the fields of \(base.name), and:")
                 fields.removeFirst(base.fields.count)
             }
-            list(fields, &told)
-            told.append((fields, "`\(title)`"))
+            list(fields, &described)
+            described.append((fields, "`\(title)`"))
         }
     }
 
     private mutating func list(
-        _ fields: [OutputObject.Field], _ told: inout [(fields: [OutputObject.Field], name: String)]
+        _ fields: [OutputObject.Field], _ described: inout [(fields: [OutputObject.Field], name: String)]
     ) {
         lines.append(".Bl -tag -width \"idempotencyKey\" -compact")
         for field in fields {
             lines.append(".It Li \(field.name)")
             var words = "\(field.kind.words)\(field.isOptional ? ", optional" : ""): \(field.meaning)"
             let inner = field.kind.inner
-            let before = told.first { $0.fields == inner }
+            let before = described.first { $0.fields == inner }
             if let before, !inner.isEmpty { words += "; with the fields of \(before.name)" }
             prose(words)
             if before == nil, !inner.isEmpty {
-                list(inner, &told)
-                told.append((inner, "`\(field.name)` above"))
+                list(inner, &described)
+                described.append((inner, "`\(field.name)` above"))
             }
         }
         lines.append(".El")

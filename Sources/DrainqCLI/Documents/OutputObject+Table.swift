@@ -72,7 +72,7 @@ extension OutputObject {
             .maybe("notBefore", .time, "the time before which a run does not send it"),
             Field("header", .map(.anything), "the first line of its file, byte for byte, without the checksum"),
             .maybe("payload", .anything, "the body, byte for byte, if it is JSON on one line"),
-            .maybe("bodyBase64", .text, "the body, if it is anything else"),
+            .maybe("bodyBase64", .text, "the body in Base64, if it is not JSON on one line"),
             .maybe("history", .list(.map(.anything)), "the attempts, each as its line in the file"),
         ])
 }

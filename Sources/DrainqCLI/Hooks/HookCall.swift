@@ -35,7 +35,7 @@ struct HookCall {
     }
 
     /// The longest time that a run waits for a hook.
-    static let patience: Duration = .seconds(10)
+    static let timeout: Duration = .seconds(10)
 
     let command: ExternalCommand
     let document: Document
@@ -68,7 +68,7 @@ struct HookCall {
 
     /// Calls the hook and waits for its end. Returns the reason of a failure, `nil` if the call succeeded.
     func run() -> String? {
-        let result = command.run(input: Array((JSONLine.text(document) + "\n").utf8), within: Self.patience)
+        let result = command.run(input: Array((JSONLine.text(document) + "\n").utf8), within: Self.timeout)
         return result.failure.map { "the hook '\(document.event)' ('\(command.arguments[0])') \($0)" }
     }
 }

@@ -12,10 +12,10 @@ struct RunNews {
 
     private var news: [Key: HookNews] = [:]
     /// Whether a hook takes deliveries. Without one they are not collected, so that memory stays bounded.
-    private let tellsDeliveries: Bool
+    private let collectsDeliveries: Bool
 
     init(for hooks: Hooks) {
-        tellsDeliveries = hooks.commands[.delivered] != nil
+        collectsDeliveries = hooks.commands[.delivered] != nil
     }
 
     /// Adds the start of a run that has `count` due operations.
@@ -35,12 +35,13 @@ struct RunNews {
             if !withdraw(.held, destination) {
                 add(
                     HookNews(
-                        .released, destination, reason: "it was delivered to, or what it was blamed on has changed"))
+                        .released, destination,
+                        reason: "an operation was delivered, or the cause of the hold has changed"))
             }
         case .attempted(let attempt), .settledUnsent(let attempt):
             if attempt.hasFailed {
                 add(HookNews(.failed, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
-            } else if tellsDeliveries, case .delivered = attempt.settlement.disposition {
+            } else if collectsDeliveries, case .delivered = attempt.settlement.disposition {
                 add(HookNews(.delivered, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
             }
         case .quarantined(let item): quarantined(item)

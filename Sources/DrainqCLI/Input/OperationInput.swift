@@ -59,14 +59,15 @@ struct OperationInput {
         if let operand = options.files.first, !files.isEmpty {
             throw CommandFailure(
                 .usage, "'\(operand)' and '--body-file' exclude each other",
-                hint: "a body is read now, from operands, or when it is sent, from --body-file")
+                hint: "drainq reads operands now, and the file of --body-file when it sends the operation")
         }
         for path in files { try read(bodyFile: path, take) }
         for path in options.files.isEmpty && files.isEmpty ? ["-"] : options.files {
             try read(from: path, take, pause)
         }
         if options.id != nil, values > 1 {
-            throw CommandFailure(.usage, "--id is for a single operation", hint: "use --envelope for ids of their own")
+            throw CommandFailure(
+                .usage, "--id is for a single operation", hint: "with --envelope each operation can have an id")
         }
     }
 
@@ -134,7 +135,7 @@ struct OperationInput {
             guard let meant = nearest(to: name, in: Envelope.fields) else { continue }
             warned.insert(name)
             Messages.warning(
-                "line \(place.line) of '\(place.source)': '\(name)' is no field of an operation, and means nothing",
+                "line \(place.line) of '\(place.source)': '\(name)' is not a known field of an operation and has no effect",
                 hint: "did you mean '\(meant)'?")
         }
     }
@@ -190,7 +191,7 @@ struct OperationInput {
             let text = try type.text(of: operation)
             guard let name = TypeName(text) else {
                 throw .unusableValue(
-                    placeholder: type.text, reason: "makes '\(escapedForDisplay(text))', which is no type")
+                    placeholder: type.text, reason: "makes '\(escapedForDisplay(text))', which is not a type")
             }
             operation.header.type = name
         }

@@ -32,7 +32,7 @@ enum RecordedAnswer {
         func failure(_ line: Int, _ reason: String) -> CommandFailure {
             CommandFailure(
                 .dataInvalid, "cannot explain '\(name)': line \(line) \(reason)",
-                hint: "'curl -i URL' prints an answer as it is read here")
+                hint: "'curl -i URL' prints an answer in the right form")
         }
         var rest = bytes[...]
         var number = 0
@@ -46,13 +46,13 @@ enum RecordedAnswer {
         var answer: AttemptReport.Answer
         repeat {
             guard let status = status(of: line()) else {
-                throw failure(number, "is no status line, such as HTTP/1.1 200 OK")
+                throw failure(number, "is not a status line such as HTTP/1.1 200 OK")
             }
             answer = AttemptReport.Answer(status: status)
             while !rest.isEmpty {
                 let text = line()
                 if text.isEmpty { break }
-                guard let field = HeaderField(argument: text) else { throw failure(number, "is no header field") }
+                guard let field = HeaderField(argument: text) else { throw failure(number, "is not a header field") }
                 answer.headers.append(field)
             }
         } while rest.starts(with: "HTTP/".utf8) && isFollowed(rest)

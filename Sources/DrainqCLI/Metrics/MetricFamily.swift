@@ -39,14 +39,14 @@ struct MetricFamily: Hashable, Sendable {
         "last_success_timestamp_seconds", .gauge, by: ["destination"], "When the last operation was delivered there.")
     static let closed = MetricFamily(
         "destination_closed", .gauge, by: ["destination", "reason"],
-        "Whether the destination is closed, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
+        "Whether the destination is blocked, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
     static let runs = MetricFamily(
         "runs_total", .counter, by: ["exit_status"], "Runs with work, by exit status.")
     static let lastRunEnd = MetricFamily(
-        "last_run_timestamp_seconds", .gauge, "When the last run ended that had something to do.")
+        "last_run_timestamp_seconds", .gauge, "When the last run with work ended.")
     static let lastRunDuration = MetricFamily("last_run_duration_seconds", .gauge, "How long that run took.")
     static let lastRunStatus = MetricFamily("last_run_exit_status", .gauge, "The exit status of that run.")
 

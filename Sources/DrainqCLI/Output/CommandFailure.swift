@@ -33,7 +33,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
     /// Makes a failure that names the line where the remaining input begins. Operations answered before it are safe.
     package init(_ error: SpoolError, hasBegun: Bool, verb: String, from line: Int, of source: String) {
         self.init(error, hasBegun: hasBegun)
-        messages[0].text = "cannot \(verb) line \(line) of '\(source)' and what follows: \(error)"
+        messages[0].text = "cannot \(verb) line \(line) of '\(source)' and the lines after it: \(error)"
     }
 
     package init(_ error: UsageError) {

@@ -14,6 +14,16 @@ enum InWords {
         return "\(seconds.rfc3339) (\(moment(time, from: now)))"
     }
 
+    /// Returns a number with its noun: `1 operation`, `3 operations`.
+    static func count(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    /// Returns a number with its noun and verb: `1 operation is`, `3 operations are`.
+    static func are(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
+        count == 1 ? "1 \(noun) is" : "\(count) \(plural ?? noun + "s") are"
+    }
+
     /// Returns a duration in at most two units, the smaller one rounded down.
     static func rough(_ distance: Duration) -> String {
         let seconds = distance.inSeconds

@@ -58,7 +58,7 @@ struct Table {
     func lines(for terminal: Terminal) -> [String] {
         guard let room = terminal.columns else { return lines(natural, terminal) }
         if let layout = layout(within: room, stacked: false) { return lines(layout, terminal) }
-        let layout = layout(within: room, stacked: true) ?? conceded(narrowings, stacked: true)
+        let layout = layout(within: room, stacked: true) ?? narrowed(narrowings, stacked: true)
         // The heading and each row take two lines: one for the first column, one for the others.
         return zip(cells, lines(layout, terminal)).flatMap { row, line in
             [terminal.painted(row[0].text, row[0].paint), Self.indent + line]
@@ -73,11 +73,11 @@ struct Table {
         return Layout(shown: Array(columns.indices), widths: widths)
     }
 
-    private func conceded(_ narrowings: some Sequence<Narrowing>, stacked: Bool) -> Layout {
+    private func narrowed(_ narrowings: some Sequence<Narrowing>, stacked: Bool) -> Layout {
         var layout = natural
         if stacked { layout.shown.removeFirst() }
-        for concession in narrowings {
-            switch concession {
+        for narrowing in narrowings {
+            switch narrowing {
             case .shrink(let column, let width): layout.widths[column] = min(layout.widths[column], width)
             case .drop(let column): layout.shown.removeAll { $0 == column }
             }
@@ -88,7 +88,7 @@ struct Table {
     /// Returns the first layout that fits, with the remaining room given back to shrunken columns; `nil` if none fits.
     private func layout(within room: Int, stacked: Bool) -> Layout? {
         for count in 0...narrowings.count {
-            var layout = conceded(narrowings.prefix(count), stacked: stacked)
+            var layout = narrowed(narrowings.prefix(count), stacked: stacked)
             var left = room - layout.total - (stacked ? Self.indent.count : 0)
             if left < 0 { continue }
             for column in layout.shown.reversed() {

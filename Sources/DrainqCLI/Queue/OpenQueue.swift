@@ -51,7 +51,8 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
     let kinds: [mode_t] = [S_IFREG, S_IFDIR]
     if path == nil, stat(file.rawCString, &status) == 0, !kinds.contains(status.st_mode & S_IFMT) {
         throw CommandFailure(
-            .configuration, "cannot read '\(file)': it is not a file", hint: "remove it: drainq init writes one")
+            .configuration, "cannot read '\(file)': it is not a regular file",
+            hint: "remove it; 'drainq init' writes a new one")
     }
     let bytes: [UInt8]
     do throws(Errno) {

@@ -15,7 +15,8 @@ struct AddResult: JSONObject {
     static let fields: [JSONField<AddResult>] = [
         .maybe("id", .text, "the operation, if it is in the queue", \.id),
         .maybe("state", .word(ShownState.allCases.map(\.rawValue)), "its state, unless it was added just now", \.state),
-        .maybe("duplicate", .flag, "true if the id was in the queue already; nothing was changed", \.duplicate),
+        .maybe(
+            "duplicate", .flag, "true if the id was in the queue already; the command did not change it", \.duplicate),
         .maybe("replaced", .flag, "true if it replaced the operation of that id", \.replaced),
         .maybe("error", .text, "the reason why it was not added", \.error),
         .maybe("source", .text, "the input file", \.source),

@@ -5,7 +5,7 @@ import Spool
 /// The reports of a run without a terminal. Leaves out those that an earlier run has made within the hour.
 struct Alarms {
     private let spool: SpoolDirectory
-    /// The time by which the whole run decides what is quiet.
+    /// The time by which the run decides which causes are quiet.
     private let now: Timestamp
     /// The ledger as it was at the start of the run.
     private var ledger: AlarmLedger
@@ -23,7 +23,7 @@ struct Alarms {
     }
 
     /// Counts an operation that has failed for good. Returns whether to report it.
-    mutating func tells(_ event: AttemptEvent) -> Bool {
+    mutating func shouldReport(_ event: AttemptEvent) -> Bool {
         let cause = AlarmLedger.Cause(destination: event.destination, event.record)
         failed[cause, default: 0] += 1
         return !ledger.isQuiet(cause, at: now)
@@ -32,7 +32,7 @@ struct Alarms {
     /// Records the hold of a destination. Returns whether to report it.
     ///
     /// A hold by the storm guard has the same cause as the failures before it, and needs no other action.
-    mutating func tells(holdOf destination: String, for record: AttemptRecord, byStormGuard: Bool) -> Bool {
+    mutating func shouldReport(holdOf destination: String, for record: AttemptRecord, byStormGuard: Bool) -> Bool {
         released.remove(destination)
         guard byStormGuard else {
             held.insert(destination)
@@ -51,19 +51,20 @@ struct Alarms {
         return held.remove(destination) != nil || !begins.isEmpty || ledger.hasTold(holdOf: destination)
     }
 
-    /// A sentence for each cause that earlier runs kept quiet about, and that is due for a report.
-    var owed: [String] {
+    /// A sentence for each cause whose reports earlier runs left out, and that is due for a report.
+    var dueReports: [String] {
         ledger.owed(at: now).map { owed in
             let place = "'\(owed.cause.destination)'"
             if owed.count == 0 { return "\(place) is held: \(owed.cause.cause)" }
             let time = InWords.rough(max(now - owed.since, .zero))
-            return "\(owed.count) more failed at \(place) in the last \(time): \(owed.cause.cause)"
-                + (owed.isHeld ? "; it is held" : "")
+            return
+                "\(InWords.count(owed.count, "more operation")) failed at \(place) in the last \(time): \(owed.cause.cause)"
+                + (owed.isHeld ? "; the destination is held" : "")
         }
     }
 
     /// Records the reports of this run for later ones. Writes nothing if there was nothing to report or keep quiet.
-    func leave() throws(SpoolError) {
+    func save() throws(SpoolError) {
         if failed.isEmpty, held.isEmpty, storms.isEmpty, released.isEmpty, ledger.owed(at: now).isEmpty { return }
         try StateFile.alarms.update(AlarmLedger(), in: spool) {
             $0.record(failed: failed, held: held, storms: storms, released: released, at: now)

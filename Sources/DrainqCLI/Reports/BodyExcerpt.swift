@@ -14,7 +14,7 @@ struct BodyExcerpt {
         let head = bytes.prefix(Self.mostBytes)
         guard let text = Self.text(head, isWhole: head.count == bytes.count) else {
             lines = []
-            rest = "\(bytes.count) bytes that are no text"
+            rest = "\(bytes.count) bytes that are not text"
             return
         }
         let isJSON = bytes.count == head.count && Self.isJSON(bytes)
@@ -27,7 +27,7 @@ struct BodyExcerpt {
         } else if all.count > Self.mostLines {
             rest = "\(all.count - Self.mostLines) more lines"
         } else if all.contains(where: { escapedForDisplay($0).displayWidth > room }) {
-            rest = "longer lines"
+            rest = "lines are cut"
         }
     }
 

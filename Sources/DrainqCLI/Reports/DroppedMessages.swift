@@ -6,7 +6,7 @@ func droppedMessage(_ name: EntryName) -> String {
 }
 
 /// Reports the operations that `dropOldest` removed. Returns false if one stayed: the queue is over its limits.
-func tellDropped(_ accepted: Accepted) -> Bool {
+func reportDropped(_ accepted: Accepted) -> Bool {
     for entry in accepted.dropped { Messages.notice(droppedMessage(entry.name)) }
     for error in accepted.errors { Messages.error(error.description, hint: error.hint) }
     return accepted.errors.isEmpty

@@ -109,7 +109,7 @@ struct ExplainedRoute {
         verdict.outcome != .delivered && verdict.countsAttempt
     }
 
-    func operation(after verdict: Verdict) -> String {
+    func effectOnOperation(after verdict: Verdict) -> String {
         switch verdict.outcome {
         case .delivered:
             (keepsDeliveredFor > .zero
@@ -117,27 +117,27 @@ struct ExplainedRoute {
                     + (route.keepsAnswer ? ", with the answer" : "")
                 : "it is done: its file is removed") + keptInWords
         case .deferred where verdict.isUntouched:
-            "it stays as it is, due at once, and no attempt is counted; the run sends nothing more to other machines"
+            "it stays as it is, due at once, and no attempt is counted; the run makes no more attempts to other machines"
         case .deferred:
             "it stays in the queue until its next attempt; this one is "
                 + (countsAttempt(verdict) ? "counted" : "not counted")
         case .held where verdict.isAboutCredentials && verdict.status != nil:
             "it is parked: put back as it was, no attempt counted, until another operation with the same credentials is "
-                + "answered; where that one is delivered it fails; 'drainq send' fails at once"
+                + "answered; if that one is delivered, this one fails; 'drainq send' fails at once"
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")
-                + "; 'drainq retry ID' tries it again"
+                + "; 'drainq retry ID' sends it again"
         }
     }
 
     /// Returns the effects on the destination, a sentence each.
-    func destination(after report: SealedReport, _ verdict: Verdict) -> [String] {
+    func effectsOnDestination(after report: SealedReport, _ verdict: Verdict) -> [String] {
         var sentences: [String] = []
         let start = Timestamp(microseconds: 0)
         let events = DestinationEvent.events(
             of: report, verdict, route: route, settings: settings, blamed: nil, now: start)
-        if events.isEmpty { sentences.append("it is not to blame, and nothing is remembered of it") }
+        if events.isEmpty { sentences.append("it is not to blame: its state stays the same") }
         for event in events {
             switch event {
             case .unreachable where settings.circuitBreaker > 0:
@@ -147,9 +147,9 @@ struct ExplainedRoute {
                         + "up to \(settings.coolDown.quantity)")
             case .held:
                 let isShared = verdict.isAboutCredentials && verdict.status != nil
-                sentences.append((isShared ? "where another operation is refused too, " : "") + holdSentence)
+                sentences.append((isShared ? "if another operation is refused too, " : "") + holdSentence)
             case .retryAfter(let until) where verdict.retryAfter != nil:
-                sentences.append("nothing is sent there for \((until - start).quantity), as the answer asks")
+                sentences.append("runs send nothing to it for \((until - start).quantity), as the answer asks")
             case .unreachable, .answered, .delivered, .retryAfter, .probed, .disproved, .heldByHand, .released,
                 .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained:
                 break
@@ -161,17 +161,18 @@ struct ExplainedRoute {
                     verdict.rule.match?.rule.until.map { "a time at \($0), or a Retry-After," } ?? "a Retry-After"
                 let isFree = [429, 503].contains(status) || verdict.rule.match?.rule.until != nil
                 sentences.append(
-                    "\(until) holds back all that goes there until then, at most \(RetryAfter.longest.quantity)"
-                        + (isFree ? ", and then no attempt is counted" : ""))
+                    "\(until) delays all its operations until then, at most \(RetryAfter.longest.quantity)"
+                        + (isFree ? "; then no attempt is counted" : ""))
             }
             if verdict.outcome == .failed, settings.stormGuard > 0 {
                 sentences.append(
-                    "where \(settings.stormGuard) answers in a row are \(status), in one run or in several, and so are "
-                        + "those to a few others if there are any, it is held and nothing more fails")
+                    "if \(settings.stormGuard) answers in a row are \(status), in one run or in several, the storm guard samples a "
+                        + "few other operations, if any; unless one gets a different answer, the destination is held and "
+                        + "no more operations fail")
             }
         }
         if verdict.isUnauthenticated, !route.secretNames(settings: settings).isEmpty {
-            sentences.append("before that, its secrets are looked up anew, once")
+            sentences.append("before that, the run reads its secrets again, once")
         }
         return sentences
     }
@@ -180,7 +181,7 @@ struct ExplainedRoute {
     private var keptInWords: String {
         if route.keep.isEmpty { return "" }
         let values = route.keep.sorted { $0.key < $1.key }.map { "{kept.\($0.key)} from '\($0.value)'" }
-        return "; its answer leaves for its key \(values.joined(separator: ", "))"
+        return "; the queue keeps for its key \(values.joined(separator: ", "))"
     }
 
     private var holdSentence: String {

@@ -138,7 +138,7 @@ struct ScheduleView: JSONObject {
         maxAge = schedule.maxAge?.quantity
     }
 
-    /// The schedule in words: `after 30s, 2m, 10m, then every 12h, ±20 %; given up when it is 3d old`.
+    /// The schedule in words: `after 30s, 2m, 10m, then every 12h, ±20 %; fails when it is 3d old`.
     var text: String {
         var text = delays.isEmpty ? "no further attempt" : "after " + delays.joined(separator: ", ")
         if let thenEvery {
@@ -148,8 +148,8 @@ struct ScheduleView: JSONObject {
         }
         if jitter > 0 { text += ", ±\(Int(saturating: (jitter * 100).rounded())) %" }
         let ends = [attemptsAllowed.map { "after \($0) attempts" }, maxAge.map { "when it is \($0) old" }]
-        let given = ends.compactMap(\.self).joined(separator: " or ")
-        return text + (given.isEmpty ? "; never given up" : "; given up \(given)")
+        let end = ends.compactMap(\.self).joined(separator: " or ")
+        return text + (end.isEmpty ? "; no limit of attempts or age" : "; fails \(end)")
     }
 }
 
@@ -199,9 +199,9 @@ extension Explanation {
         self.init(
             answer: answer, route: explained.view, outcome: verdict.outcome.rawValue,
             rule: verdict.rule.description, written: explained.place(of: verdict.rule.match?.rule),
-            operation: explained.operation(after: verdict),
+            operation: explained.effectOnOperation(after: verdict),
             countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
-            destination: explained.destination(after: report, verdict))
+            destination: explained.effectsOnDestination(after: report, verdict))
         if verdict.outcome == .deferred {
             retry = ScheduleView(verdict.isRateLimited ? route.retryRateLimited ?? route.retry : route.retry)
         }
@@ -240,14 +240,14 @@ extension RouteView {
     var request: String {
         "\(method) \(url ?? "to the operation's own url: the route has none")" + (compress.map { " (\($0))" } ?? "")
     }
-    /// The kept values that the route sends, `{kept.note}, {kept.version}, of earlier answers for its key; not there:
+    /// The kept values that the route sends, `{kept.note}, {kept.version}, from earlier answers for its key; missing:
     /// {kept.version}`; `nil` if it sends none.
     var keptText: String? {
         func list(_ names: [String]) -> String { names.map { "{kept.\($0)}" }.joined(separator: ", ") }
         guard let sendsKept else { return nil }
-        let text = "\(list(sendsKept)), of earlier answers for its key"
+        let text = "\(list(sendsKept)), from earlier answers for its key"
         guard let lacksKept else { return text + ": --key KEY looks them up" }
-        return text + (lacksKept.isEmpty ? "; all are there" : "; not there: \(list(lacksKept))")
+        return text + (lacksKept.isEmpty ? "; all exist" : "; missing: \(list(lacksKept))")
     }
     var transportText: String { (transport.map { "\($0): " } ?? "none: ") + transportReason }
 }

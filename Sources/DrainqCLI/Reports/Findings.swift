@@ -29,11 +29,13 @@ struct Findings {
         self.isQuiet = isQuiet
     }
 
-    func fine(_ what: String) {
-        say(Line(finding: "ok", text: what))
+    /// Prints a part of the queue that is in order.
+    func ok(_ part: String) {
+        say(Line(finding: "ok", text: part))
     }
 
-    func fact(_ text: String) {
+    /// Prints a fact that is no problem and does not change the exit status.
+    func note(_ text: String) {
         say(Line(finding: "note", text: text))
     }
 
@@ -50,7 +52,7 @@ struct Findings {
         }
     }
 
-    mutating func problems(_ failure: CommandFailure, _ what: String) {
+    mutating func problems(_ failure: CommandFailure) {
         for message in failure.messages { problem(failure.status, message.text, hint: message.hint) }
     }
 

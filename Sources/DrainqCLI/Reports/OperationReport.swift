@@ -21,7 +21,7 @@ struct OperationReport {
             let excerpt = BodyExcerpt(operation.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
             if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); '\(pasted("show", "--json", view.id))' has all")
+                lines += terminal.wrapped("  … \(rest); '\(pasted("show", "--json", view.id))' prints the whole body")
             }
         }
         if let answer = operation.keptAnswer {
@@ -31,7 +31,7 @@ struct OperationReport {
             let excerpt = BodyExcerpt(answer.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
             if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.id))' prints all")
+                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.id))' prints the whole answer")
             }
         }
         return lines
@@ -44,11 +44,11 @@ struct OperationReport {
         let state = ShownState(rawValue: view.state) ?? .new
         var text: String
         switch state {
-        case .claimed: text = "being attempted" + (view.run.map { ", by run \($0)" } ?? "")
-        case .failed: text = "permanently; to resend: '\(pasted("retry", view.id))'"
-        case .delivered: text = "delivered, and this copy kept"
+        case .claimed: text = view.run.map { "by the run '\($0)'" } ?? "by a run"
+        case .failed: text = "permanently; '\(pasted("retry", view.id))' sends it again"
+        case .delivered: text = "this is the kept copy"
         case .new, .deferred, .held, .quarantined:
-            text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "it waits"
+            text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "waiting"
         }
         if view.attempts > 0 || !operation.attempts.isEmpty {
             text += view.attempts == 0 ? "; no attempt counted" : "; attempts: \(view.attemptsInWords)"
@@ -91,8 +91,8 @@ struct OperationReport {
         guard let allowed = view.attemptsAllowed, view.state != ShownState.delivered.rawValue else { return nil }
         let schedule = pasted("explain", "503", "--type", view.type)
         return
-            "\(view.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or before that by its "
-            + "age; '\(schedule)' has the schedule"
+            "\(view.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or earlier by its age; "
+            + "'\(schedule)' shows the schedule"
     }
 
     fileprivate static func field(_ name: String, _ value: String, _ terminal: Terminal) -> [String] {
@@ -122,7 +122,7 @@ struct OperationReport {
         if let seconds = record.retryAfter {
             details.append("the server asked for \(InWords.rough(.seconds(seconds)))")
         }
-        if let excerpt = record.excerpt, !excerpt.isEmpty { details.append("it said: \(excerpt)") }
+        if let excerpt = record.excerpt, !excerpt.isEmpty { details.append("the server said: \(excerpt)") }
         for detail in details { lines += terminal.wrapped("     " + escapedForDisplay(detail), indent: "     ") }
         return lines
     }
@@ -149,9 +149,9 @@ extension OperationReport {
         of item: QuarantineItem, content: [UInt8], _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {
         let name = item.name?.id.description ?? item.fileName
-        let help = "'\(pasted("retry", name))' has it read again, '\(pasted("drop", name))' removes it"
+        let help = "'\(pasted("retry", name))' reads it again, '\(pasted("drop", name))' removes it"
         var lines = terminal.wrapped(
-            escapedForDisplay("quarantined: \(item.reason ?? "its reason was lost"); \(help)"))
+            escapedForDisplay("quarantined: \(item.reason ?? "no reason recorded"); \(help)"))
         lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)
         let fields: [(String, String?)] = [
             ("file", "quarantine/\(item.fileName)"), ("called", item.originalName), ("from", item.source),

@@ -33,7 +33,7 @@ struct EntryView: JSONObject {
         .maybe("key", .text, "the key of the operation", \.key),
         .field("createdAt", .time, "the time of its creation", \.createdAt),
         .maybe("due", .time, "the time of the next attempt, by the schedule", \.due),
-        .maybe("notBefore", .time, "the time before which a run does not send it, as `add` was told", \.notBefore),
+        .maybe("notBefore", .time, "the time before which a run does not send it, as given to `add`", \.notBefore),
         .field("attempts", .count, "the attempts that were counted", \.attempts),
         .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
         .maybe(
@@ -101,7 +101,7 @@ struct OperationDetails: JSONObject {
             .field("bodyLength", .count, "the bytes of the body") {
                 $0.header.bodyFile?.length ?? $0.operation.body.count
             },
-            .maybe("body", .text, "the body, if it is UTF-8 and not in a file of its own") {
+            .maybe("body", .text, "the body, if it is UTF-8 and not in a body file") {
                 $0.header.bodyFile == nil ? String(validating: $0.operation.body, as: UTF8.self) : nil
             },
             .field("history", .list(.object(RecordView.self)), "the attempts, the first one first") {
@@ -161,7 +161,8 @@ struct RecordView: JSONObject {
         .maybe(
             "excerpt", .text, "the beginning of the answer, without secrets and control characters", \.excerpt),
         .maybe(
-            "accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, if it was not delivered", \.accused),
+            "accused", .word(Accused.allCases.map(\.rawValue)),
+            "what the attempt counts against, if it is not a delivery", \.accused),
         .maybe("counted", .flag, "whether it counts as an attempt, if that does not follow from the rest", \.counted),
     ]
 

@@ -11,7 +11,7 @@ final class Progress: Sendable {
     /// The number of operations above which there is a progress line.
     static let threshold = 5
     /// The time before the line first appears. In a shorter run it would only flicker.
-    private static let patience: Duration = .milliseconds(300)
+    private static let firstLineDelay: Duration = .milliseconds(300)
     private static let interval: DispatchTimeInterval = .milliseconds(200)
 
     private let isInPlace: Bool
@@ -43,7 +43,7 @@ final class Progress: Sendable {
     }
 
     /// Whether attempts that need no person get no message of their own.
-    var standsForAttempts: Bool {
+    var replacesAttemptLines: Bool {
         replacesAttempts && state.withLock { $0.count.total > Self.threshold }
     }
 
@@ -51,7 +51,7 @@ final class Progress: Sendable {
     func take(_ event: RunEvent) {
         state.withLock { state in
             state.count.take(event)
-            if !isInPlace { tell(&state) }
+            if !isInPlace { writeLine(&state) }
         }
     }
 
@@ -76,14 +76,14 @@ final class Progress: Sendable {
     /// Returns the line; empty while there is nothing to show.
     private func line(_ count: ProgressCount) -> String {
         let lasted = ContinuousClock.now - started
-        guard lasted > Self.patience, count.total > Self.threshold, count.done < count.total else { return "" }
+        guard lasted > Self.firstLineDelay, count.total > Self.threshold, count.done < count.total else { return "" }
         // One column stays free: a line that fills the last column may wrap.
         return count.line(after: lasted, width: Terminal.columnsOfMessages - 1)
     }
 
     // MARK: - Line by line
 
-    private func tell(_ state: inout State) {
+    private func writeLine(_ state: inout State) {
         guard state.count.total > Self.threshold else { return }
         let now = ContinuousClock.now
         if let last = state.lastShown, now - last < .seconds(1), state.count.done < state.count.total { return }

@@ -45,7 +45,7 @@ struct QueueStatus: JSONObject {
                 \.retryAfterUntil),
             .field(
                 "circuitBreaker", .word(["closed", "open", "half-open"]),
-                "open after failures in a row, half-open while one attempt is to show whether the server is back",
+                "open after failures in a row, half-open while one attempt tests whether the server is back",
                 \.circuitBreaker),
             .maybe("coolDownUntil", .time, "the time until which the circuit breaker stays open", \.coolDownUntil),
             .maybe("failures", .count, "failures in a row", \.failures),
@@ -131,24 +131,25 @@ struct QueueStatus: JSONObject {
         .field("states", .map(.count), "the operations and files in each state", \.states),
         .field("destinations", .list(.object(Row.self)), "each destination with its operations", \.destinations),
         .field("holds", .list(.object(Hold.self)), "destinations that are held", \.holds),
-        .field("heldByThemselves", .count, "operations that are held by themselves", \.heldByThemselves),
+        .field("heldByThemselves", .count, "operations that are held individually", \.heldByThemselves),
         .field(
-            "heldBehindFailed", .count, "operations that are held behind one of their sequence that failed",
+            "heldBehindFailed", .count, "operations that are held behind a failed one of their sequence",
             \.heldBehindFailed),
         .maybe("oldest", .time, "the creation of the oldest waiting operation", \.oldest),
         .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
         .field("due", .count, "operations that are due now", \.due),
         .field("behind", .count, "operations that wait for an older one of their sequence", \.behind),
         .field("superseded", .count, "operations that a newer one replaces; the next run removes them", \.superseded),
-        .field("merged", .count, "operations that go with a newer one, in one request", \.merged),
+        .field("merged", .count, "operations that are merged into a newer one, in one request", \.merged),
         .field("lackingKept", .count, "operations that wait for a kept value", \.lackingKept),
-        .maybe("conditions", .text, "why network or power would keep a run from attempting anything", \.conditions),
+        .maybe("conditions", .text, "why network or power keep a run from making attempts", \.conditions),
         .field(
             "network", .word(NetworkKind.allCases.map(\.rawValue)),
-            "what this machine has of a network: none, its own subnets, a way out, or one that costs, which is looked for "
-                + "where `conditions.network` is `unmetered`", \.network),
+            "the network of this machine: none, its own subnets only, a route to other machines, or a metered one; drainq "
+                + "looks for metering only if `conditions.network` is `unmetered`", \.network),
         .field(
-            "deliveredTotal", .count, "operations that runs and `drainq send` have delivered in all", \.deliveredTotal),
+            "deliveredTotal", .count, "the total of operations that runs and `drainq send` have delivered",
+            \.deliveredTotal),
         .maybe("lastSuccess", .time, "the time of the last delivery", \.lastSuccess),
         .maybe("lastRun", .object(SummaryView.self), "the summary of the last run that had something to do", \.lastRun),
     ]

@@ -26,7 +26,8 @@ struct RunLog {
         case .recovered(let recovery):
             for item in recovery.quarantined { write(QuarantineView(item), .error) }
             for entry in recovery.returned { write(RecoveredView(entry), .warning) }
-        case .stopping(let inFlight, _): write(MessageView(message: "stopping: \(inFlight) in flight"), .notice)
+        case .stopping(let inFlight, _):
+            write(MessageView(message: "stopping: \(InWords.count(inFlight, "attempt")) in flight"), .notice)
         case .inputOutputError(let error): write(MessageView(message: error.description, hint: error.hint), .error)
         case .agentsFailed(let reason): write(MessageView(message: reason), .error)
         }
@@ -43,7 +44,7 @@ struct RunLog {
 
 /// Returns the message about an answer without a value that its route keeps.
 func notKeptMessage(_ id: OperationID, _ name: String, _ reason: KeepError) -> String {
-    "nothing is kept as '\(name)' for the key of '\(id)': \(reason)"
+    "cannot keep '\(name)' for the key of '\(id)': \(reason)"
 }
 
 extension AttemptEvent {

@@ -4,7 +4,8 @@ import Spool
 
 /// The reporter of a run: everything for a person who watches, calls for action for cron, NDJSON for a program.
 struct RunReporter {
-    enum Voice {
+    /// The events that the reporter prints, and their form.
+    enum Detail {
         /// Reports what calls for action: operations that failed or are held by themselves, quarantined files, holds
         /// that begin, and the end of a hold that was reported; operations that the server keeps refusing without a
         /// witness, a network that is newly absent, values that an answer did not leave, and dropped operations;
@@ -19,7 +20,7 @@ struct RunReporter {
     /// The most failed operations, and files that are no operations, that `actionable` reports on lines of their own.
     private static let shown = 10
 
-    let voice: Voice
+    let detail: Detail
     /// The log that replaces words on standard error.
     private let log: RunLog?
     private let progress: Progress?
@@ -33,18 +34,18 @@ struct RunReporter {
     private var quarantinedCount = 0
 
     init(
-        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
+        detail: Detail, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
         alarms: Alarms? = nil
     ) {
-        self.voice = voice
+        self.detail = detail
         self.log = log
         self.progress = progress
         self.queue = queue
         self.showsStats = showsStats
-        self.alarms = voice == .actionable && log == nil ? alarms : nil
+        self.alarms = detail == .actionable && log == nil ? alarms : nil
     }
 
-    static func voice(_ arguments: RunArguments) -> Voice {
+    static func detail(_ arguments: RunArguments) -> Detail {
         if arguments.isJSON { return .json }
         if arguments.verbosity.isVerbose { return .everything }
         if arguments.verbosity.isQuiet { return .actionable }
@@ -54,74 +55,82 @@ struct RunReporter {
     mutating func take(_ event: RunEvent) {
         progress?.take(event)
         log?.take(event)
-        if log != nil, voice != .json { return }
+        if log != nil, detail != .json { return }
         switch event {
         case .chosen: break
         case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
         case .destinationHeld(let destination, let record, let byStormGuard):
-            let isTold = alarms?.tells(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true
-            if isTold, voice == .actionable || voice == .everything {
+            let shouldReport =
+                alarms?.shouldReport(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true
+            if shouldReport, detail == .actionable || detail == .everything {
                 Messages.error("'\(destination)' is held: \(record.cause)", hint: hint(for: record))
             }
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
-            if voice == .everything, !recovery.returned.isEmpty {
-                Messages.say(.warning, "returned \(recovery.returned.count) that a run which died had claimed")
+            if detail == .everything, !recovery.returned.isEmpty {
+                Messages.say(
+                    .warning,
+                    "returned \(InWords.count(recovery.returned.count, "operation")) that a dead run had claimed")
             }
         case .holdEnded(let destination):
-            let wasTold = alarms?.release(destination) == true
-            if voice == .everything || wasTold { Messages.notice("'\(destination)' is no longer held") }
+            let wasReported = alarms?.release(destination) == true
+            if detail == .everything || wasReported { Messages.notice("'\(destination)' is no longer held") }
         case .parked(let id, let destination, let record, let times):
             // Reported once, if no other operation has shown meanwhile which one is to blame.
-            if voice == .everything && times == 1 || voice != .json && voice != .silent && times == 2 {
+            if detail == .everything && times == 1 || detail != .json && detail != .silent && times == 2 {
                 Messages.warning(
-                    "'\(destination)' refuses '\(id)': \(record.cause); no other operation shows who is to blame",
+                    "'\(destination)' refuses '\(id)': \(record.cause); no other operation has shown yet whether the credentials are to blame",
                     hint: hint(for: record))
             }
         case .networkAbsent(let absence, let isNew):
-            if voice == .everything || voice == .actionable, isNew {
-                Messages.warning("\(absence)", hint: "no attempt is counted; what is due waits until there is one")
+            if detail == .everything || detail == .actionable, isNew {
+                Messages.warning(
+                    "\(absence)", hint: "no attempt is counted; due operations wait until there is a network")
             }
         case .superseded(let name, by: let newer, _):
-            if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
+            if detail == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
         case .notKept(let id, let name, let reason):
-            if voice == .everything || voice == .actionable {
+            if detail == .everything || detail == .actionable {
                 Messages.warning(
-                    notKeptMessage(id, name, reason), hint: "operations of its key that need the value wait for it")
+                    notKeptMessage(id, name, reason), hint: "operations of the same key that send the value wait for it"
+                )
             }
         case .dropped(let name):
-            if voice != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
+            if detail != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
         case .stopping(let inFlight, let grace):
-            if voice == .everything {
+            if detail == .everything {
                 Messages.say(
-                    .notice, "stopping: waiting up to \(InWords.short(grace)) for \(inFlight) in flight",
-                    hint: "a second signal puts them back unanswered")
+                    .notice,
+                    "stopping: waiting up to \(InWords.short(grace)) for \(InWords.count(inFlight, "attempt")) in flight",
+                    hint: "a second signal cuts them off and puts the operations back")
             }
         case .inputOutputError(let error):
-            if voice != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
+            if detail != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
         case .agentsFailed(let reason):
-            if voice != .silent, log == nil { Messages.error(reason) }
+            if detail != .silent, log == nil { Messages.error(reason) }
         }
     }
 
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         progress?.finish()
         log?.finish(SummaryView(summary, status))
-        if log != nil, voice != .json { return }
-        switch voice {
+        if log != nil, detail != .json { return }
+        switch detail {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable:
             if failures > Self.shown {
-                Messages.error("and \(failures - Self.shown) more failed", hint: pasted("list", "--state", "failed"))
+                Messages.error(
+                    "and \(InWords.count(failures - Self.shown, "more operation")) failed",
+                    hint: pasted("list", "--state", "failed"))
             }
             if quarantinedCount > Self.shown {
                 Messages.error(
-                    "and \(quarantinedCount - Self.shown) more are not operations",
+                    "and \(quarantinedCount - Self.shown) more files are not operations",
                     hint: pasted("list", "--state", "quarantined"))
             }
-            tellOwed()
+            reportEarlierAlarms()
         case .everything: Messages.notice(sentence(summary))
         }
         if showsStats {
@@ -132,13 +141,13 @@ struct RunReporter {
     }
 
     /// Reports what earlier runs kept quiet about, and records for later runs what this one reported.
-    private func tellOwed() {
+    private func reportEarlierAlarms() {
         guard let alarms else { return }
-        for sentence in alarms.owed {
+        for sentence in alarms.dueReports {
             Messages.error(sentence, hint: pasted("list", "--state", "failed"))
         }
         do throws(SpoolError) {
-            try alarms.leave()
+            try alarms.save()
         } catch {
             Messages.warning(error.description, hint: error.hint)
         }
@@ -149,14 +158,14 @@ struct RunReporter {
     private mutating func take(_ event: AttemptEvent) {
         if event.hasFailed {
             // The exit status and the metrics still count the failure.
-            if alarms?.tells(event) == false { return }
+            if alarms?.shouldReport(event) == false { return }
             failures += 1
         }
-        switch voice {
+        switch detail {
         case .silent: break
         case .json: JSONLine.write(AttemptView(event))
         case .everything:
-            if !event.hasFailed, !event.isHeldByItself, progress?.standsForAttempts == true { break }
+            if !event.hasFailed, !event.isHeldByItself, progress?.replacesAttemptLines == true { break }
             Messages.say(event.level, line(event))
         case .actionable:
             if event.hasFailed, failures <= Self.shown {
@@ -167,7 +176,7 @@ struct RunReporter {
                 Messages.error(
                     "'\(event.id)' is held: \(event.record.rule)",
                     hint:
-                        "'\(pasted("retry", event.id.description))' sends it again, '\(pasted("drop", event.id.description))' does not"
+                        "'\(pasted("retry", event.id.description))' sends it again, '\(pasted("drop", event.id.description))' removes it"
                 )
             }
         }
@@ -175,8 +184,8 @@ struct RunReporter {
 
     private mutating func quarantined(_ item: QuarantineItem) {
         quarantinedCount += 1
-        if voice == .actionable, quarantinedCount > Self.shown { return }
-        switch voice {
+        if detail == .actionable, quarantinedCount > Self.shown { return }
+        switch detail {
         case .silent: break
         case .json: JSONLine.write(QuarantineView(item))
         case .actionable, .everything:
@@ -192,7 +201,7 @@ struct RunReporter {
     private func line(_ event: AttemptEvent) -> String {
         let name = "\(event.id) \(event.type)"
         if event.settlement.disposition == .superseded {
-            return "\(name) superseded: it has failed and there is a newer one"
+            return "\(name) superseded: it failed, and a newer operation replaces it"
         }
         var text = "\(name) \(event.record.outcome.rawValue): \(event.record.cause)"
         switch event.record.outcome {
@@ -217,12 +226,13 @@ struct RunReporter {
         switch record.status {
         case 401, 403: "check the credentials, then run again"
         case 407: "check the proxy's credentials, then run again"
-        case .some(300..<400): "redirects are not followed: set the route's url to where the server points"
+        case .some(300..<400):
+            "drainq did not follow the redirect: set the route's url to its target, or see redirects in drainq-config(5)"
         case nil where record.error == NetworkError.tls.rawValue:
             "see caFile and clientCertificate in drainq-config(5)"
         default:
             record.rule.hasPrefix("request: no url")
-                ? "set routes.default.url in drainq.json" : "its operations wait, none was charged an attempt"
+                ? "set routes.default.url in drainq.json" : "its operations wait, and no attempt is counted"
         }
     }
 
@@ -246,15 +256,15 @@ struct RunReporter {
         if !counted(left).isEmpty { text += "; " + counted(left).joined(separator: ", ") }
         switch summary.end {
         case .done: break
-        case .paused: text = "the queue is paused: nothing was attempted"
-        case .busy: text = "another run is at it: nothing was attempted"
-        case .timeUp: text += "; stopped: --max-time was up"
+        case .paused: text = "the queue is paused: no attempt was made"
+        case .busy: text = "another run works on the queue: no attempt was made"
+        case .timeUp: text += "; stopped by --max-time"
         case .signal(let number):
             text += "; stopped by signal \(number)"
-            if summary.leftDue + summary.cutOff > 0 { text += ", what is left stays in the queue" }
+            if summary.leftDue + summary.cutOff > 0 { text += ", the rest stays in the queue" }
         case .broken(let reason): text += "; stopped: \(reason)"
         }
-        if summary.leftForeign { text += "; more files in new wait to be read" }
+        if summary.leftForeign { text += "; more files in 'new' wait for the next run" }
         if let reason = summary.conditions { text += "; \(reason)" }
         if let due = summary.nextDue, summary.leftDue == 0 {
             text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"

@@ -34,7 +34,7 @@ struct StatusReport {
 
     /// The lines about states that only a person ends.
     private var forPeople: [String] {
-        var lines = status.paused ? ["paused: no run attempts anything until '\(pasted("resume"))'"] : []
+        var lines = status.paused ? ["paused: runs make no attempts until '\(pasted("resume"))'"] : []
         lines += status.holds.map { hold in
             let age = Timestamp(rfc3339: hold.since).map { InWords.rough(max(now - $0, .zero)) } ?? "-"
             let probe = hold.nextProbe.map { "; next probe \(words($0))" } ?? ""
@@ -46,17 +46,17 @@ struct StatusReport {
                 "paused: '\(row.destination)'; '\(pasted("resume", "--destination", row.destination))' ends it")
         }
         let counts = [
-            (status.heldByThemselves, "held by themselves", "'\(pasted("list", "--state", "held"))' shows them"),
+            (status.heldByThemselves, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
             (
-                status.heldBehindFailed, "held behind ones that failed",
-                "'\(pasted("retry", "--state", "failed"))' sends those first, "
-                    + "'\(pasted("list", "--state", "held"))' shows them"
+                status.heldBehindFailed, "held behind failed operations",
+                "'\(pasted("retry", "--state", "failed"))' sends the failed ones first, "
+                    + "'\(pasted("list", "--state", "held"))' lists them"
             ),
             (
                 count(.failed), "failed",
-                "'\(pasted("list", "--state", "failed"))' shows them, '\(pasted("retry", "--state", "failed"))' sends them again"
+                "'\(pasted("list", "--state", "failed"))' lists them, '\(pasted("retry", "--state", "failed"))' sends them again"
             ),
-            (count(.quarantined), "quarantined", "'\(pasted("list", "--state", "quarantined"))' says why"),
+            (count(.quarantined), "quarantined", "'\(pasted("list", "--state", "quarantined"))' shows the reasons"),
         ]
         for (count, word, help) in counts where count > 0 { lines.append("\(word): \(count); \(help)") }
         return lines
@@ -93,7 +93,7 @@ struct StatusReport {
         }
         if status.behind > 0 { due.append("\(status.behind) behind older ones") }
         if status.lackingKept > 0 { due.append("\(status.lackingKept) waiting for kept values") }
-        if status.merged > 0 { due.append("\(status.merged) with newer ones") }
+        if status.merged > 0 { due.append("\(status.merged) merged into newer ones") }
         if status.superseded > 0 { due.append("\(status.superseded) replaced by newer ones") }
         return states.joined(separator: ", ") + (due.isEmpty ? "" : "; " + due.joined(separator: ", "))
     }
@@ -172,6 +172,6 @@ extension SummaryView {
     var inWords: String {
         let counts = [(delivered, "delivered"), (deferred, "deferred"), (held, "held"), (failed, "failed")]
         let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return "\(words.isEmpty ? "nothing delivered" : words.joined(separator: ", ")); exit status \(exitStatus)"
+        return "\(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(exitStatus)"
     }
 }

@@ -32,8 +32,8 @@ extension WaitReason {
         switch self {
         case .nothing: return "the next run may send it"
         case .time(let time): return "the next attempt is at \(moment(time))"
-        case .person: return "held by itself, until '\(pasted("release", id.description))'"
-        case .older(let older): return "behind '\(older)', which goes first"
+        case .person: return "held individually, until '\(pasted("release", id.description))'"
+        case .older(let older): return "waiting behind '\(older)', which goes first"
         case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
         case .merged(let newer): return "merged into '\(newer)', which is newer: one request carries both"
         case .failed(let failed):
@@ -41,18 +41,19 @@ extension WaitReason {
                 "held behind '\(failed)', which failed: '\(pasted("retry", failed.description))' sends that one first, "
                 + "'\(pasted("drop", failed.description))' releases those behind it"
         case .kept(let name):
-            return "it waits for '{kept.\(name)}': no answer has left that value for its key yet"
+            return "waiting for '{kept.\(name)}': no answer has provided this value for its key yet"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
         case .witness(let until):
-            return "parked: it was refused, and another operation to '\(destination)' will show whether it or the "
-                + "credentials are to blame; it is asked again at \(moment(until))"
+            return
+                "parked: the server refused it, and another operation to '\(destination)' will show whether this operation "
+                + "or the credentials are to blame; the next attempt is at \(moment(until))"
         case .destination(let block):
             let until = block.until.map { ", until \(moment($0))" } ?? ""
             switch block.reason {
             case .paused:
                 return "its destination is paused, until '\(pasted("resume", "--destination", destination))'"
             case .held:
-                let probe = block.until.map { "; it is probed at \(moment($0))" } ?? ""
+                let probe = block.until.map { "; the next probe is at \(moment($0))" } ?? ""
                 return "its destination is held, until '\(pasted("release", "--destination", destination))'\(probe)"
             case .retryAfter: return "the server of its destination asked for time\(until)"
             case .circuitBreaker: return "the circuit breaker of its destination is open\(until)"
@@ -78,8 +79,8 @@ struct WaitView: JSONObject {
     static let fields: [JSONField<WaitView>] = [
         .field(
             "what", .word(words),
-            "its time, a release of its own, an older operation that goes first, a newer one that replaces it "
-                + "or that it is merged into, an older one that failed and holds it, a value that no answer has left for its key, the end of a pause of the queue, or the pause, hold, retry-after or open circuit breaker of its destination",
+            "its time, its own release, an older operation that goes first, a newer one that replaces it "
+                + "or that it is merged into, an older one that failed and holds it, a value that no answer has provided for its key yet, the end of a pause of the queue, or the pause, hold, retry-after or open circuit breaker of its destination",
             \.what),
         .maybe("id", .text, "the other operation", \.id),
         .maybe("name", .text, "the name of that value", \.name),

@@ -15,7 +15,7 @@ struct WaitResult: JSONObject {
     static let fields: [JSONField<WaitResult>] = [
         .field("id", .text, "the operation", \.id),
         .field(
-            "outcome", .word(Outcome.allCases.map(\.rawValue)), "the outcome; waiting if the time was over before",
+            "outcome", .word(Outcome.allCases.map(\.rawValue)), "the outcome; waiting if the time limit came first",
             \.outcome),
         .maybe("status", .count, "the status of the last answer", \.status),
         .maybe("rule", .text, "the rule that decided", \.rule),

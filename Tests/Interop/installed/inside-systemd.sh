@@ -185,7 +185,7 @@ test_that 'the drop-in has changed the timer' the_timer_is_another
 test_that 'deferred is no failure, and starts no run after run' deferred_is_no_failure_and_starts_no_run_after_run
 test_that 'a held destination starts no run after run' a_held_destination_starts_no_run_after_run
 test_that 'a failure is told in the journal, and once' a_failure_is_told_and_once
-follow 'WHAT IT SAYS'
+follow 'MESSAGES'
 test_that 'a failure is mailed' a_failure_is_mailed
 test_that 'a heartbeat follows a run that ended with 0 or 75, and no other' a_heartbeat_follows_what_went_well
 follow METRICS

@@ -40,9 +40,9 @@ extension CommandDescription {
         A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
         exit status is 65. With --atomic it queues all operations or none.
 
-        The input may be endless: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
+        The input need not end: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
         queues each line once its line break is written, and prints the id once the line is safe. If the pipe breaks, \
-        lines without a printed id are not in the queue; tail does not remember its place in the file. `--type \
+        lines without a printed id are not in the queue; tail does not record its place in the file. `--type \
         '{payload.level}'` gives each line the type that its member `level` names, and `--key '{payload.user}'` its \
         key.
 

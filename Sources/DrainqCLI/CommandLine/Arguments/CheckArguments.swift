@@ -25,14 +25,14 @@ extension CommandDescription {
         Checks the configuration, the permissions, whether the file system renames, locks and syncs as the queue \
         needs, and whether the transports, files and secrets of the routes exist. Looks for claims of runs that died \
         and for unreadable files. It does not run the commands of secrets. Run it as the user that runs drainq: some \
-        files may be readable by that user alone. Changes nothing, unless --repair is given.
+        files may be readable by that user alone. Does not change the queue, unless --repair is given.
 
         With --repair it makes missing directories, sets the modes 0700 and 0600 (except for a `new/` that others may \
         write to, and the path to it), removes files that dead writers left in `tmp/`, returns the claims of dead runs \
         as the next run would, with one interruption counted, finishes interrupted moves, removes files that a move \
         left behind, renames unreadable documents in `state/` to a name that ends in `.damaged`, and removes reasons \
-        without a file in `quarantine/`. A run is alive if it has its lock; its age proves nothing. The exit status is \
-        0 if nothing is left to repair.
+        without a file in `quarantine/`. A run is alive if it has its lock; its age is no evidence. The exit status is \
+        0 if no damage is left.
         """,
         examples: [
             Example("drainq check -q /var/spool/drainq", "check before the first run, and after a crash"),

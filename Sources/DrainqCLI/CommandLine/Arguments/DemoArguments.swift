@@ -13,7 +13,7 @@ extension CommandDescription {
         """
         Makes a queue in a temporary directory, starts a receiver on the loopback interface, adds sample operations, \
         or those on standard input if it is not a terminal, drains the queue and shows what happens. Needs no server \
-        and leaves nothing behind.
+        and removes its files.
         """,
         examples: [
             Example("drainq demo", "drain sample operations"),

@@ -10,8 +10,8 @@ struct DropArguments: CommandArguments {
             .followers, \.includesFollowers, "also drop the operations held behind them",
             """
             Also drops the operations that are held behind the failed ones (`onFailure` of their route), the newest \
-            first and before the failed ones: if the command is cut short, none of them is sent. Without this option \
-            they are sent.
+            first and before the failed ones: if the command is interrupted, no run sends them. Without this option \
+            runs send them.
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }
@@ -21,9 +21,9 @@ extension CommandDescription {
     static let drop = CommandDescription(
         .drop, Command.drop, "remove operations from the queue for good",
         """
-        Removes operations that are not in flight. Ids, filters or --all choose them. They cannot be restored. \
-        Operations held behind a failed one (`onFailure` of its route) are sent once it is dropped, and the command \
-        prints how many they are; with --followers it drops them too.
+        Removes operations that are not in flight. Ids, filters or --all choose them. They cannot be restored. If a \
+        failed operation holds others behind it (`onFailure` of its route), its drop releases them, and the command \
+        prints their number; with --followers it drops them too.
         """,
         operands: .selection,
         examples: [

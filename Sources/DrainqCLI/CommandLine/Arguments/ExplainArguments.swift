@@ -45,7 +45,7 @@ extension CommandDescription {
         Explains what a status such as 503, or an error such as `timeout`, means on the route of --type: the effect on \
         the operation and on its destination, the rule that decides, the times of the next attempts, and the transport \
         that makes them. Without a status or an error it lists the meaning of every answer. With --answer it judges a \
-        recorded answer, its header and body as well. It names the kept values that the route sends. It sends no \
+        recorded answer by its header and body too. It names the kept values that the route sends. It sends no \
         request. With --config it needs no queue.
         """,
         operands: .answer,

@@ -25,8 +25,8 @@ struct FilterOptions {
         Option(
             .state, .choice, each: \.states, group: .filter, "in this state",
             """
-            In this state; given more than once, in any of these. `held` means held by a person or with the \
-            destination; `new` and `deferred` are the other operations that wait.
+            In this state; given more than once, in any of these. `held` includes the operations of held \
+            destinations; `new` and `deferred` are the other operations that wait.
             """)
         Option(
             .destination, .destination, each: \.destinations, group: .filter, "for this destination",
@@ -38,9 +38,9 @@ struct FilterOptions {
             .key, .text("KEY"), \.key, group: .filter, "with this key",
             "With exactly this key.")
         Option(
-            .status, .answer, each: \.answers, group: .filter, "whose last attempt ended so",
+            .status, .answer, each: \.answers, group: .filter, "by the answer to the last attempt",
             """
-            Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an \
+            Whose last attempt ended with this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an \
             error such as `timeout`, as for `drainq explain`; given more than once, any of these. The filter reads \
             each file.
             """)

@@ -35,10 +35,10 @@ extension CommandDescription {
         Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
         queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the \
         ids, one on each line, once the operations are safe on disk. The command leaves an id that is in the queue \
-        already as it is, and reports it; if all of them are, it imports nothing, and the status is 1. With --replace \
+        already as it is, and reports it; if all of them are, it imports no operation, and the status is 1. With --replace \
         an operation replaces the one that has its id.
 
-        A line that is no such operation is reported with its number and kept in `quarantine/`; the others are \
+        A line that is not such an operation is reported with its number and kept in `quarantine/`; the others are \
         imported, and the exit status is 65. With --atomic the command imports all operations or none.
         """,
         operands: .files,

@@ -10,7 +10,7 @@ struct InitArguments: CommandArguments {
         Option(
             .url, .text("URL"), \.url, "the URL of the default route",
             """
-            The URL of the default route in the new configuration. Without it the configuration has a place to fill \
+            The URL of the default route in the new configuration. Without it the configuration has a line to fill \
             in.
             """
         )

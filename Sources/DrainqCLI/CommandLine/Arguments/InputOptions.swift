@@ -61,7 +61,7 @@ struct InputOptions {
             """)
         Option(
             .expires, .time(.future), \.expires, "fail at this time if not delivered",
-            "From this time on the operations fail instead of being sent.")
+            "At this time the operations fail if they are not delivered.")
         Option(
             .id, .operationID, \.id, "the id, for a single operation",
             """
@@ -99,8 +99,8 @@ extension Option where Arguments: CommandArguments {
         Option(
             .sync, .choice, initial: place, "durability of operations whose ids are printed",
             """
-            With `full` the command prints an id when its operation would survive a power cut. --sync=none leaves the \
-            writing to the kernel: it is faster, and a power cut may lose or empty the operations of the last seconds.
+            With `full` the command prints an id once its operation survives a power cut. With --sync=none the kernel \
+            decides when it writes: this is faster, but a power cut may lose or empty the operations of the last seconds.
             """)
     }
 }

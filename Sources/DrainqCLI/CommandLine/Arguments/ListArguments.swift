@@ -27,7 +27,7 @@ extension CommandDescription {
         commands take the name in place of an id.
 
         NEXT is `now`, a time, `held`, `paused`, `behind ID` (an older operation of its key or destination goes \
-        first), `for kept NAME` (the value is not kept yet), `replaced by ID` (a newer one replaces it), `with ID` (it \
+        first), `for kept NAME` (no answer has provided the value yet), `replaced by ID` (a newer one replaces it), `with ID` (it \
         is merged into a newer one), or `held behind ID` (an older one failed). The destination's reason follows a \
         time: `held` until a probe, `retry-after` if its server asked for time, or `circuit breaker` while that is \
         open.

@@ -18,8 +18,8 @@ extension CommandDescription {
     static let pause = CommandDescription(
         .pause, Command.pause, "stop all attempts",
         """
-        Runs attempt nothing until `drainq resume`; the queue still accepts operations. With --destination the pause \
-        is for that destination only.
+        Runs make no attempts until `drainq resume`; the queue still accepts operations. With --destination runs make \
+        no attempts to that destination only.
         """,
         examples: [
             Example("drainq pause", "stop all attempts before maintenance"),

@@ -8,7 +8,7 @@ struct QueueOptions {
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .queue, short: "q", .directory("DIR"), \.path, group: .global, "the queue directory",
-            "The queue directory. Without it the environment names the directory.")
+            "The queue directory. Without this option the environment names it, see ENVIRONMENT.")
         Option(
             .config, .file("FILE"), \.configuration, group: .global,
             "the configuration instead of drainq.json in the queue",
@@ -24,7 +24,7 @@ struct Verbosity {
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .verbose, short: "v", \.isVerbose, group: .global, "report each step on standard error",
-            "Reports each step on standard error, even if it is no terminal.")
+            "Reports each step on standard error, even if it is not a terminal.")
         Option(
             .quiet, \.isQuiet, group: .global, "report only errors, even at a terminal",
             "Writes only errors to standard error, even at a terminal. Not together with --verbose.")

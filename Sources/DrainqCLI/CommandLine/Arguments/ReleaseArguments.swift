@@ -13,7 +13,7 @@ struct ReleaseArguments: CommandArguments {
             .all, \.isForAll, "release every destination and operation",
             """
             Chooses every destination that is held, whose circuit breaker is open or whose server asked for time, and \
-            every operation that is held by itself.
+            every operation that is held individually.
             """
         )
     }
@@ -23,7 +23,7 @@ extension CommandDescription {
     static let release = CommandDescription(
         .release, Command.release, "end holds of operations or destinations",
         """
-        Releases operations that are held by themselves, and resets their attempts. Ids, filters or --all choose them.
+        Releases operations that are held individually, and resets their attempts. Ids, filters or --all choose them.
 
         With --destination as the only choice, the command ends the hold of the destination, whether a person or a run \
         began it, closes its circuit breaker and cancels the time that its server asked for. With --all it releases \

@@ -25,8 +25,8 @@ extension CommandDescription {
         .retry, Command.retry, "make operations due again, with their attempts reset",
         """
         Puts failed operations back into the queue, makes deferred ones due now, and counts their attempts from the \
-        start. Ids, filters or --all choose them. A file in quarantine goes back if it is an operation by now; else it \
-        stays, with the reason.
+        start. Ids, filters or --all choose them. A file in quarantine goes back if it has become an operation; if not, \
+        it stays, and the command reports the reason.
         """,
         operands: .selection,
         examples: [

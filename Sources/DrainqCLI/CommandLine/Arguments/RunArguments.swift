@@ -41,8 +41,8 @@ struct RunArguments: CommandArguments {
             .limit, .count(1...Int.max), \.limit, "attempt at most N operations",
             """
             The most operations that a run takes: 100 by default, or all that are due if --max-time bounds the run. \
-            With --wait or --until-empty the limit applies to each pass. A pass also fails up to as many operations \
-            that have expired behind a closed destination. Superseded operations do not count.
+            With --wait or --until-empty the limit applies to each pass. Expired operations of a blocked destination \
+            do not count, up to the same number, and neither do superseded operations.
             """)
         Option(
             .concurrency, .concurrency(1...1000), initial: \.concurrency, "the most attempts in flight",
@@ -52,15 +52,16 @@ struct RunArguments: CommandArguments {
             limit is halved when its server refuses (429, 503, Retry-After, a time-out).
             """)
         Option(
-            .maxTime, .duration, \.maxTime, "claim nothing after this time",
-            "After this time the run claims nothing more. Attempts in flight end within the time of --grace.")
+            .maxTime, .duration, \.maxTime, "claim no operation after this time",
+            "After this time the run claims no more operations. Attempts in flight end within the time of --grace.")
         Option(
             .grace, .duration, initial: \.grace, "the time for attempts in flight after a stop",
             "How long attempts in flight may take after a signal or after --max-time, before the run cuts them off."
         )
         Option(
             .wait, .duration, \.wait, "wait this long for operations to become due",
-            "If nothing is due, waits for operations that become due, or are added, within this time after the start.")
+            "If no operation is due, waits for operations that become due, or are added, within this time after the start."
+        )
         Option(
             .untilEmpty, \.staysUntilEmpty, "run until no operation waits",
             "Continues until every operation is delivered, failed or held.")
@@ -82,8 +83,8 @@ struct RunArguments: CommandArguments {
             .rate, .rate, \.rate, "begin attempts at most at this rate, such as 20/s",
             """
             The most attempts that begin per second, minute or hour, evenly spaced, over all destinations: `20/s`, `90/m`, `500/h`. A run \
-            keeps the rate that it began with. To change it, end the run with SIGINT, which loses nothing and uses up \
-            no attempts, and start one with another rate.
+            keeps the rate that it began with. To change it, end the run with SIGINT, which loses no operation and uses \
+            up no attempt, and start one with another rate.
             """)
         Option(
             .failIfBusy, \.failsIfBusy, "end at once if another run works on the queue",
@@ -129,7 +130,7 @@ extension Option {
     static func dryRun(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
             .dryRun, short: "n", place, "print the changes without making them",
-            "Prints what the command would do, and does nothing.")
+            "Prints what the command would do, without doing it.")
     }
 }
 
@@ -141,10 +142,10 @@ extension CommandDescription {
         the queue; one that failed temporarily is deferred to a later time; one that failed for good goes to \
         `failed/`. Several runs may share one queue. The exit status says what happened.
 
-        Without a terminal a run without problems prints nothing: cron mails only problems. A run reports operations \
-        that fail for the same cause at the same destination once an hour, with the number since the last report, and \
-        likewise a hold that the storm guard begins because of them; it reports the end of a hold once, if it reported \
-        the cause. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
+        Without a terminal a run without problems prints nothing: cron mails only problems. If operations \
+        fail for the same cause at the same destination, runs report them once an hour, with the number since the last \
+        report, and likewise a hold that the storm guard begins because of them. Runs report the end of a hold once, if \
+        they reported the hold. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \
         their `notBefore`, an open circuit breaker, `conditions`, or another operation after a refusal. Holds, pauses, the time \

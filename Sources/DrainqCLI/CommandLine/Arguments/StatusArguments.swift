@@ -17,7 +17,7 @@ struct StatusArguments: CommandArguments {
             .prometheus, \.isForPrometheus, "print metrics for Prometheus",
             """
             Prints metrics in the text format of Prometheus: operations by state and destination, the time of the \
-            oldest, the number due, the closed destinations and why, the last run, and the counters of runs. The key \
+            oldest, the number due, the blocked destinations and why, the last run, and the counters of runs. The key \
             `metrics.textfile` of the configuration makes each run write the same to a file.
             """)
         Option(
@@ -40,7 +40,7 @@ extension CommandDescription {
         """
         First prints the states that need a person: a pause, destinations that are `held` or `paused`, each with the \
         reason and the command that ends it, and how many operations have failed or are in quarantine. Then it prints \
-        destinations that open by themselves, `retry-after` (the server asked for time) or `circuit breaker open` \
+        destinations that are blocked for a time, `retry-after` (the server asked for time) or `circuit breaker open` \
         (after failures), with the time of the next attempt. See DESTINATIONS.
 
         Last it prints how many operations are in each state and are due, a table of the waiting operations by \
