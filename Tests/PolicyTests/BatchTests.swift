@@ -221,6 +221,7 @@ import Testing
         #"{"Failed":[{"Id":"stranger"}]}"#, #"{"Failed":[{"Id":"op-0"},{"Id":"op-0"}]}"#, #"{"Failed":[{}]}"#,
         #"{"Failed":{}}"#, "[]", "", #"{"Failed":[{"Id":2}]}"#, #"{"Failed":[{"Id":-1}]}"#,
         #"{"Failed":[{"Id":9223372036854775807}]}"#, #"{"Failed":[{"Id":1e999}]}"#, #"{"Failed":[{"Id":[]}]}"#,
+        #"{"Failed":[{"Id":"op-0\u200d"}]}"#, #"{"Failed":[{"Id":""}]}"#,
     ])
     func `failures that name no operation of the batch leave open which were taken`(body: String) {
         let results = Batch.Results(pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"))
@@ -255,6 +256,16 @@ import Testing
             let found = Batch(max: 2, results: results).verdicts(on: report, members: two, route: Route(), now: now)
             #expect(found?.map(\.rule) == [.misaligned(results, members: 2), .misaligned(results, members: 2)])
         }
+    }
+
+    @Test func `an id is compared by its bytes, not by what a reader sees`() {
+        // U+212A, the sign of the unit kelvin, is canonically equivalent to K.
+        let results = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))
+        let answer = AttemptReport.Answer(status: 200, body: Array("{\"r\":[{\"id\":\"\u{212A}\"}]}".utf8))
+        let found = Batch(max: 1, results: results).verdicts(
+            on: SealedReport(result: .answer(answer), duration: .zero), members: [OperationID("K")!], route: Route(),
+            now: now)
+        #expect(found?.map(\.rule) == [.misaligned(results, members: 1)])
     }
 
     @Test(arguments: [

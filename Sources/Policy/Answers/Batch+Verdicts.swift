@@ -51,10 +51,11 @@ extension Batch.Results {
         guard let list = list(in: document, most: members.count) else { return nil }
         guard let match else { return list.count == members.count ? list : nil }
         let places = Dictionary(
-            members.enumerated().map { ($1.description, $0) }, uniquingKeysWith: { first, _ in first })
+            members.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         var found = [JSONDocument?](repeating: nil, count: members.count)
         for element in list {
-            guard let name = element.value(at: match), let place = name.text.map({ places[$0] }) ?? name.place,
+            guard let name = element.value(at: match),
+                let place = name.text.map({ OperationID($0).flatMap { places[$0] } }) ?? name.place,
                 members.indices.contains(place), found[place] == nil
             else { return nil }
             found[place] = element
