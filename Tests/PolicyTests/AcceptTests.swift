@@ -79,6 +79,17 @@ import Testing
         #expect(verdict("busy", status: 503, text).outcome == .held)
     }
 
+    @Test func `a number at the cut may be the beginning of another one`() {
+        let wanted = AnswerRule.accept(json: [JSONCondition(pointer: JSONPointer("")!, test: .equals(.number("12")))])
+        let route = Route(accept: wanted, answerLimit: 2)
+        #expect(verdict("12", route).outcome == .delivered)
+        #expect(
+            verdict("12", isCut: true, route).rule.description
+                == "accept: the answer is longer than answerLimit, and cut it is not JSON: defers")
+        // White space behind a whole value may be cut.
+        #expect(verdict("12 ", isCut: true, route).outcome == .delivered)
+    }
+
     @Test func `the rule says what becomes of an answer that does not agree, and looks at no other`() {
         var route = Route(accept: AnswerRule.accept(json: [Self.success], otherwise: .failed))
         #expect(verdict("{}", route).outcome == .failed)

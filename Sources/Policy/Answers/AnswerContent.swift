@@ -170,8 +170,10 @@ struct JudgedAnswer {
         self.element = element
     }
 
-    /// The body as JSON; `nil` if it is not JSON. Parsed once, on first use.
-    lazy var document: JSONDocument? = element ?? (try? JSONDocument(head.body))
+    /// The body as JSON; `nil` if it is not JSON, or if it is a number that may have more digits behind the cut. Parsed
+    /// once, on first use.
+    lazy var document: JSONDocument? =
+        element ?? (head.isCut && head.body.last?.isDigit == true ? nil : try? JSONDocument(head.body))
 
     /// The code that a callable function returned.
     lazy var word: CanonicalStatus? = {
