@@ -4,6 +4,8 @@
 /// { "version": 1, "failures": [{ "destination": …, "cause": …, "told": time, "untold": 3, "held": true }],
 ///   "holds": [destination] }
 /// ```
+/// The holds are in the order of their reports.
+///
 /// Keeps later runs from reporting the same cause again within `quietTime`, so that one cause is one mail. Losing the
 /// file costs one report, and so one mail, too many.
 package struct AlarmLedger: Hashable, Sendable {
@@ -50,8 +52,9 @@ package struct AlarmLedger: Hashable, Sendable {
     }
 
     private var failures: [Cause: Failures] = [:]
-    /// The destinations of which a run has reported the hold or its cause. The end of such a hold is reported as well.
-    private var holds: Set<String> = []
+    /// The destinations of which a run has reported the hold or its cause, the last report last. The end of such a hold is
+    /// reported as well.
+    private var holds: [String] = []
 
     package init() {}
 
@@ -91,23 +94,28 @@ package struct AlarmLedger: Hashable, Sendable {
                 failures[cause] = Failures(told: now)
             }
         }
-        holds.formUnion(held)
+        let told = held.union(storms.map(\.destination)).subtracting(released)
+        holds.removeAll { told.contains($0) || released.contains($0) }
+        holds += told.sorted()
         for cause in storms {
-            holds.insert(cause.destination)
             if isQuiet(cause, at: now), failures[cause]!.told < now { failures[cause]!.isHeld = true }
         }
-        holds.subtract(released)
         for cause in failures.keys where released.contains(cause.destination) { failures[cause]!.isHeld = false }
         forget(now)
     }
 
+    /// Forgets causes that no run has to know any more. Beyond `mostRemembered` forgets the causes and the holds whose
+    /// reports are oldest.
     private mutating func forget(_ now: Timestamp) {
         failures = failures.filter { $0.value.isOwed || isQuiet($0.key, at: now) }
         if failures.count > Self.mostRemembered {
-            let oldest = failures.sorted { $0.value.told < $1.value.told }
+            let oldest = failures.sorted { left, right in
+                (left.value.told, left.key.destination, left.key.cause)
+                    < (right.value.told, right.key.destination, right.key.cause)
+            }
             for (cause, _) in oldest.prefix(failures.count - Self.mostRemembered) { failures[cause] = nil }
         }
-        while holds.count > Self.mostRemembered { holds.removeFirst() }
+        holds.removeFirst(max(0, holds.count - Self.mostRemembered))
     }
 }
 
@@ -136,7 +144,8 @@ extension AlarmLedger: Codable {
             failures[Cause(destination: row.destination, cause: row.cause)] =
                 Failures(told: told, untold: max(0, row.untold), isHeld: row.held == true)
         }
-        holds = Set(try fields.decode([String].self, forKey: .holds))
+        var seen: Set<String> = []
+        holds = try fields.decode([String].self, forKey: .holds).filter { seen.insert($0).inserted }
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -148,6 +157,6 @@ extension AlarmLedger: Codable {
                 untold: failures.untold, held: failures.isHeld ? true : nil)
         }
         try fields.encode(rows.sorted { ($0.destination, $0.cause) < ($1.destination, $1.cause) }, forKey: .failures)
-        try fields.encode(holds.sorted(), forKey: .holds)
+        try fields.encode(holds, forKey: .holds)
     }
 }

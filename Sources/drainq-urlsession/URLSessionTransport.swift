@@ -133,7 +133,9 @@ private struct Exchange {
     mutating func take(_ data: Data) -> Bool {
         let room = answerLimit -| (answer?.body.count ?? 0)
         answer?.body += data.prefix(max(0, room))
-        return data.count <= room
+        if data.count <= room { return true }
+        answer?.isCut = true
+        return false
     }
 }
 

@@ -126,7 +126,7 @@ import Testing
     @Test func `everything that had begun in an agent that died is a suspect, and nothing of it is sent again`() throws
     {
         let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
-        let sink = AgentSink(after: noteStart, concurrency: 3)
+        let sink = AgentSink(after: self.noteStart, concurrency: 3)
         defer { sink.close() }
         var requests = ["/", "/", "/deadly"].map { OutgoingRequest.post(to: receiver, path: $0) }
         // The receiver answers nothing else before the agent is dead.
@@ -142,7 +142,7 @@ import Testing
     @Test func `a destination has an agent of its own, and its death is nothing to the others`() throws {
         let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
         let other = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(300))))
-        let sink = AgentSink(after: noteStart, concurrency: 4)
+        let sink = AgentSink(after: self.noteStart, concurrency: 4)
         defer { sink.close() }
         let requests = [
             OutgoingRequest.post(to: other, destination: "good"), .post(to: other, destination: "good"),
@@ -158,7 +158,7 @@ import Testing
     @Test func `where there are too few agents, a destination that has killed one waits until one is idle`() throws {
         let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
         let other = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
-        let sink = AgentSink(after: noteStart, concurrency: 4, agents: 1)
+        let sink = AgentSink(after: self.noteStart, concurrency: 4, agents: 1)
         defer { sink.close() }
         let deadly = OutgoingRequest.post(to: receiver, path: "/deadly", destination: "bad")
         #expect(try sink.deliver(deadly).result.failure == .agentDied)
@@ -181,15 +181,22 @@ import Testing
 
     /// Where the agents of a test note that they start.
     private let started = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    private var noteStart: String { "echo $$ >>'\(started.path)'" }
+    private var starts = 0
+    /// The line by which the agent that is started next notes its number and its process.
+    private var noteStart: String {
+        starts += 1
+        return "echo \(starts) $$ >>'\(started.path)'"
+    }
 
     /// Kills the agent that was started last when such a request has come; answers others when that is done.
     private func killing(_ isDeadly: @escaping @Sendable (ReceivedRequest) -> Bool) -> Script {
         let started = started.path
         return .deciding { request, _ in
             guard isDeadly(request) else { return .silence }
-            let processes = (try? String(contentsOfFile: started, encoding: .utf8)) ?? ""
-            if let process = processes.split(separator: "\n").last.flatMap({ pid_t($0) }) { kill(process, SIGKILL) }
+            let text = (try? String(contentsOfFile: started, encoding: .utf8)) ?? ""
+            let agents = text.split(separator: "\n").map { $0.split(separator: " ").compactMap { pid_t($0) } }
+            // Agents that start at the same time note it in any order.
+            if let last = agents.max(by: { $0[0] < $1[0] }) { kill(last[1], SIGKILL) }
             return .silence
         }
     }
@@ -227,7 +234,7 @@ import Testing
     @Test func `a closed sink has left no process, no zombie and no descriptor, and stays closed`() throws {
         let deadly = try LoopbackReceiver(script: killing { _ in true })
         let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(50))))
-        let sink = AgentSink(after: noteStart, concurrency: 4)
+        let sink = AgentSink(after: self.noteStart, concurrency: 4)
         var processes: Set<pid_t> = []
         var sockets: Set<ino_t> = []
         func note() {

@@ -124,6 +124,7 @@ import Testing
         let result = try attempt(.always(.status(200, body: "12345")), by: transport) { $0.answerLimit = limit }
         #expect(result.answer?.status == 200)
         #expect(result.answer?.body == Array("12345".utf8.prefix(limit)))
+        #expect(result.answer?.isCut == (limit < 5))
     }
 
     @Test(arguments: Transport.allCases)

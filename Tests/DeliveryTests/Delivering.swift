@@ -30,13 +30,16 @@ extension AgentSink {
         self.init(program: program(for:), concurrency: concurrency, agents: agents)
     }
 
-    /// A sink with the real agents, which are started by a shell that does these lines first.
-    convenience init(after lines: String, concurrency: Int = 1, agents: Int = 8, grace: Duration = .seconds(1)) {
+    /// A sink with the real agents. A shell executes these lines, made anew for each agent, and then becomes the agent.
+    convenience init(
+        after lines: @autoclosure @escaping () -> String, concurrency: Int = 1, agents: Int = 8,
+        grace: Duration = .seconds(1)
+    ) {
         self.init(
             program: { transport in
                 let real = program(for: transport)
                 let words = ([real.executable] + real.arguments.dropFirst()).map { "'\($0)'" }.joined(separator: " ")
-                return .shell("\(lines)\nexec \(words)")
+                return .shell("\(lines())\nexec \(words)")
             }, concurrency: concurrency, agents: agents, grace: grace)
     }
 

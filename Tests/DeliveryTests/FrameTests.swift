@@ -46,6 +46,10 @@ import Testing
                 result: .answer(
                     AttemptReport.Answer(status: 503, headers: [HeaderField(name: "b", value: "c")], body: [1, 2])),
                 duration: .seconds(1))),
+        .report(
+            ticket: 9,
+            AttemptReport(
+                result: .answer(AttemptReport.Answer(status: 200, body: [1], isCut: true)), duration: .seconds(1))),
     ]
 
     @Test(arguments: frames)

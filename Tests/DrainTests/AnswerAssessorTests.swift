@@ -54,6 +54,46 @@ struct AnswerAssessorTests {
         #expect(again.unchargedCount == 1 && parts.bench.events.isEmpty)
     }
 
+    /// Returns the attempts that wait to be sent before all others, and removes them.
+    private func urgent(_ parts: Parts) -> [Attempt] {
+        var attempts: [Attempt] = []
+        while case .claimed(let attempt) = parts.queue.nextUrgent(at: .zero) { attempts.append(attempt) }
+        return attempts
+    }
+
+    @Test func `the halves of a refused batch are sent under the next attempt number`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(max: 4)
+        try bench.add(4)
+        let parts = try Parts(bench)
+        parts.take(422, of: try #require(try parts.attempts().first))
+        let halves = urgent(parts)
+        #expect(halves.map(\.members.count) == [2, 2] && halves.map(\.uncharged) == [1, 1])
+        parts.take(422, of: halves[0])
+        #expect(urgent(parts).map(\.uncharged) == [2, 2] && parts.bench.events.isEmpty)
+    }
+
+    @Test func `a batch for which no request can be made is split, and its attempt number stays`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(max: 2)
+        try bench.add(2)
+        let parts = try Parts(bench)
+        try parts.assessor.take(.badIdempotencyKey, of: try #require(try parts.attempts().first))
+        #expect(urgent(parts).map(\.uncharged) == [0, 0])
+    }
+
+    @Test func `a member that an answer fails is sent alone under the next attempt number`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(
+            max: 2, results: Batch.Results(pointer: JSONPointer("/r")!, status: JSONPointer("/s")!))
+        try bench.add(2)
+        let parts = try Parts(bench)
+        let answer = AttemptReport.Answer(status: 200, body: Array(#"{"r":[{"s":200},{"s":422}]}"#.utf8))
+        parts.assessor.take(
+            AttemptReport(result: .answer(answer), duration: .zero), of: try #require(try parts.attempts().first))
+        #expect(urgent(parts).map(\.uncharged) == [1] && parts.tally.summary.delivered == 1)
+    }
+
     @Test func `after a refusal fresh secrets are asked for once`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headers = []

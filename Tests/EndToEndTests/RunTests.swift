@@ -121,6 +121,38 @@ import Testing
         #expect(bodies.count <= 105)
     }
 
+    @Test func `an error behind attempts is no status that says that nothing was attempted`() throws {
+        let drainq = try Drainq()
+        let state = drainq.queue.appending(path: "state/destinations.json").path
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, _ in
+                // A newer drainq writes the file while the run is at work.
+                try? #"{"version":99}"#.write(toFile: state, atomically: true, encoding: .utf8)
+                return .status(204)
+            })
+        try "{ routes: { default: { url: \"\(receiver.url)\" } } }".write(
+            to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        let ids = try drainq.run("add", input: numbered(2)).lines
+        try drainq.run("hold", ids[1])
+        let finished = try drainq.run("run", ids[0], ids[1])
+        #expect(receiver.receivedCount == 1)
+        #expect(finished.status == 74, "\(finished)")
+        // The run is counted, as any other.
+        let counts = try String(contentsOf: drainq.queue.appending(path: "state/metrics.json"), encoding: .utf8)
+        #expect(counts.contains(#""74":1"#), "\(counts)")
+    }
+
+    @Test func `one id for two operations is an error before anything is sent or added`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        #expect(try drainq.run("send", "--id", "a", input: numbered(2)).status == 64)
+        #expect(receiver.receivedCount == 0)
+        #expect(try drainq.run("add", "--id", "a", input: numbered(2)).status == 64)
+        #expect(try drainq.names("new").isEmpty)
+        #expect(try drainq.run("send", "--id", "a", input: numbered(1)).status == 0)
+        #expect(receiver.receivedCount == 1)
+    }
+
     @Test func `SIGTERM lets attempts finish, claims no more and leaves the rest due`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(100))))
         let drainq = try Drainq(to: receiver)

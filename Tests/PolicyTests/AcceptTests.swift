@@ -7,10 +7,11 @@ import Testing
         pointer: JSONPointer(tokens: ["result", "success"]), test: .equals(.bool(true)))
 
     private func verdict(
-        _ body: String, type: String? = "application/json; charset=utf-8", status: Int = 200, _ route: Route
+        _ body: String, type: String? = "application/json; charset=utf-8", status: Int = 200, isCut: Bool = false,
+        _ route: Route
     ) -> Verdict {
         let headers = type.map { [HeaderField(name: "content-type", value: $0)] } ?? []
-        let answer = AttemptReport.Answer(status: status, headers: headers, body: Array(body.utf8))
+        let answer = AttemptReport.Answer(status: status, headers: headers, body: Array(body.utf8), isCut: isCut)
         return Classification.verdict(
             on: SealedReport(result: .answer(answer), duration: .zero), route: route, now: now)
     }
@@ -59,10 +60,34 @@ import Testing
     @Test func `an answer that was cut is said to be cut`() {
         let route = Route(accept: AnswerRule.accept(json: [Self.success]), answerLimit: 27)
         #expect(verdict(#"{"result":{"success":true}}"#, route).outcome == .delivered)
-        let cut = verdict(#"{"result":{"success":true},"#, route)
+        let cut = verdict(#"{"result":{"success":true},"#, isCut: true, route)
         #expect(
             cut.rule.description == "accept: the answer is longer than answerLimit, and cut it is not JSON: defers")
         #expect(verdict("{", route).rule.description == "accept: the answer is not JSON: defers")
+    }
+
+    @Test func `an answer of exactly the limit is whole`() {
+        let route = Route(accept: AnswerRule.accept(json: [Self.success]), answerLimit: 4)
+        #expect(verdict(#"{"a""#, route).rule.description == "accept: the answer is not JSON: defers")
+        let callable = Route(protocol: .callable, answerLimit: 4)
+        #expect(
+            verdict(#"{"a""#, callable).rule.description
+                == "callable: neither 'result' nor a known 'error.status' in the answer: defers")
+        let text = Route(
+            answers: [AnswerRule(.answers(0), .statuses([500...599]), content: AnswerContent(text: "busy"), .held)],
+            answerLimit: 4)
+        #expect(verdict("busy", status: 503, text).outcome == .held)
+    }
+
+    @Test func `a number at the cut may be the beginning of another one`() {
+        let wanted = AnswerRule.accept(json: [JSONCondition(pointer: JSONPointer("")!, test: .equals(.number("12")))])
+        let route = Route(accept: wanted, answerLimit: 2)
+        #expect(verdict("12", route).outcome == .delivered)
+        #expect(
+            verdict("12", isCut: true, route).rule.description
+                == "accept: the answer is longer than answerLimit, and cut it is not JSON: defers")
+        // White space behind a whole value may be cut.
+        #expect(verdict("12 ", isCut: true, route).outcome == .delivered)
     }
 
     @Test func `the rule says what becomes of an answer that does not agree, and looks at no other`() {
@@ -152,7 +177,7 @@ import Testing
                 == "accept: /result/success does not equal true: defers")
         let long = Route(protocol: .callable, answerLimit: 4)
         #expect(
-            verdict(#"{"re"#, long).rule.description
+            verdict(#"{"re"#, isCut: true, long).rule.description
                 == "callable: the answer is longer than answerLimit, and cut it is not JSON: defers")
     }
 }

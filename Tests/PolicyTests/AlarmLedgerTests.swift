@@ -82,14 +82,43 @@ struct AlarmLedgerTests {
         ledger.record(failed: [cause: 1, other: 2], held: ["a", "b"], released: [], at: start)
         ledger.record(failed: [cause: 5], held: [], storms: [cause], released: [], at: minutes(1))
         #expect(try JSONDecoder().decode(AlarmLedger.self, from: JSONEncoder().encode(ledger)) == ledger)
-        for number in 0..<3000 {
+        for run in 0..<30 {
+            let names = (0..<100).map { "https://\(run * 100 + $0).example" }
             ledger.record(
-                failed: [.init(destination: "https://\(number).example", cause: "422"): 1],
-                held: ["https://\(number).example"], released: [], at: minutes(2))
+                failed: Dictionary(uniqueKeysWithValues: names.map { (.init(destination: $0, cause: "422"), 1) }),
+                held: Set(names), released: [], at: minutes(2))
         }
         #expect(try JSONEncoder().encode(ledger).count < 300_000)
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(AlarmLedger.self, from: Data(#"{"version":2,"failures":[],"holds":[]}"#.utf8))
         }
+    }
+
+    @Test func `of too many holds it forgets those that were told first, also those of its file`() throws {
+        func names(_ run: Int) -> Set<String> { Set((0..<50).map { "https://\(99 - run).example:\($0 + 100)" }) }
+        var ledger = AlarmLedger()
+        for run in 0..<30 {
+            ledger.record(failed: [:], held: names(run), released: [], at: minutes(run))
+            // Each run reads the file that the run before has written.
+            ledger = try JSONDecoder().decode(AlarmLedger.self, from: JSONEncoder().encode(ledger))
+        }
+        #expect((0..<30).filter { names($0).allSatisfy(ledger.hasTold(holdOf:)) } == Array(10..<30))
+        // A hold that is told again is told last. Of the holds of one run the first by name goes first.
+        ledger.record(failed: [:], held: names(10), released: [], at: minutes(30))
+        ledger.record(failed: [:], held: ["https://one.example"], released: [], at: minutes(31))
+        #expect(names(10).allSatisfy(ledger.hasTold(holdOf:)) && !ledger.hasTold(holdOf: names(11).min()!))
+        #expect(names(11).count(where: ledger.hasTold(holdOf:)) == 49)
+    }
+
+    @Test func `of too many failures of one run it forgets the same ones each time`() {
+        func causes() -> [AlarmLedger.Cause: Int] {
+            Dictionary(uniqueKeysWithValues: (0..<1500).map { (.init(destination: "d", cause: "\(1000 + $0)"), 1) })
+        }
+        var ledger = AlarmLedger()
+        ledger.record(failed: causes(), held: [], released: [], at: start)
+        let quiet = (0..<1500).filter {
+            ledger.isQuiet(.init(destination: "d", cause: "\(1000 + $0)"), at: minutes(1))
+        }
+        #expect(quiet == Array(500..<1500))
     }
 }

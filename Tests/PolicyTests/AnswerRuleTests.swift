@@ -99,7 +99,7 @@ import Testing
 
     @Test func `an answer that is longer than what is read matches no rule about its body, and the rule says so`() {
         for content in [json("/a", .exists(true)), AnswerContent(text: "a")] {
-            var route = Route(answers: [rule(400...400, content, .deferred)], answerLimit: 7)
+            var route = Route(answers: [rule(400...400, content, .deferred)], answerLimit: 6)
             #expect(
                 verdict(report(400, [:], #"{"a":1,"#), route).rule.description
                     == "status 400: default 400-499 fails; the answer is longer than answerLimit: no rule looks into its body"

@@ -221,6 +221,7 @@ import Testing
         #"{"Failed":[{"Id":"stranger"}]}"#, #"{"Failed":[{"Id":"op-0"},{"Id":"op-0"}]}"#, #"{"Failed":[{}]}"#,
         #"{"Failed":{}}"#, "[]", "", #"{"Failed":[{"Id":2}]}"#, #"{"Failed":[{"Id":-1}]}"#,
         #"{"Failed":[{"Id":9223372036854775807}]}"#, #"{"Failed":[{"Id":1e999}]}"#, #"{"Failed":[{"Id":[]}]}"#,
+        #"{"Failed":[{"Id":"op-0\u200d"}]}"#, #"{"Failed":[{"Id":""}]}"#,
     ])
     func `failures that name no operation of the batch leave open which were taken`(body: String) {
         let results = Batch.Results(pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"))
@@ -238,6 +239,49 @@ import Testing
         #expect(members(#"{"r":[{"id":9223372036854775807}]}"#, byId) == ["0"])
         #expect(members("{}", byId) == ["0"] && members("no", byStatus) == ["0"])
         #expect(members(#"{"r":[1,2,3]}"#, byStatus) == ["0", "1", "2"])
+    }
+
+    @Test func `an answer is about no more operations than a batch has`() {
+        let byId = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))
+        let list = (0..<1000).map { #"{"id":"op-\#($0)"}"# }.joined(separator: ",")
+        for (body, results) in [(#"{"r":[\#(list)]}"#, byId), (#"{"r":[\#(list),{"id":9}]}"#, byId)] {
+            let answer = AttemptReport.Answer(status: 200, body: Array(body.utf8))
+            #expect(results.members(in: answer, most: 10).count == 10)
+        }
+        // No list that is longer than the batch can speak of it.
+        let two = operations(2)
+        let report = SealedReport(
+            result: .answer(AttemptReport.Answer(status: 200, body: Array(#"{"r":[\#(list)]}"#.utf8))), duration: .zero)
+        for results in [byId, byStatus] {
+            let found = Batch(max: 2, results: results).verdicts(on: report, members: two, route: Route(), now: now)
+            #expect(found?.map(\.rule) == [.misaligned(results, members: 2), .misaligned(results, members: 2)])
+        }
+    }
+
+    @Test func `an id is compared by its bytes, not by what a reader sees`() {
+        // U+212A, the sign of the unit kelvin, is canonically equivalent to K.
+        let results = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))
+        let answer = AttemptReport.Answer(status: 200, body: Array("{\"r\":[{\"id\":\"\u{212A}\"}]}".utf8))
+        let found = Batch(max: 1, results: results).verdicts(
+            on: SealedReport(result: .answer(answer), duration: .zero), members: [OperationID("K")!], route: Route(),
+            now: now)
+        #expect(found?.map(\.rule) == [.misaligned(results, members: 1)])
+    }
+
+    @Test(arguments: [
+        ("200", "deliver 200"), ("200.0", "deliver 200"), ("2e2", "deliver 200"), (#""200""#, "deliver 200"),
+        ("422.000", "fail 422"), ("599", "defer 599"), ("2000e-1", "deliver 200"),
+    ])
+    func `a status is a number however it is written, or its three digits as a text`(text: String, start: String) {
+        #expect(verdicts(#"{"r":[{"s":\#(text)}]}"#, members: 1, byStatus)?.first?.hasPrefix(start) == true)
+    }
+
+    @Test(arguments: [
+        "99", "600", "200.5", "-200", "1e999", #""+20""#, #""0200""#, #""200.0""#, #"" 200""#, "true", "null", "[200]",
+    ])
+    func `all else is no status`(text: String) {
+        let none = verdicts(#"{"r":[{"s":7}]}"#, members: 1, byStatus)
+        #expect(verdicts(#"{"r":[{"s":\#(text)}]}"#, members: 1, byStatus) == none)
     }
 
     @Test func `otherwise a batch is settled together`() {

@@ -21,7 +21,7 @@ package enum Frame: Hashable, Sendable {
     case report(ticket: Int, AttemptReport)
 
     /// The version of these frames and of what an agent writes to descriptor 1.
-    package static let version = 4
+    package static let version = 5
 
     /// Upper bound on a payload, in bytes. A larger request is never given to an agent.
     package static let longestPayload = 256 << 20
@@ -206,6 +206,7 @@ private struct FrameWriter {
             put(answer.status)
             put(answer.headers)
             put(answer.body)
+            put(kind: answer.isCut ? 1 : 0)
         case .failure(let error, let detail):
             put(kind: 0)
             put(error.rawValue)
@@ -349,7 +350,8 @@ private struct FrameReader {
             result = .failure(error, detail: try text())
         case 1:
             result = .answer(
-                AttemptReport.Answer(status: try number(), headers: try headers(), body: [UInt8](try data())))
+                AttemptReport.Answer(
+                    status: try number(), headers: try headers(), body: [UInt8](try data()), isCut: try isThere()))
         case let kind:
             throw FrameError("a report of unknown kind \(kind)")
         }

@@ -71,7 +71,8 @@ extension CurlTransfer {
     }
 
     private var answer: AttemptReport.Answer {
-        AttemptReport.Answer(status: head.status, headers: head.headers, body: body)
+        let isCut = if case .full = stop { true } else { false }
+        return AttemptReport.Answer(status: head.status, headers: head.headers, body: body, isCut: isCut)
     }
 
     /// Whether the answer may be about bytes that an earlier request left on the connection.

@@ -68,7 +68,9 @@ final class AnswerAssessor {
         }
         guard let each = meaning.each else {
             if attempt.isMerged, meaning.together.outcome == .failed { return sendApart(attempt) }
-            if Batch.isToBeSplit(meaning.together, members: attempt.members.count) { return split(attempt) }
+            if Batch.isToBeSplit(meaning.together, members: attempt.members.count) {
+                return split(attempt, isSent: true)
+            }
             return take(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
         for (member, verdict) in zip(attempt.members, each) {
@@ -76,7 +78,7 @@ final class AnswerAssessor {
             alone.members = [member]
             if attempt.members.count > 1, verdict.outcome == .failed {
                 // Another operation may be to blame. None fails for good before an attempt alone.
-                queue.enqueueFirst(alone)
+                queue.enqueueAgain(alone)
                 continue
             }
             alone.isShared = attempt.members.count > 1
@@ -87,7 +89,7 @@ final class AnswerAssessor {
     /// Processes an error in making a request: the operations are at fault, or the destination has to be held.
     func take(_ error: RequestError, of attempt: Attempt) throws(SpoolError) {
         let destination = attempt.destination
-        if attempt.members.count > 1, error.outcome == .failed { return split(attempt) }
+        if attempt.members.count > 1, error.outcome == .failed { return split(attempt, isSent: false) }
         if attempt.isMerged, error.outcome == .failed {
             return try settler.sendApart(attempt.members, destination)
         }
@@ -136,13 +138,14 @@ final class AnswerAssessor {
         return world.credentials.refresh(attempt.secrets)
     }
 
-    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the operation that is refused.
-    private func split(_ attempt: Attempt) {
+    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the operation that is refused. `isSent`:
+    /// whether the batch was sent, and its halves have the next attempt number.
+    private func split(_ attempt: Attempt, isSent: Bool) {
         let middle = attempt.members.count / 2
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
             var half = attempt
             half.members = Array(members)
-            queue.enqueueFirst(half)
+            if isSent { queue.enqueueAgain(half) } else { queue.enqueueFirst(half) }
         }
     }
 

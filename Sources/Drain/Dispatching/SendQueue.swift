@@ -76,8 +76,8 @@ final class SendQueue {
         watch(attempt.destination)
     }
 
-    /// Queues a request to be sent again in this run, alone and under the next attempt number. The attempt before does
-    /// not count.
+    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The attempt
+    /// before does not count.
     func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
         again.unchargedCount += 1

@@ -7,6 +7,9 @@ import Synchronization
 /// The signal handler does two things, both safe in it: it counts, and it writes a byte into a pipe (self-pipe, D. J.
 /// Bernstein). The pipe is never read. It stays readable, so every wait ends at once from the first signal on.
 package enum Interruption {
+    private static let numbers = [SIGTERM, SIGINT]
+    /// The dispositions before `install`; `nil` while the handler is not installed.
+    private static let before = Mutex<SignalDispositions?>(nil)
     private static let count = Atomic<Int>(0)
     private static let last = Atomic<Int32>(0)
     private static let pipeEnds: (read: Int32, write: Int32) = {
@@ -25,22 +28,25 @@ package enum Interruption {
         _ = pipeEnds
         _ = count.load(ordering: .relaxed)
         _ = last.load(ordering: .relaxed)
-        for number in [SIGTERM, SIGINT] {
+        before.withLock { if $0 == nil { $0 = SignalDispositions(of: numbers) } }
+        for number in numbers {
             var action = signalAction { Interruption.record($0) }
             sigaction(number, &action, nil)
         }
         // The parent process may have blocked both signals, and blocked signals are inherited.
         var both = sigset_t()
         sigemptyset(&both)
-        sigaddset(&both, SIGTERM)
-        sigaddset(&both, SIGINT)
+        for number in numbers { sigaddset(&both, number) }
         pthread_sigmask(SIG_UNBLOCK, &both, nil)
     }
 
-    /// Makes both signals end the process again. Only for a process that has nothing in flight that would be lost.
+    /// Gives both signals the effect that they had before `install`: by default they end the process. Only for a process
+    /// that has nothing in flight that would be lost.
     package static func uninstall() {
-        signal(SIGTERM, SIG_DFL)
-        signal(SIGINT, SIG_DFL)
+        before.withLock {
+            $0?.restore()
+            $0 = nil
+        }
     }
 
     /// Records a signal. Called by the signal handler, and by tests in its place.

@@ -41,15 +41,13 @@ private struct Adder {
     }
 
     mutating func perform() throws {
-        // If true, the command reads the whole input before it queues anything.
-        let gathersAll = gathersAll
         let now = Timestamp.now()
         let notBefore = arguments.at?.timestamp(now: now) ?? arguments.delay.map { now + $0 }
         var input = OperationInput(queue: queue, options: arguments.input, notBefore: notBefore, at: now)
         try input.read { item in
             try take(item)
         } pause: {
-            if !gathersAll { try flush() }
+            if !isAtomic { try flush() }
         }
         if isAtomic, !applying.isEmpty {
             let status = ExitStatus.first(of: applying)
@@ -61,7 +59,6 @@ private struct Adder {
     }
 
     private var isAtomic: Bool { arguments.isAtomic }
-    private var gathersAll: Bool { isAtomic || arguments.input.id != nil }
 
     private func nothingAdded(_ status: ExitStatus) -> CommandFailure {
         CommandFailure(status, "no operation was added", hint: "with --atomic the command adds all operations or none")
@@ -90,7 +87,7 @@ private struct Adder {
 
     private mutating func flushIfFull() throws {
         let isFull = batch.count + refused.count >= Self.batchSize || batchLength >= Self.batchBytes
-        if isFull, !gathersAll { try flush() }
+        if isFull, !isAtomic { try flush() }
     }
 
     private mutating func reportRefused() {

@@ -9,7 +9,7 @@ enum FoundTarget {
 
 extension OpenQueue {
     /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it.
-    func found(_ targets: [NamedTarget]) throws -> [NamedTarget: [FoundTarget]] {
+    func found(_ targets: [NamedTarget]) throws(SpoolError) -> [NamedTarget: [FoundTarget]] {
         let wanted = Set(targets)
         var found: [NamedTarget: [FoundTarget]] = [:]
         for state in QueueState.allCases where state != .quarantine {

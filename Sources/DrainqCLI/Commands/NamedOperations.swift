@@ -48,15 +48,26 @@ struct NamedOperations {
     }
 
     /// Reports, for each operation that the run has not sent, what it waits for. Returns the statuses, with those of
-    /// the names: `held` if a person or a credential is needed, else `deferred`.
-    func reportUnsent() throws -> [ExitStatus] {
+    /// the names: `held` if a person or a credential is needed, else `deferred`. Reports an error, too: the run is over
+    /// and has a summary.
+    func reportUnsent() -> [ExitStatus] {
         let unsent = ids.filter { !reported.contains($0) }
         if unsent.isEmpty { return statuses }
+        do throws(SpoolError) {
+            return statuses + (try report(unsent))
+        } catch {
+            let failure = CommandFailure(error, hasBegun: true)
+            for message in failure.messages { Messages.error(message.text, hint: message.hint) }
+            return statuses + [failure.status]
+        }
+    }
+
+    private func report(_ unsent: [OperationID]) throws(SpoolError) -> [ExitStatus] {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         let found = try queue.found(unsent.map { .id($0) })
         var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now, named: ids)
-        var statuses = statuses
+        var statuses: [ExitStatus] = []
         for id in unsent {
             guard case .operation(let entry)? = found[.id(id)]?.first else {
                 Messages.notice("'\(id)' is gone: another process has sent or dropped it")

@@ -71,7 +71,7 @@ func drain(
     }
     let summary = try run()
     var status = exitStatus(of: summary)
-    if let named { status = .first(of: [status] + (try named.reportUnsent())) }
+    if let named { status = .first(of: [status] + named.reportUnsent()) }
     reporter.finish(summary, status)
     observer.finish(summary, status)
     return status

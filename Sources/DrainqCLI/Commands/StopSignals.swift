@@ -7,8 +7,7 @@ final class StopSignals {
     private static let numbers = [SIGINT, SIGTERM]
     private let sources: [any DispatchSourceSignal]
     private let flag: Flag
-    /// The dispositions before, in the order of `numbers`: a shell lets its background jobs ignore SIGINT.
-    private let before: [sigaction]
+    private let before: SignalDispositions
 
     private final class Flag: Sendable {
         let isSet = Atomic(false)
@@ -19,11 +18,7 @@ final class StopSignals {
         let flag = Flag()
         let queue = DispatchQueue(label: "drainq.signals")
         let registered = DispatchSemaphore(value: 0)
-        before = Self.numbers.map { number in
-            var disposition = sigaction()
-            sigaction(number, nil, &disposition)
-            return disposition
-        }
+        before = SignalDispositions(of: Self.numbers)
         sources = Self.numbers.map { number in
             #if !os(Linux)
                 signal(number, SIG_IGN)
@@ -48,9 +43,6 @@ final class StopSignals {
     /// Gives the signals the effect that they had before.
     func restore() {
         for source in sources { source.cancel() }
-        for (number, disposition) in zip(Self.numbers, before) {
-            var disposition = disposition
-            sigaction(number, &disposition, nil)
-        }
+        before.restore()
     }
 }

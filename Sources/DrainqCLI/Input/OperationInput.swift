@@ -54,7 +54,19 @@ struct OperationInput {
 
     /// Reads the sources that the command line names, else standard input. Calls `pause` if the next part of the input
     /// may come late.
+    ///
+    /// If the command line names an id, reads the whole input first: only its end shows that there is one operation.
     mutating func read(_ take: (Item) throws -> Void, pause: () throws -> Void = {}) throws {
+        guard options.id != nil else { return try readSources(take, pause) }
+        var items: [Item] = []
+        try readSources({ items.append($0) }, {})
+        if values > 1 {
+            throw CommandFailure(.usage, "--id is for a single operation", hint: "with --envelope each operation can have an id")
+        }
+        for item in items { try take(item) }
+    }
+
+    private mutating func readSources(_ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
         let files = options.bodyFiles
         if let operand = options.files.first, !files.isEmpty {
             throw CommandFailure(
@@ -64,10 +76,6 @@ struct OperationInput {
         for path in files { try read(bodyFile: path, take) }
         for path in options.files.isEmpty && files.isEmpty ? ["-"] : options.files {
             try read(from: path, take, pause)
-        }
-        if options.id != nil, values > 1 {
-            throw CommandFailure(
-                .usage, "--id is for a single operation", hint: "with --envelope each operation can have an id")
         }
     }
 

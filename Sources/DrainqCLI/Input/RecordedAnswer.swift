@@ -24,6 +24,7 @@ enum RecordedAnswer {
             throw CommandFailure(.dataInvalid, "cannot read '\(name)': \(error)")
         }
         var answer = try parse(bytes, name: name)
+        answer.isCut = answer.body.count > limit
         answer.body = Array(answer.body.prefix(limit))
         return answer
     }

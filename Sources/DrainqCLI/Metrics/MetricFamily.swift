@@ -31,7 +31,7 @@ struct MetricFamily: Hashable, Sendable {
     static let due = MetricFamily("due_operations", .gauge, "Operations that are due.")
     static let oldest = MetricFamily(
         "oldest_operation_timestamp_seconds", .gauge, by: ["destination"],
-        "The creation time of the oldest waiting operation; its age is the time minus this.")
+        "The creation time of the oldest operation that waits or is in flight; its age is the time minus this.")
     static let nextDue = MetricFamily(
         "next_due_timestamp_seconds", .gauge, by: ["destination"],
         "When the next operation is due, by its own time and that of its destination.")

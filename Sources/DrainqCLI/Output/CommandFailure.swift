@@ -17,17 +17,10 @@ package struct CommandFailure: Error, Hashable, Sendable {
         messages = [Message(text: text, hint: hint)]
     }
 
-    /// Makes a failure of an error. With `hasBegun`, no status may say that nothing was attempted.
+    /// Makes a failure of an error. With `hasBegun` the status is `inputOutput`: the others say that nothing was
+    /// attempted.
     package init(_ error: SpoolError, hasBegun: Bool = false) {
-        let status: ExitStatus =
-            switch error.kind {
-            case .noSuchQueue, .notAQueue: .noQueue
-            case .permission: hasBegun ? .inputOutput : .permission
-            case .untrusted: .permission
-            case .newerFormat: .configuration
-            case .io, .notTheFile, .full, .notRemovedAfterDelivery, .lostLock: .inputOutput
-            }
-        self.init(status, error.description, hint: error.hint)
+        self.init(hasBegun ? .inputOutput : ExitStatus(of: error), error.description, hint: error.hint)
     }
 
     /// Makes a failure that names the line where the remaining input begins. Operations answered before it are safe.
@@ -44,6 +37,19 @@ package struct CommandFailure: Error, Hashable, Sendable {
         status = .configuration
         messages = errors.errors.map { Message(text: $0.description, hint: $0.hint) }
         if errors.omitted > 0 { messages.append(Message(text: "and \(errors.omitted) more", hint: nil)) }
+    }
+}
+
+extension ExitStatus {
+    /// Makes the status of a command that an error ends before it has begun.
+    fileprivate init(of error: SpoolError) {
+        self =
+            switch error.kind {
+            case .noSuchQueue, .notAQueue: .noQueue
+            case .permission, .untrusted: .permission
+            case .newerFormat: .configuration
+            case .io, .notTheFile, .full, .notRemovedAfterDelivery, .lostLock: .inputOutput
+            }
     }
 }
 

@@ -38,7 +38,7 @@ struct OpenQueue {
     }
 
     /// Returns the destinations, with what runs remember of them at this moment.
-    func knownDestinations() throws -> KnownDestinations {
+    func knownDestinations() throws(SpoolError) -> KnownDestinations {
         try KnownDestinations(of: spool, configuration, at: .now())
     }
 }

@@ -35,9 +35,9 @@ struct QueueStatus: JSONObject {
             .field("failed", .count, "operations that failed for good", \.failed),
             .field(
                 "ages", .map(.count),
-                "how many operations that wait are younger than each of `1m`, `5m`, `1h`, `6h`, `1d` and `3d` and in no younger "
-                    + "group, and how many are `older`", \.ages),
-            .maybe("oldest", .time, "the creation of the oldest waiting operation", \.oldest),
+                "how many operations that wait or are in flight are younger than each of `1m`, `5m`, `1h`, `6h`, `1d` and `3d` "
+                    + "and in no younger group, and how many are `older`", \.ages),
+            .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.oldest),
             .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
             .field("paused", .flag, "whether a person has paused it", \.paused),
             .maybe(
@@ -135,7 +135,7 @@ struct QueueStatus: JSONObject {
         .field(
             "heldBehindFailed", .count, "operations that are held behind a failed one of their sequence",
             \.heldBehindFailed),
-        .maybe("oldest", .time, "the creation of the oldest waiting operation", \.oldest),
+        .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.oldest),
         .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
         .field("due", .count, "operations that are due now", \.due),
         .field("behind", .count, "operations that wait for an older one of their sequence", \.behind),

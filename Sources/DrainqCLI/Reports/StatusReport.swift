@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// The status for people: states that need a person, states that end by themselves, then waiting operations by age.
+/// The status for people: states that need a person, states that end by themselves, then unfinished operations by age.
 struct StatusReport {
     let status: QueueStatus
     let now: Timestamp
@@ -161,7 +161,7 @@ struct StatusReport {
 }
 
 extension QueueStatus.Row {
-    /// The number of waiting operations, for whatever reason.
+    /// The number of operations that wait, for whatever reason, or are in flight.
     fileprivate var waiting: Int { new + deferred + held + claimed }
 
     fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }

@@ -58,7 +58,7 @@ extension AnswerContent {
         case condition(JSONCondition, found: RedactedText?)
         case notJSON
         case text
-        /// The body reaches the route's `answerLimit` and may have been cut, so the condition cannot be checked.
+        /// The body is longer than the route's `answerLimit`, so the condition cannot be checked.
         case cut
 
         /// Whether another server may have answered, such as a captive portal.
@@ -150,7 +150,7 @@ struct JudgedAnswer {
     /// The status; 0 for an element that should have one and has none.
     let status: Int
     let report: SealedReport
-    /// Whether the body may go on beyond the part that was read.
+    /// Whether the body is longer than the route's `answerLimit`. `send` reads more of it than a run does.
     let isCut: Bool
     private let element: JSONDocument?
 
@@ -158,7 +158,7 @@ struct JudgedAnswer {
         head = answer
         status = answer.status
         self.report = report
-        isCut = answer.body.count >= limit && !answer.body.isEmpty
+        isCut = answer.isCut || answer.body.count > limit
         element = nil
     }
 
@@ -170,8 +170,10 @@ struct JudgedAnswer {
         self.element = element
     }
 
-    /// The body as JSON; `nil` if it is not JSON. Parsed once, on first use.
-    lazy var document: JSONDocument? = element ?? (try? JSONDocument(head.body))
+    /// The body as JSON; `nil` if it is not JSON, or if it is a number that may have more digits behind the cut. Parsed
+    /// once, on first use.
+    lazy var document: JSONDocument? =
+        element ?? (head.isCut && head.body.last?.isDigit == true ? nil : try? JSONDocument(head.body))
 
     /// The code that a callable function returned.
     lazy var word: CanonicalStatus? = {
@@ -179,7 +181,7 @@ struct JudgedAnswer {
         return CanonicalStatus(rawValue: name)
     }()
 
-    /// Returns whether the body contains the text; false if the body may have been cut.
+    /// Returns whether the body contains the text; false if the body is longer than `answerLimit`.
     func contains(_ text: String) -> Bool {
         if isCut { return false }
         let body = element.map { $0.bytes[$0.range] } ?? head.body[...]

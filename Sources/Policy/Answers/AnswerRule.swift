@@ -106,7 +106,7 @@ extension AnswerRule {
     enum Answer: Hashable {
         case matches(AnswerContent.Objection?)
         case differs
-        /// The answer may have been cut, and the rule depends on the rest of its body.
+        /// The body is longer than the route's `answerLimit`, and the rule depends on the rest of it.
         case cut
     }
 

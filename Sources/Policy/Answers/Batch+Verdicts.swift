@@ -47,13 +47,15 @@ extension Batch.Results {
     /// Returns the element about each member, in order, with `nil` for a member that the answer does not name. Returns
     /// `nil` if it is not clear which element is about which member.
     fileprivate func elements(of document: JSONDocument, about members: [OperationID]) -> [JSONDocument?]? {
-        guard let list = list(in: document) else { return nil }
+        // A longer list has an element that is about no member, or two that are about one.
+        guard let list = list(in: document, most: members.count) else { return nil }
         guard let match else { return list.count == members.count ? list : nil }
         let places = Dictionary(
-            members.enumerated().map { ($1.description, $0) }, uniquingKeysWith: { first, _ in first })
+            members.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         var found = [JSONDocument?](repeating: nil, count: members.count)
         for element in list {
-            guard let name = element.value(at: match), let place = name.text.map({ places[$0] }) ?? name.place,
+            guard let name = element.value(at: match),
+                let place = name.text.map({ OperationID($0).flatMap { places[$0] } }) ?? name.place,
                 members.indices.contains(place), found[place] == nil
             else { return nil }
             found[place] = element
@@ -61,21 +63,22 @@ extension Batch.Results {
         return found
     }
 
-    /// Returns the list of results; `nil` if there is none. A list of failures that is absent or null is empty.
-    private func list(in document: JSONDocument) -> [JSONDocument]? {
+    /// Returns the list of results; `nil` if there is none, or if it is longer than `most`. A list of failures that is
+    /// absent or null is empty.
+    private func list(in document: JSONDocument, most: Int = .max) -> [JSONDocument]? {
         if listsFailures, document.isObject, [nil, .null].contains(document.value(at: pointer)) { return [] }
-        return document.elements(at: pointer)
+        return document.elements(at: pointer, most: most)
     }
 
     /// Returns operations that this answer may be about, in a batch of at most `most`: those that it names by id, and
-    /// made-up ids for the others. Returns at least one.
+    /// made-up ids for the others. Returns at least one, and no more than `most`.
     package func members(in answer: AttemptReport.Answer, most: Int) -> [OperationID] {
         let list = (try? JSONDocument(answer.body)).flatMap { self.list(in: $0) } ?? []
         let names = list.compactMap { element in match.flatMap { element.value(at: $0) } }
         let named = names.compactMap { $0.text.flatMap { OperationID($0) } }
         let last = match == nil ? list.count - 1 : names.compactMap(\.place).filter { $0 < most }.max() ?? -1
         let count = named.isEmpty ? max(1, last + 1) : last + 1
-        return named + (0..<min(count, most)).compactMap { OperationID("\($0)") }
+        return Array((named + (0..<min(count, most)).compactMap { OperationID("\($0)") }).prefix(most))
     }
 
     /// Returns why an answer does not fit a batch of `members` operations.
@@ -87,10 +90,18 @@ extension Batch.Results {
 }
 
 extension JSONValue {
-    /// The status that 200, 200.0 or "200" stands for; `nil` for other values and outside 100–599.
+    /// The status that 200, 200.0 or "200" stands for; `nil` for other values and outside 100–599. Reads the value once,
+    /// because a server may send a number of any length.
     fileprivate var statusNumber: Int? {
-        (100...599).first { self == .number("\($0)") || self == .string("\($0)") }
+        switch self {
+        case .number(let text): JSONNumber(text).flatMap { Self.statuses[$0] }
+        case .string(let text): text.utf8.count == 3 ? Int(text).flatMap { (100...599).contains($0) ? $0 : nil } : nil
+        default: nil
+        }
     }
+
+    private static let statuses = Dictionary(
+        uniqueKeysWithValues: (100...599).compactMap { status in JSONNumber("\(status)").map { ($0, status) } })
 
     fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 

@@ -81,7 +81,7 @@ package struct RuleMatch: Hashable, Sendable {
     package var end: End
     /// The condition that the answer did not meet, if the rule matches answers that do not meet its content.
     package var objection: AnswerContent.Objection?
-    /// Whether an earlier rule could not be checked because the body may have been cut.
+    /// Whether an earlier rule could not be checked because the body is longer than the route's `answerLimit`.
     package var isCut: Bool
 
     package init(rule: AnswerRule, of end: End, objection: AnswerContent.Objection? = nil, isCut: Bool = false) {

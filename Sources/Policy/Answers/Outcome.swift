@@ -66,11 +66,14 @@ package struct AttemptReport: Hashable, Sendable {
         package var headers: [HeaderField]
         /// The first bytes of the body, at most the request's `answerLimit`.
         package var body: [UInt8]
+        /// Whether the body goes on beyond the request's `answerLimit`. Only the reader of the answer knows.
+        package var isCut: Bool
 
-        package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
+        package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = [], isCut: Bool = false) {
             self.status = status
             self.headers = headers
             self.body = body
+            self.isCut = isCut
         }
 
         /// Returns the value of the first field of that name, compared without case (RFC 9110 §5.1).

@@ -37,12 +37,17 @@ package struct JSONDocument: Sendable {
         range(at: pointer).map { JSONValue(valid: bytes[$0]) }
     }
 
-    /// Returns the elements of the array at `pointer`, in order; `nil` if there is no array.
-    package func elements(at pointer: JSONPointer) -> [JSONDocument]? {
+    /// Returns the elements of the array at `pointer`, in order; `nil` if there is no array, or if it has more than
+    /// `most` elements. An element takes more memory than its two bytes in the text.
+    package func elements(at pointer: JSONPointer, most: Int = .max) -> [JSONDocument]? {
         guard let range = range(at: pointer) else { return nil }
         var elements: [JSONDocument] = []
-        let isArray = try? JSONScanner.forEachElement(of: bytes, in: range) { elements.append(JSONDocument(bytes, $0)) }
-        return isArray == true ? elements : nil
+        var count = 0
+        let isArray = try? JSONScanner.forEachElement(of: bytes, in: range) {
+            count += 1
+            if count <= most { elements.append(JSONDocument(bytes, $0)) }
+        }
+        return isArray == true && count <= most ? elements : nil
     }
 
     private static func child(_ token: String, of range: Range<Int>, in bytes: [UInt8]) -> Range<Int>? {

@@ -43,9 +43,9 @@ extension CommandDescription {
         destinations that are blocked for a time, `retry-after` (the server asked for time) or `circuit breaker open` \
         (after failures), with the time of the next attempt. See DESTINATIONS.
 
-        Last it prints how many operations are in each state and are due, a table of the waiting operations by \
-        destination and age, and the last run. A column counts operations younger than its heading, such as `5m`, that \
-        are not in the column before; `3d+` is the rest.
+        Last it prints how many operations are in each state and are due, a table of the operations that wait or \
+        are in flight by destination and age, and the last run. A column counts operations younger than its heading, \
+        such as `5m`, that are not in the column before; `3d+` is the rest.
         """,
         exclusive: [[.json, .prometheus], [.watch, .prometheus]],
         examples: [

@@ -1,0 +1,22 @@
+/// The dispositions of signals at one moment: what each does to the process. A shell lets its background jobs ignore
+/// SIGINT, and nohup(1) lets a program ignore SIGHUP.
+package struct SignalDispositions {
+    private let saved: [(number: Int32, disposition: sigaction)]
+
+    /// Saves the present dispositions of these signals.
+    package init(of numbers: [Int32]) {
+        saved = numbers.map { number in
+            var disposition = sigaction()
+            sigaction(number, nil, &disposition)
+            return (number, disposition)
+        }
+    }
+
+    /// Gives the signals the saved dispositions again.
+    package func restore() {
+        for (number, disposition) in saved {
+            var disposition = disposition
+            sigaction(number, &disposition, nil)
+        }
+    }
+}

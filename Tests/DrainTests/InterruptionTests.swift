@@ -1,0 +1,34 @@
+import CSystem
+import Drain
+import Testing
+
+/// The signals of a process that installs the handler, in a process of its own.
+struct InterruptionTests {
+    @Test func `a signal that was ignored before the handler is ignored after it`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            signal(SIGINT, SIG_IGN)
+            // A second call must not take the handler for what was there before.
+            Interruption.install()
+            Interruption.install()
+            raise(SIGINT)
+            Interruption.uninstall()
+            raise(SIGINT)
+            if Interruption.received.count == 1 { exit(7) }
+        }
+    }
+
+    @Test func `a signal that ended the process before the handler ends it after it`() async {
+        await #expect(processExitsWith: .signal(SIGTERM)) {
+            // The tests may have been started with SIGTERM ignored.
+            signal(SIGTERM, SIG_DFL)
+            for _ in 0..<2 {
+                Interruption.install()
+                raise(SIGTERM)
+                Interruption.uninstall()
+            }
+            // Without the handler there is nothing to restore.
+            Interruption.uninstall()
+            raise(SIGTERM)
+        }
+    }
+}
