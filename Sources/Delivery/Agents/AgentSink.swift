@@ -17,13 +17,15 @@ package import Policy
 ///
 /// One thread uses a sink and must live as long as the sink: Linux kills an agent with the thread that started it.
 package final class AgentSink: Sink {
-    private struct Attempt {
+    private final class Attempt {
         let request: OutgoingRequest
         /// The time of its cancellation, then of its agent's death; `nil` while it waits for an agent.
         var deadline: ContinuousClock.Instant?
         var isCancelled = false
         /// The number of agents that it was given to.
         var agents = 0
+
+        init(_ request: OutgoingRequest) { self.request = request }
     }
 
     private let program: (Transport) -> AgentProgram
@@ -101,7 +103,7 @@ package final class AgentSink: Sink {
     package func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
         guard !isClosed else { throw SinkError("cannot make an attempt: the sink is closed") }
         precondition(attempts[ticket] == nil, "a ticket stands for one attempt")
-        attempts[ticket] = Attempt(request: request)
+        attempts[ticket] = Attempt(request)
         waiting.append(ticket)
         do throws(SinkError) {
             try handOut()
@@ -147,8 +149,10 @@ package final class AgentSink: Sink {
 
     /// Returns the agent for an attempt, perhaps a new one; `nil` if the attempt must wait until an agent is idle.
     private func agent(for request: OutgoingRequest) throws(SinkError) -> Agent? {
+        for agent in agents where agent.transport == request.transport && has(agent, request.destination) {
+            return agent
+        }
         let ours = agents.filter { $0.transport == request.transport }
-        if let its = ours.first(where: { has($0, request.destination) }) { return its }
         let idle = ours.filter(\.tickets.isEmpty)
         if let agent = idle.first(where: { $0.destination == request.destination }) ?? idle.first { return agent }
         if agents.count >= agentLimit, let other = agents.first(where: \.tickets.isEmpty) {
@@ -186,25 +190,26 @@ package final class AgentSink: Sink {
         var place = waiting.startIndex
         while place < waiting.endIndex {
             let ticket = waiting[place]
-            if let request = attempts[ticket]?.request {
-                guard let agent = try agent(for: request) else {
+            if let attempt = attempts[ticket] {
+                guard let agent = try agent(for: attempt.request) else {
                     place += 1
                     continue
                 }
-                hand(ticket, request, to: agent)
+                hand(ticket, attempt, to: agent)
             }
             waiting.remove(at: place)
         }
     }
 
-    private func hand(_ ticket: Int, _ request: OutgoingRequest, to agent: Agent) {
+    private func hand(_ ticket: Int, _ attempt: Attempt, to agent: Agent) {
+        let request = attempt.request
         guard let bytes = Frame.attempt(ticket: ticket, request).bytes else {
             finish(ticket, .failure(.other, detail: "the request is larger than a delivery agent takes"), .zero)
             return
         }
         let now = ContinuousClock.now
-        attempts[ticket]?.deadline = now + max(.zero, request.timeouts.total)
-        attempts[ticket]?.agents += 1
+        attempt.deadline = now + max(.zero, request.timeouts.total)
+        attempt.agents += 1
         agent.hand(ticket, request, bytes)
         // At full concurrency the caller submits no more and waits for reports.
         if attempts.count >= concurrency || lastCall.duration(to: now) > Self.gathering { flush(at: now) }
@@ -291,6 +296,7 @@ package final class AgentSink: Sink {
     /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled one within the grace.
     private func enforceDeadlines() {
         let now = ContinuousClock.now
+        guard attempts.values.contains(where: { $0.deadline.map { $0 <= now } ?? false }) else { return }
         for agent in agents {
             let late = agent.tickets.filter { attempts[$0]?.deadline.map { $0 <= now } ?? false }
             guard !late.isEmpty else { continue }

@@ -64,14 +64,23 @@ struct AnswerHead {
     ///
     /// A tab separates as a blank does, because libcurl, which frames the body by the status, reads it so.
     private static func statusLine(_ line: Slice<UnsafeRawBufferPointer>) -> (version: Int, status: Int)? {
-        let words = line.split(maxSplits: 2, whereSeparator: \.isBlank)
-        guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3 else { return nil }
-        let version = words[0].dropFirst(5).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard (1...2).contains(version.count), version.allSatisfy({ $0.count == 1 && $0.first!.isDigit }),
-            words[1].allSatisfy(\.isDigit)
-        else { return nil }
-        let status = words[1].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        return status < 100 ? nil : (Int(version[0].first! - UInt8(ascii: "0")), status)
+        var rest = line.drop(while: \.isBlank)
+        guard rest.starts(with: "HTTP/".utf8), let version = rest.dropFirst(5).first, version.isDigit else {
+            return nil
+        }
+        rest = rest.dropFirst(6)
+        if rest.first == UInt8(ascii: ".") {
+            guard rest.dropFirst().first?.isDigit == true else { return nil }
+            rest = rest.dropFirst(2)
+        }
+        guard rest.first?.isBlank == true else { return nil }
+        rest = rest.drop(while: \.isBlank)
+        let digits = rest.prefix(3)
+        guard digits.count == 3, digits.allSatisfy(\.isDigit), rest.dropFirst(3).first?.isBlank ?? true else {
+            return nil
+        }
+        let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return status < 100 ? nil : (Int(version - UInt8(ascii: "0")), status)
     }
 }
 

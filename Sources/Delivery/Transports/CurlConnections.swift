@@ -21,42 +21,58 @@ final class ConnectionCache {
 /// and it would get that late answer. So a cache is used again only if more caches of its origin rest than are in use.
 /// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen.
 struct CurlConnections {
+    /// Scheme, host and port of a request's URL, as written.
+    struct Origin: Hashable {
+        /// The number of the origin in this agent.
+        let number: Int
+        /// Whether it is without TLS, so it speaks HTTP/1.1.
+        let isPlain: Bool
+    }
+
     private struct Resting {
-        var origin: String
+        var origin: Origin
         var cache: ConnectionCache
     }
 
+    private var origins: [String: Origin] = [:]
     /// The resting connections, the longest rested first.
     private var resting: [Resting] = []
     /// The number of caches in use, by origin; origins without one are absent.
-    private var busy: [String: Int] = [:]
+    private var busy: [Origin: Int] = [:]
     /// Upper bound on the resting caches. Beyond it the longest rested is closed.
     private let limit: Int
     /// The TLS origins whose last answer was HTTP/1.1.
-    private var plain: Set<String> = []
+    private var plain: Set<Origin> = []
     /// The TLS origins whose last answer was HTTP/2.
-    private var multiplexed: Set<String> = []
+    private var multiplexed: Set<Origin> = []
 
     init(concurrency: Int) {
         limit = 2 * max(1, concurrency) + 8
     }
 
+    /// Returns the origin of a request.
+    mutating func origin(of request: OutgoingRequest) -> Origin {
+        let text = request.url.origin
+        if let origin = origins[text] { return origin }
+        let origin = Origin(number: origins.count, isPlain: !text.utf8.starts(with: "https".utf8))
+        origins[text] = origin
+        return origin
+    }
+
     /// Returns the cache for a request; `nil` if libcurl is to choose: over HTTP/2, whose answers name their requests,
     /// before the version is known, for a unix socket, and for a fresh connection.
-    mutating func take(for request: OutgoingRequest) -> ConnectionCache? {
+    mutating func take(for request: OutgoingRequest, to origin: Origin) -> ConnectionCache? {
         guard request.connection.unixSocket == nil, !request.freshConnection else { return nil }
-        let origin = request.url.origin
         guard origin.isPlain || plain.contains(origin) else { return nil }
-        let places = resting.indices.filter { resting[$0].origin == origin }
-        let isRested = places.count > busy[origin, default: 0] + 1
-        guard let cache = isRested ? resting.remove(at: places[0]).cache : ConnectionCache() else { return nil }
+        let count = resting.count { $0.origin == origin }
+        let first = count > busy[origin, default: 0] + 1 ? resting.firstIndex { $0.origin == origin } : nil
+        guard let cache = first.map({ resting.remove(at: $0).cache }) ?? ConnectionCache() else { return nil }
         busy[origin, default: 0] += 1
         return cache
     }
 
-    /// Takes back the cache of a request whose transfer has ended.
-    mutating func giveBack(_ cache: ConnectionCache, of request: OutgoingRequest) {
-        let origin = request.url.origin
+    /// Takes back the cache of a transfer that has ended.
+    mutating func giveBack(_ cache: ConnectionCache, to origin: Origin) {
         resting.append(Resting(origin: origin, cache: cache))
         if resting.count > limit { resting.removeFirst() }
         busy[origin] = busy[origin].flatMap { $0 > 1 ? $0 - 1 : nil }
@@ -64,18 +80,16 @@ struct CurlConnections {
 
     /// Returns whether other requests may use a request's connection at the same time: over TLS, unless the server is
     /// known to speak HTTP/1.1.
-    func mayShare(_ request: OutgoingRequest) -> Bool {
+    func mayShare(_ request: OutgoingRequest, to origin: Origin) -> Bool {
         guard request.connection.unixSocket == nil, !request.freshConnection else { return false }
-        let origin = request.url.origin
         return !origin.isPlain && !plain.contains(origin)
     }
 
-    /// Returns whether the last answer of a request's server was HTTP/2.
-    func isMultiplexed(_ request: OutgoingRequest) -> Bool { multiplexed.contains(request.url.origin) }
+    /// Returns whether the last answer of a server was HTTP/2.
+    func isMultiplexed(_ origin: Origin) -> Bool { multiplexed.contains(origin) }
 
     /// Notes the HTTP version of a server's answer; 0 if there was no answer.
-    mutating func note(version: Int, of request: OutgoingRequest) {
-        let origin = request.url.origin
+    mutating func note(version: Int, of origin: Origin) {
         if origin.isPlain { return }
         if version == 1 {
             plain.insert(origin)
@@ -89,7 +103,7 @@ struct CurlConnections {
 
 extension String {
     /// A URL's scheme, host and port, as written.
-    var origin: String {
+    fileprivate var origin: String {
         let slash = UInt8(ascii: "/")
         var slashes = 0
         let end = utf8.firstIndex { byte in
@@ -98,7 +112,4 @@ extension String {
         }
         return String(self[..<(end ?? endIndex)])
     }
-
-    /// Whether the URL is without TLS, so over HTTP/1.1.
-    fileprivate var isPlain: Bool { !utf8.starts(with: "https".utf8) }
 }

@@ -153,17 +153,31 @@ extension OutgoingRequest {
         return String(cString: proxy).prefix(6).lowercased() == "https:"
     }
 
-    /// The header lines for libcurl: `Name;` for an empty field, and `Name:` for each field that libcurl must not add.
-    var curlFields: [String] {
-        var fields: [String] = []
-        fields.reserveCapacity(headers.count + 3)
+    /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field, and
+    /// `Name:` for each field that libcurl must not add.
+    func forEachCurlField(_ body: (_ line: UnsafePointer<CChar>) -> Void) {
+        var line: [UInt8] = []
+        line.reserveCapacity(256)
+        func end() {
+            line.append(0)
+            line.withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
+            line.removeAll(keepingCapacity: true)
+        }
         for field in headers {
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            fields.append(isBlank ? field.name + ";" : field.name + ": " + field.value)
+            line.append(contentsOf: field.name.utf8)
+            line.append(UInt8(ascii: isBlank ? ";" : ":"))
+            if !isBlank {
+                line.append(UInt8(ascii: " "))
+                line.append(contentsOf: field.value.utf8)
+            }
+            end()
         }
-        for name: StaticString in ["Accept", "Content-Type", "Expect"] {
-            if !headers.contains(where: { $0.isNamed(name) }) { fields.append("\(name):") }
+        for name: StaticString in ["Accept", "Content-Type", "Expect"]
+        where !headers.contains(where: { $0.isNamed(name) }) {
+            name.withUTF8Buffer { line.append(contentsOf: $0) }
+            line.append(UInt8(ascii: ":"))
+            end()
         }
-        return fields
     }
 }

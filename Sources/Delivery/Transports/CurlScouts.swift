@@ -6,7 +6,7 @@ import Policy
 /// would fail one after the other, each after the full time-out.
 struct CurlScouts {
     /// The scouts, by origin.
-    private var scouts: [String: CurlTransfer] = [:]
+    private var scouts: [CurlConnections.Origin: CurlTransfer] = [:]
     private var waiting: [(transfer: CurlTransfer, since: ContinuousClock.Instant)] = []
     /// Upper bound on a transfer's wait: a scout that takes longer probably gets no connection.
     private static let longest = Duration.milliseconds(250)
@@ -14,7 +14,7 @@ struct CurlScouts {
     /// Queues a transfer that may share a connection, and returns `true`, if another transfer to its origin (the
     /// scout) is connecting. Otherwise returns `false`, and makes it the scout if `isUnknown`: no answer has shown that the origin speaks HTTP/2.
     mutating func queueBehindScout(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
-        let origin = transfer.request.url.origin
+        let origin = transfer.origin
         if scouts[origin] == nil {
             if isUnknown { scouts[origin] = transfer }
             return false
@@ -25,7 +25,7 @@ struct CurlScouts {
 
     /// Notes that a transfer is making a connection. Later ones to its origin wait for it.
     mutating func note(_ transfer: CurlTransfer) {
-        let origin = transfer.request.url.origin
+        let origin = transfer.origin
         if scouts[origin] == nil { scouts[origin] = transfer }
     }
 
@@ -39,7 +39,7 @@ struct CurlScouts {
         let now = ContinuousClock.now
         waiting.removeAll { transfer, since in
             let waited = since.duration(to: now)
-            let isOver = scouts[transfer.request.url.origin] == nil || waited >= Self.longest
+            let isOver = scouts[transfer.origin] == nil || waited >= Self.longest
             if isOver, isUnderWay(transfer) { ready.append((transfer, waited)) }
             return isOver || !isUnderWay(transfer)
         }

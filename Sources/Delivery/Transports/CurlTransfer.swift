@@ -25,6 +25,7 @@ final class CurlTransfer {
     }
 
     let ticket: Int
+    let origin: CurlConnections.Origin
     private let owned: CurlHandle
     var handle: OpaquePointer { owned.pointer }
     /// The request without its body, which libcurl has copied or `file` gives.
@@ -67,7 +68,8 @@ final class CurlTransfer {
 
     /// Prepares a transfer. Throws the result if the attempt ends before it has begun.
     init(
-        _ request: OutgoingRequest, ticket: Int, sockets: CurlSockets, handles: inout CurlHandles
+        _ request: OutgoingRequest, to origin: CurlConnections.Origin, ticket: Int, sockets: CurlSockets,
+        handles: inout CurlHandles
     ) throws(CurlRefusal) {
         do throws(BodyFileError) {
             file = try request.streamedBody()
@@ -76,12 +78,15 @@ final class CurlTransfer {
         }
         owned = try handles.take(for: request)
         self.ticket = ticket
+        self.origin = origin
         self.sockets = sockets
         self.request = request
         started = began
         moved = began
         isFresh = request.freshConnection
-        fields = request.curlFields.reduce(nil) { list, field in ccurl_list_append(list, field) ?? list }
+        var fields: UnsafeMutablePointer<ccurl_list>?
+        request.forEachCurlField { fields = ccurl_list_append(fields, $0) ?? fields }
+        self.fields = fields
         length = request.bodyLength ?? 0
         words[0] = 0
         try CurlOptions(handle).set(request)

@@ -43,8 +43,9 @@ package final class CurlTransport: AgentTransport {
     /// Starts an attempt. Sends nothing before `proceed`.
     package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
-            let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets, handles: &handles)
-            if Libcurl.showsConnections { transfer.cache = connections.take(for: request) }
+            let transfer = try CurlTransfer(
+                request, to: connections.origin(of: request), ticket: ticket, sockets: sockets, handles: &handles)
+            if Libcurl.showsConnections { transfer.cache = connections.take(for: request, to: transfer.origin) }
             transfers[ticket] = transfer
             if !hasToWait(transfer) { add(transfer) }
         } catch {
@@ -52,15 +53,19 @@ package final class CurlTransport: AgentTransport {
         }
     }
 
+    private func mayShare(_ transfer: CurlTransfer) -> Bool {
+        connections.mayShare(transfer.request, to: transfer.origin)
+    }
+
     private func hasToWait(_ transfer: CurlTransfer) -> Bool {
-        guard Libcurl.showsConnections, connections.mayShare(transfer.request) else { return false }
-        return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.request))
+        guard Libcurl.showsConnections, mayShare(transfer) else { return false }
+        return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.origin))
     }
 
     /// Gives libcurl the transfers that have waited long enough.
     private func addReady() {
         for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
-            guard connections.mayShare(transfer.request) else { continue }
+            guard mayShare(transfer) else { continue }
             scouts.note(transfer)
         }
         for (transfer, waited) in scouts.dequeueReady({ transfers[$0.ticket] === $0 }) {
@@ -108,20 +113,19 @@ package final class CurlTransport: AgentTransport {
 
     private func tell() {
         if ended.isEmpty { return }
-        let news = ended
+        report(ended)
         ended.removeAll(keepingCapacity: true)
-        report(news)
     }
 
     /// Ends an attempt. `isRegular`: libcurl ended the transfer, without an error.
     private func end(_ ticket: Int, _ result: AttemptReport.Result, isRegular: Bool = false) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
-        connections.note(version: transfer.head.version, of: transfer.request)
+        connections.note(version: transfer.head.version, of: transfer.origin)
         if let cache = transfer.cache {
             transfer.socket.map(sockets.acknowledge)
             transfer.cache = nil
-            connections.giveBack(cache, of: transfer.request)
+            connections.giveBack(cache, to: transfer.origin)
         }
         if isRegular, let handle = transfer.leaveHandle() { handles.giveBack(handle) }
         ended.append((ticket, transfer.report(result)))

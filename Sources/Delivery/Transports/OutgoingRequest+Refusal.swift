@@ -27,7 +27,9 @@ extension OutgoingRequest {
             return "a unix socket and a proxy exclude each other"
         case .urlsession:
             if method == "GET", hasContent { return "a GET request with a body cannot be sent by URLSession" }
-            if host?.first == UInt8(ascii: "[") { return "an IPv6 address as host cannot be requested by URLSession" }
+            if url.utf8.dropFirst(schemeLength ?? 0).first == UInt8(ascii: "[") {
+                return "an IPv6 address as host cannot be requested by URLSession"
+            }
             if bodyFile != nil { return "a body file cannot be sent by URLSession" }
             if connection != ConnectionOptions() {
                 return "the connection that is asked for cannot be made by URLSession"
@@ -36,42 +38,50 @@ extension OutgoingRequest {
         }
     }
 
-    /// Host and port, as written, with user information.
-    private var host: Substring.UTF8View? {
-        afterScheme?.prefix { ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
-    }
-
     private var refusalOfURL: String? {
-        guard let host else { return "the URL is neither http nor https" }
-        if host.contains(UInt8(ascii: "@")) { return "the URL has user information in it" }
-        if host.isEmpty || host.first == UInt8(ascii: ":") { return "the URL has no host" }
-        var digits = 0
-        for byte in url.utf8 {
-            if byte < 0x21 || byte == 0x7f { return "the URL contains a space or a control character" }
-            if digits > 0, !byte.isHexDigit { return Self.strayPercent }
-            digits = byte == UInt8(ascii: "%") ? 2 : max(0, digits - 1)
+        guard let start = schemeLength else { return "the URL is neither http nor https" }
+        var url = url
+        return url.withUTF8 { bytes in
+            let host = bytes[start...].prefix { !$0.endsAuthority }
+            if host.contains(UInt8(ascii: "@")) { return "the URL has user information in it" }
+            if host.isEmpty || host.first == UInt8(ascii: ":") { return "the URL has no host" }
+            var digits = 0
+            for byte in bytes {
+                if byte < 0x21 || byte == 0x7f { return "the URL contains a space or a control character" }
+                if digits > 0, !byte.isHexDigit { return Self.strayPercent }
+                digits = byte == UInt8(ascii: "%") ? 2 : max(0, digits - 1)
+            }
+            return digits > 0 ? Self.strayPercent : nil
         }
-        return digits > 0 ? Self.strayPercent : nil
     }
 
     private static let strayPercent = "the URL contains a '%' that two hexadecimal digits do not follow"
 
     /// The URL with its scheme in lower case, as URLSession requires.
     package var normalizedURL: String {
-        guard let rest = afterScheme else { return url }
-        let isTLS = url.utf8.dropFirst(4).first?.asciiLowercased == UInt8(ascii: "s")
-        return (isTLS ? "https://" : "http://") + Substring(rest)
+        guard let length = schemeLength else { return url }
+        return (length == 8 ? "https://" : "http://") + Substring(url.utf8.dropFirst(length))
     }
 
-    /// The rest of the URL after `http://` or `https://` in any case; `nil` for every other URL.
-    private var afterScheme: Substring.UTF8View? {
-        for scheme: StaticString in ["http://", "https://"] {
-            let start = url.utf8.prefix(scheme.utf8CodeUnitCount)
-            let isScheme = scheme.withUTF8Buffer { scheme in
-                start.count == scheme.count && zip(start, scheme).allSatisfy { $0.asciiLowercased == $1 }
+    /// The number of bytes of `http://` or `https://`, in any case, with which the URL begins; `nil` for every other URL.
+    private var schemeLength: Int? {
+        var url = url
+        return url.withUTF8 { bytes in
+            for scheme: StaticString in ["http://", "https://"] {
+                let start = bytes.prefix(scheme.utf8CodeUnitCount)
+                let isScheme = scheme.withUTF8Buffer { scheme in
+                    start.count == scheme.count && zip(start, scheme).allSatisfy { $0.asciiLowercased == $1 }
+                }
+                if isScheme { return scheme.utf8CodeUnitCount }
             }
-            if isScheme { return Substring(url).utf8.dropFirst(scheme.utf8CodeUnitCount) }
+            return nil
         }
-        return nil
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte ends host and port in a URL (RFC 3986 §3.2).
+    fileprivate var endsAuthority: Bool {
+        self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
     }
 }

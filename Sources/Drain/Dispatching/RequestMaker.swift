@@ -12,6 +12,8 @@ final class RequestMaker {
     let keptNames: Set<String>
     /// The credentials of its requests, by name; see `RequestForm.credentials`.
     let credentialNames: String
+    /// The number of attempts that the route's schedule allows; `nil` if it does not limit them.
+    private(set) lazy var attemptsAllowed = route.retry.attemptsAllowed
     private let version: String
     private let credentials: Credentials
     private let available: [Transport]

@@ -45,7 +45,7 @@ extension AttemptEvent {
             id: member.name.id, type: member.name.type, destination: attempt.destination.name,
             settlement: settlement,
             attempts: member.name.attempts + (settlement.disposition.countsAttempt ? 1 : 0),
-            attemptsAllowed: attempt.route.retry.attemptsAllowed)
+            attemptsAllowed: attempt.maker.attemptsAllowed)
     }
 }
 

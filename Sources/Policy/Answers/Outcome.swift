@@ -78,7 +78,7 @@ package struct AttemptReport: Hashable, Sendable {
 
         /// Returns the value of the first field of that name, compared without case (RFC 9110 §5.1).
         package func header(_ name: String) -> String? {
-            headers.first { $0.name.lowercased() == name.lowercased() }?.value
+            headers.first { $0.isNamed(name) }?.value
         }
     }
 

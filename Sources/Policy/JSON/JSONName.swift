@@ -12,8 +12,12 @@ package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLite
     }
 
     package static func == (left: JSONName, right: JSONName) -> Bool {
-        // Canonical equivalence is the faster test, and the weaker one.
-        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
+        var (left, right) = (left.text, right.text)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
+            }
+        }
     }
 
     package static func < (left: JSONName, right: JSONName) -> Bool {

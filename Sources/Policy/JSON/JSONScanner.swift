@@ -26,6 +26,8 @@ package struct JSONScanner {
     private let end: Int
     /// Whether all skipped strings are ASCII.
     private var isASCII = true
+    /// The number of open brackets around the value that is skipped.
+    private var depth = 0
 
     package init(_ bytes: [UInt8], from offset: Int = 0) {
         self.init(bytes, in: offset..<bytes.count)
@@ -55,17 +57,51 @@ package struct JSONScanner {
         isASCII = true
         try skipValue()
         try checkValueEnds()
+        try checkUTF8(from: start)
+        return start..<offset
+    }
+
+    private func checkUTF8(from start: Int) throws(JSONSyntaxError) {
         guard isASCII || String(validating: bytes[start..<offset], as: UTF8.self) != nil else {
             throw JSONSyntaxError(offset: start, reason: "the value is not valid UTF-8")
         }
-        return start..<offset
+    }
+
+    /// Returns the members of the only value in `range`, in order, repeated names included; `nil` if it is no object.
+    /// Throws if the range has more than one value. Reads an object once.
+    package static func members(
+        ofOnlyValueIn range: Range<Int>, of bytes: [UInt8]
+    ) throws(JSONSyntaxError) -> [Member]? {
+        var scanner = JSONScanner(bytes, in: range)
+        scanner.skipWhitespace()
+        let start = scanner.offset
+        scanner.depth = 1
+        let members = try scanner.members()
+        scanner.depth = 0
+        if members == nil {
+            _ = try scanner.next()
+        } else {
+            try scanner.checkUTF8(from: start)
+        }
+        if try scanner.next() != nil {
+            throw JSONSyntaxError(offset: scanner.offset, reason: "more than one value")
+        }
+        return members
     }
 
     /// Returns the members of the object at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
+        var scanner = JSONScanner(bytes, in: range)
+        scanner.skipWhitespace()
+        return try scanner.members()
+    }
+
+    /// Returns the members of the object at `offset`; `nil`, without a step, if there is no object.
+    private mutating func members() throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []
         members.reserveCapacity(8)
-        let isObject = try forEachMember(of: bytes, in: range) { (name, value) throws(JSONSyntaxError) in
+        let bytes = bytes
+        let isObject = try forEachMember { (name, value) throws(JSONSyntaxError) in
             let text = try decodeName(bytes, name)
             members.append(Member(name: text, nameOffset: name.lowerBound, value: value))
         }
@@ -79,23 +115,26 @@ package struct JSONScanner {
     ) throws(JSONSyntaxError) -> Bool {
         var scanner = JSONScanner(bytes, in: range)
         scanner.skipWhitespace()
-        guard scanner.take("{") else { return false }
-        scanner.skipWhitespace()
-        if scanner.take("}") { return true }
+        return try scanner.forEachMember(take)
+    }
+
+    private mutating func forEachMember(
+        _ body: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
+    ) throws(JSONSyntaxError) -> Bool {
+        guard take("{") else { return false }
+        skipWhitespace()
+        if take("}") { return true }
         while true {
-            scanner.skipWhitespace()
-            let start = scanner.offset
-            try scanner.skipString()
-            let name = start..<scanner.offset
-            scanner.skipWhitespace()
-            guard scanner.take(":") else { throw scanner.error("expected ':' after the name") }
-            scanner.skipWhitespace()
-            let valueStart = scanner.offset
-            try scanner.skipValue()
-            try take(name, valueStart..<scanner.offset)
-            scanner.skipWhitespace()
-            if scanner.take("}") { return true }
-            guard scanner.take(",") else { throw scanner.error("expected ',' or '}'") }
+            skipWhitespace()
+            let start = offset
+            let name = start..<(try skipName())
+            skipWhitespace()
+            let valueStart = offset
+            try skipValue()
+            try body(name, valueStart..<offset)
+            skipWhitespace()
+            if take("}") { return true }
+            guard take(",") else { throw error("expected ',' or '}'") }
         }
     }
 
@@ -211,16 +250,20 @@ package struct JSONScanner {
     }
 
     private func checkDepth(_ depth: Int) throws(JSONSyntaxError) {
-        if depth > Self.maximumDepth { throw error("nested deeper than \(Self.maximumDepth)") }
+        if self.depth + depth > Self.maximumDepth { throw error("nested deeper than \(Self.maximumDepth)") }
     }
 
-    private mutating func skipName() throws(JSONSyntaxError) {
+    /// Skips a name and the colon after it. Returns the end of the name.
+    @discardableResult
+    private mutating func skipName() throws(JSONSyntaxError) -> Int {
         guard offset < end, bytes[offset] == UInt8(ascii: "\"") else {
             throw error("expected a name in quotes")
         }
         try skipString()
+        let nameEnd = offset
         skipWhitespace()
         guard take(":") else { throw error("expected ':' after the name") }
+        return nameEnd
     }
 
     private mutating func skipString() throws(JSONSyntaxError) {

@@ -3,7 +3,8 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
     package let description: String
 
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isIdentifierByte) else { return nil }
+        var text = text
+        guard text.withUTF8({ (1...64).contains($0.count) && $0.allSatisfy(\.isIdentifierByte) }) else { return nil }
         description = text
     }
 
@@ -28,9 +29,12 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
     package static let `default` = TypeName("default")!
 
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count), text.utf8.first != UInt8(ascii: "."),
-            text.utf8.allSatisfy({ $0.isIdentifierByte || $0 == UInt8(ascii: ".") })
-        else { return nil }
+        var text = text
+        let isName = text.withUTF8 { bytes in
+            (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
+                && bytes.allSatisfy { $0.isIdentifierByte || $0 == UInt8(ascii: ".") }
+        }
+        guard isName else { return nil }
         description = text
     }
 

@@ -49,19 +49,25 @@ extension String {
     var quotedKey: String {
         get throws(RequestError) {
             var text = self
-            let quoted = text.withUTF8 { bytes -> [UInt8]? in
-                var quoted = [UInt8(ascii: "\"")]
-                quoted.reserveCapacity(bytes.count + 2)
-                for byte in bytes {
-                    guard (0x20...0x7E).contains(byte) else { return nil }
-                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
-                    quoted.append(byte)
-                }
-                quoted.append(UInt8(ascii: "\""))
-                return quoted
+            let isPrintable = text.withUTF8 { bytes in !bytes.isEmpty && bytes.allSatisfy { (0x20...0x7E).contains($0) }
             }
-            guard !isEmpty, let quoted else { throw .badIdempotencyKey }
-            return String(decoding: quoted, as: UTF8.self)
+            guard isPrintable else { throw .badIdempotencyKey }
+            return text.withUTF8 { bytes in
+                String(unsafeUninitializedCapacity: 2 * bytes.count + 2) { quoted in
+                    quoted[0] = UInt8(ascii: "\"")
+                    var count = 1
+                    for byte in bytes {
+                        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                            quoted[count] = UInt8(ascii: "\\")
+                            count += 1
+                        }
+                        quoted[count] = byte
+                        count += 1
+                    }
+                    quoted[count] = UInt8(ascii: "\"")
+                    return count + 1
+                }
+            }
         }
     }
 }

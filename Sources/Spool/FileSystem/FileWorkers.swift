@@ -57,7 +57,8 @@ final class FileWorkers {
     }
 
     private func took(_ time: Duration) {
-        typical = typical * 7 / 8 + min(time, Self.slow * 2) / 8
+        let change = min(time, Self.slow + Self.slow).attoseconds - typical.attoseconds
+        typical = Duration(attoseconds: typical.attoseconds + change / 8)
     }
 }
 

@@ -6,25 +6,51 @@ struct OperationFields {
     let file: String
     let line: Int
     /// The members in the order of the text.
-    private let members: [JSONScanner.Member]
+    private let members: [Member]
+
+    private struct Member {
+        let name: JSONName
+        /// The length of the name in bytes, which tells most names apart.
+        let length: Int
+        let value: Range<Int>
+    }
 
     /// Reads the object that fills `range`. Throws if a name is there twice: two readers could see two values.
-    init(_ bytes: [UInt8], in range: Range<Int>, file: String, line: Int) throws(OperationFileError) {
+    ///
+    /// With `isWhole` the range may have white space around the object, and nothing else.
+    init(
+        _ bytes: [UInt8], in range: Range<Int>, isWhole: Bool = false, file: String, line: Int
+    ) throws(OperationFileError) {
         self.bytes = bytes
         self.file = file
         self.line = line
         let list: [JSONScanner.Member]?
         do throws(JSONSyntaxError) {
-            list = try JSONScanner.members(of: bytes, in: range)
+            list =
+                isWhole
+                ? try JSONScanner.members(ofOnlyValueIn: range, of: bytes)
+                : try JSONScanner.members(of: bytes, in: range)
         } catch {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
         }
         guard let list else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
-        members = list
-        var seen = Set<JSONName>(minimumCapacity: list.count)
-        for member in list where !seen.insert(JSONName(member.name)).inserted {
-            throw error(member.name, "is given twice")
+        members = list.map { Member(name: JSONName($0.name), length: $0.name.utf8.count, value: $0.value) }
+        if let name = firstRepeatedName { throw error(name.text, "is given twice") }
+    }
+
+    /// The first name that an earlier one equals. Compares each with each if there are few, which is faster than a set.
+    private var firstRepeatedName: JSONName? {
+        if members.count <= 16 {
+            for index in members.indices {
+                for earlier in 0..<index where members[earlier].length == members[index].length {
+                    if members[earlier].name == members[index].name { return members[index].name }
+                }
+            }
+            return nil
         }
+        var seen = Set<JSONName>(minimumCapacity: members.count)
+        for member in members where !seen.insert(member.name).inserted { return member.name }
+        return nil
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {
@@ -32,7 +58,13 @@ struct OperationFields {
     }
 
     /// Returns the extent of a field's raw value; `nil` if the field is absent.
-    func range(_ field: String) -> Range<Int>? { members.first { JSONName($0.name) == JSONName(field) }?.value }
+    func range(_ field: String) -> Range<Int>? {
+        let length = field.utf8.count
+        for index in members.indices where members[index].length == length {
+            if members[index].name == JSONName(field) { return members[index].value }
+        }
+        return nil
+    }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
         guard let range = range(field) else { return nil }
@@ -114,12 +146,13 @@ struct OperationFields {
     }
 
     /// Returns the raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
-    func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
-        let known = known.map { JSONName($0) }
-        return members.filter { !known.contains(JSONName($0.name)) }.map { member in
+    func unknown(besides known: Set<JSONName>) -> [OperationHeader.UnknownField] {
+        var unknown: [OperationHeader.UnknownField] = []
+        for member in members where !known.contains(member.name) {
             let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
-            return OperationHeader.UnknownField(name: member.name, json: String(decoding: raw, as: UTF8.self))
+            unknown.append(.init(name: member.name.text, json: String(decoding: raw, as: UTF8.self)))
         }
+        return unknown
     }
 
     private func strings(in range: Range<Int>) -> [String]? {

@@ -10,9 +10,9 @@ package enum OperationFile {
     /// The most bytes of a header line: the length is bounded before the line is parsed.
     package static let headerLimit = 65_536
 
-    static let knownFields = [
+    static let knownFields: Set<JSONName> = [
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
-        "idempotencyKey", "contentType", "bodyFile", "length", Checksum.field,
+        "idempotencyKey", "contentType", "bodyFile", "length", JSONName(Checksum.field),
     ]
 
     // MARK: - Writing
@@ -209,18 +209,7 @@ package enum OperationFile {
     static func decodeHeader(
         _ bytes: [UInt8], in line: Range<Int>, file: String
     ) throws(OperationFileError) -> (OperationHeader, length: Int) {
-        let value: Range<Int>?
-        do throws(JSONSyntaxError) {
-            var scanner = JSONScanner(bytes, in: line)
-            value = try scanner.next()
-            let second = try scanner.next()
-            if second != nil {
-                throw JSONSyntaxError(offset: scanner.offset, reason: "more than one value")
-            }
-        } catch {
-            throw OperationFileError(file: file, line: 1, reason: "\(error)")
-        }
-        let fields = try OperationFields(bytes, in: value ?? 0..<0, file: file, line: 1)
+        let fields = try OperationFields(bytes, in: line, isWhole: true, file: file, line: 1)
         try fields.version()
         guard let id = try fields.id() else { throw fields.error("id", "missing") }
         guard let createdAt = try fields.time("createdAt") else { throw fields.error("createdAt", "missing") }

@@ -187,13 +187,17 @@ extension UnsafeBufferPointer<UInt8> {
 extension EntryName {
     /// Creates the name under which an operation is accepted.
     package init(naming header: OperationHeader) {
-        let name = EntryName(
+        self = Self.exact(header).asWritten
+    }
+
+    /// Returns the name of a new operation with its times as the header has them.
+    private static func exact(_ header: OperationHeader) -> EntryName {
+        EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },
             // A url that cannot be requested is a destination of its own: it shares no other's holds and limits.
             originDigest: header.url.map { Origin(url: $0)?.digest ?? Digest(of: $0) },
             gate: header.notBefore.map { .notBefore($0) } ?? .open)
-        self = name.asWritten
     }
 
     /// Returns a difference between this name and a header; `nil` if both can be of one operation.
@@ -201,7 +205,7 @@ extension EntryName {
     /// Only the name says what happened since the operation was accepted: attempts, interruptions, holds and the time
     /// it waits for. A digest that the name leaves out is no difference.
     func contradiction(to header: OperationHeader) -> String? {
-        let expected = EntryName(naming: header)
+        let expected = Self.exact(header)
         func differs(_ what: String, _ found: String, _ expected: String?) -> String {
             "\(what) in conflict: '\(found)' in the name, \(expected.map { "'\($0)'" } ?? "none") in the header"
         }
