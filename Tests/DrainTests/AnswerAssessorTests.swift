@@ -68,9 +68,9 @@ struct AnswerAssessorTests {
         let parts = try Parts(bench)
         parts.take(422, of: try #require(try parts.attempts().first))
         let halves = urgent(parts)
-        #expect(halves.map(\.members.count) == [2, 2] && halves.map(\.uncharged) == [1, 1])
+        #expect(halves.map(\.members.count) == [2, 2] && halves.map(\.unchargedCount) == [1, 1])
         parts.take(422, of: halves[0])
-        #expect(urgent(parts).map(\.uncharged) == [2, 2] && parts.bench.events.isEmpty)
+        #expect(urgent(parts).map(\.unchargedCount) == [2, 2] && parts.bench.events.isEmpty)
     }
 
     @Test func `a batch for which no request can be made is split, and its attempt number stays`() throws {
@@ -79,7 +79,7 @@ struct AnswerAssessorTests {
         try bench.add(2)
         let parts = try Parts(bench)
         try parts.assessor.take(.badIdempotencyKey, of: try #require(try parts.attempts().first))
-        #expect(urgent(parts).map(\.uncharged) == [0, 0])
+        #expect(urgent(parts).map(\.unchargedCount) == [0, 0])
     }
 
     @Test func `a member that an answer fails is sent alone under the next attempt number`() throws {
@@ -91,7 +91,7 @@ struct AnswerAssessorTests {
         let answer = AttemptReport.Answer(status: 200, body: Array(#"{"r":[{"s":200},{"s":422}]}"#.utf8))
         parts.assessor.take(
             AttemptReport(result: .answer(answer), duration: .zero), of: try #require(try parts.attempts().first))
-        #expect(urgent(parts).map(\.uncharged) == [1] && parts.tally.summary.delivered == 1)
+        #expect(urgent(parts).map(\.unchargedCount) == [1] && parts.tally.summary.delivered == 1)
     }
 
     @Test func `after a refusal fresh secrets are asked for once`() throws {

@@ -128,7 +128,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"a" 1}"#, "expected ':' after the name"), (#"{"a":1 2}"#, "expected ',' or '}'"),
-        (#"{"\ud800":1}"#, "the name is not valid text"), (#"{a:1}"#, "expected a string"),
+        (#"{"\ud800":1}"#, "the name is not valid text"), (#"{a:1}"#, "expected a name in quotes"),
     ])
     func `members of what is no object are refused`(text: String, reason: String) {
         #expect {

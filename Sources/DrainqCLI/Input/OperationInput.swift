@@ -61,7 +61,8 @@ struct OperationInput {
         var items: [Item] = []
         try readSources({ items.append($0) }, {})
         if values > 1 {
-            throw CommandFailure(.usage, "--id is for a single operation", hint: "with --envelope each operation can have an id")
+            throw CommandFailure(
+                .usage, "--id is for a single operation", hint: "with --envelope each operation can have an id")
         }
         for item in items { try take(item) }
     }
