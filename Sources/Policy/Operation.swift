@@ -108,7 +108,11 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The name of the network error, if there was no usable answer; or a callable function's code, `NOT_FOUND`.
     package var error: String?
     /// The rule that decided, as `Rule.description` gives it.
-    package var rule: String
+    package var rule: String {
+        get { decision.words }
+        set { decision = .words(newValue) }
+    }
+    private var decision: Decision
     /// The wait that the server asked for, by Retry-After or at the rule's `until`, in seconds.
     package var retryAfter: Int?
     /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
@@ -126,16 +130,53 @@ package struct AttemptRecord: Hashable, Sendable {
         retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool? = nil,
         answer: KeptAnswer? = nil
     ) {
+        self.init(
+            at: at, duration: duration, outcome: outcome, status: status, error: error, decision: .words(rule),
+            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: answer)
+    }
+
+    /// Creates the record of an attempt by its rule, whose words are made when they are asked for: most records of
+    /// deliveries are neither kept nor shown.
+    init(
+        at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: Rule,
+        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil
+    ) {
+        self.init(
+            at: at, duration: duration, outcome: outcome, status: status, error: error, decision: .rule(rule),
+            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: nil, answer: nil)
+    }
+
+    private init(
+        at: Timestamp, duration: Duration, outcome: Outcome, status: Int?, error: String?, decision: Decision,
+        retryAfter: Int?, excerpt: String?, accused: Accused?, counted: Bool?, answer: KeptAnswer?
+    ) {
         self.at = at
         self.duration = duration
         self.outcome = outcome
         self.status = status
         self.error = error
-        self.rule = rule
+        self.decision = decision
         self.retryAfter = retryAfter
         self.excerpt = excerpt
         self.accused = accused
         self.counted = counted
         self.answer = answer
+    }
+
+    /// What decided. Two decisions are equal if their words are.
+    private enum Decision: Hashable {
+        case words(String)
+        case rule(Rule)
+
+        var words: String {
+            switch self {
+            case .words(let words): words
+            case .rule(let rule): rule.description
+            }
+        }
+
+        static func == (left: Decision, right: Decision) -> Bool { left.words == right.words }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(words) }
     }
 }

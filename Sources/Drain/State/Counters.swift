@@ -34,7 +34,7 @@ package struct Counters: Hashable {
         package subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
 
         mutating func add(_ count: Count, _ now: Timestamp) {
-            counts[count.rawValue] = sum(counts[count.rawValue], 1)
+            increase(&counts[count.rawValue, default: 0])
             at = now
         }
 
@@ -135,6 +135,9 @@ extension Counters {
         }
     }
 }
+
+/// Adds 1 to a count, as `sum` does.
+private func increase(_ count: inout Int) { count = sum(count, 1) }
 
 /// Adds two counts. Never overflows, and takes a negative one, from a damaged file, for 0.
 private func sum(_ left: Int?, _ right: Int) -> Int {

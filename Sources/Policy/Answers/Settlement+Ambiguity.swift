@@ -7,7 +7,7 @@ extension Settlement {
         guard let rule = route.ambiguity(of: operation, name: name, now: now) else { return nil }
         return Settlement(
             disposition: .held, rule: rule,
-            record: AttemptRecord(at: now, duration: .zero, outcome: .held, rule: rule.description))
+            record: AttemptRecord(at: now, duration: .zero, outcome: .held, rule: rule))
     }
 }
 

@@ -50,7 +50,7 @@ package struct Settlement: Hashable, Sendable {
         if case .failed = disposition { outcome = .failed }
         var record = AttemptRecord(
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
-            error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule.description,
+            error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule,
             retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
             excerpt: report.excerpt?.description, accused: verdict.accused(members: inBatch ? 2 : 1))
         if outcome == .deferred, record.isCounted != verdict.countsAttempt { record.counted = verdict.countsAttempt }
@@ -94,7 +94,7 @@ package struct Settlement: Hashable, Sendable {
     private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
         Settlement(
             disposition: outcome == .failed ? .failed(countsAttempt: false) : .putBack, rule: rule,
-            record: AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: rule.description))
+            record: AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: rule))
     }
 
     private static func whenDeferred(

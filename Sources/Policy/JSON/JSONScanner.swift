@@ -67,49 +67,38 @@ package struct JSONScanner {
         }
     }
 
-    /// Returns the members of the only value in `range`, in order, repeated names included; `nil` if it is no object.
-    /// Throws if the range has more than one value. Reads an object once.
-    package static func members(
-        ofOnlyValueIn range: Range<Int>, of bytes: [UInt8]
-    ) throws(JSONSyntaxError) -> [Member]? {
+    /// Calls `take` with the ranges of each name and value of the only value in `range`, in order. Returns false if it is
+    /// no object. Throws if the range has more than one value.
+    package static func forEachMember(
+        ofOnlyValueIn range: Range<Int>, of bytes: [UInt8],
+        _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
+    ) throws(JSONSyntaxError) -> Bool {
         var scanner = JSONScanner(bytes, in: range)
         scanner.skipWhitespace()
         let start = scanner.offset
         scanner.depth = 1
-        let members = try scanner.members()
+        let isObject = try scanner.forEachMember(take)
         scanner.depth = 0
-        if members == nil {
-            _ = try scanner.next()
-        } else {
-            try scanner.checkUTF8(from: start)
-        }
+        if isObject { try scanner.checkUTF8(from: start) } else { _ = try scanner.next() }
         if try scanner.next() != nil {
             throw JSONSyntaxError(offset: scanner.offset, reason: "more than one value")
         }
-        return members
+        return isObject
     }
 
     /// Returns the members of the object at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
-        var scanner = JSONScanner(bytes, in: range)
-        scanner.skipWhitespace()
-        return try scanner.members()
-    }
-
-    /// Returns the members of the object at `offset`; `nil`, without a step, if there is no object.
-    private mutating func members() throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []
         members.reserveCapacity(8)
-        let bytes = bytes
-        let isObject = try forEachMember { (name, value) throws(JSONSyntaxError) in
-            let text = try decodeName(bytes, name)
+        let isObject = try forEachMember(of: bytes, in: range) { (name, value) throws(JSONSyntaxError) in
+            let text = try Self.name(of: bytes, in: name)
             members.append(Member(name: text, nameOffset: name.lowerBound, value: value))
         }
         return isObject ? members : nil
     }
 
     /// Calls `take` with the ranges of each name and value, in order. Returns false if there is no object at `range`.
-    static func forEachMember(
+    package static func forEachMember(
         of bytes: [UInt8], in range: Range<Int>,
         _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
     ) throws(JSONSyntaxError) -> Bool {
@@ -295,9 +284,12 @@ package struct JSONScanner {
                 isASCII = false
                 offset += 1
             default:
-                var next = offset + 1
-                while next < end, bytes[next].isPlain { next += 1 }
-                offset = next
+                let (start, end) = (offset + 1, end)
+                offset = bytes.withUnsafeBufferPointer { bytes in
+                    var next = start
+                    while next < end, bytes[next].isPlain { next += 1 }
+                    return next
+                }
             }
         }
         throw error("expected the end of a string")

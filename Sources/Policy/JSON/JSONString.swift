@@ -1,14 +1,14 @@
-/// Decodes the name of a member. Throws if it is not valid text.
-func decodeName(_ bytes: [UInt8], _ range: Range<Int>) throws(JSONSyntaxError) -> String {
-    guard let name = JSONScanner.text(of: bytes, in: range) else {
-        let isUTF8 = String(validating: bytes[range], as: UTF8.self) != nil
-        throw JSONSyntaxError(
-            offset: range.lowerBound, reason: "the name is not valid " + (isUTF8 ? "text" : "UTF-8"))
-    }
-    return name
-}
-
 extension JSONScanner {
+    /// Returns the name of a member that a scanner has found at `range`, quotes included. Throws if it is not valid text.
+    package static func name(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> String {
+        guard let name = text(of: bytes, in: range) else {
+            let isUTF8 = String(validating: bytes[range], as: UTF8.self) != nil
+            throw JSONSyntaxError(
+                offset: range.lowerBound, reason: "the name is not valid " + (isUTF8 ? "text" : "UTF-8"))
+        }
+        return name
+    }
+
     /// Returns the text of a string that a scanner has found at `range`, quotes included.
     ///
     /// Half a surrogate pair is no text: returns `nil`, or U+FFFD for it if `repairing`.

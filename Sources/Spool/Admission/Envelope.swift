@@ -55,15 +55,14 @@ package enum Envelope {
             contentType: try fields.string("contentType") ?? mediaType, key: try fields.key(), method: method,
             url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
             expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
-            bodyFile: bodyFile, unknown: fields.unknown(besides: known))
+            bodyFile: bodyFile, unknown: fields.unknown(besides: OperationFile.knownFields + bodyFields))
         return (Operation(header: header, body: body), id != nil)
     }
 
     /// The fields that an envelope may have. Other fields are kept and have no meaning.
     package static let fields =
-        OperationFile.knownFields.map(\.text).filter { $0 != "length" && $0 != Checksum.field }.sorted() + bodyFields
+        OperationFile.knownFields.filter { $0 != "length" && $0 != Checksum.field } + bodyFields
 
-    private static let known = OperationFile.knownFields.union(bodyFields.map { JSONName($0) })
     private static let bodyFields = ["payload", "body", "bodyBase64", "bodyFile"]
 
     /// Returns the body from the one body field. None is allowed only if the method carries no body.

@@ -9,9 +9,10 @@ struct OperationFields {
     private let members: [Member]
 
     private struct Member {
-        let name: JSONName
-        /// The length of the name in bytes, which tells most names apart.
-        let length: Int
+        /// The extent of the name between its quotes.
+        let name: Range<Int>
+        /// The name, if it has an escape or a byte that is not ASCII.
+        let decoded: JSONName?
         let value: Range<Int>
     }
 
@@ -24,33 +25,54 @@ struct OperationFields {
         self.bytes = bytes
         self.file = file
         self.line = line
-        let list: [JSONScanner.Member]?
+        var members: [Member] = []
+        members.reserveCapacity(8)
+        func take(_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) {
+            let inner = name.lowerBound + 1..<name.upperBound - 1
+            let isPlain = bytes[inner].allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "\\") }
+            let decoded = isPlain ? nil : JSONName(try JSONScanner.name(of: bytes, in: name))
+            members.append(Member(name: inner, decoded: decoded, value: value))
+        }
+        let isObject: Bool
         do throws(JSONSyntaxError) {
-            list =
+            isObject =
                 isWhole
-                ? try JSONScanner.members(ofOnlyValueIn: range, of: bytes)
-                : try JSONScanner.members(of: bytes, in: range)
+                ? try JSONScanner.forEachMember(ofOnlyValueIn: range, of: bytes, take)
+                : try JSONScanner.forEachMember(of: bytes, in: range, take)
         } catch {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
         }
-        guard let list else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
-        members = list.map { Member(name: JSONName($0.name), length: $0.name.utf8.count, value: $0.value) }
+        guard isObject else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
+        self.members = members
         if let name = firstRepeatedName { throw error(name.text, "is given twice") }
     }
 
     /// The first name that an earlier one equals. Compares each with each if there are few, which is faster than a set.
     private var firstRepeatedName: JSONName? {
-        if members.count <= 16 {
-            for index in members.indices {
-                for earlier in 0..<index where members[earlier].length == members[index].length {
-                    if members[earlier].name == members[index].name { return members[index].name }
+        if members.count <= 16, members.allSatisfy({ $0.decoded == nil }) {
+            return bytes.withUnsafeBufferPointer { bytes in
+                for index in members.indices {
+                    let name = UnsafeBufferPointer(rebasing: bytes[members[index].name])
+                    for earlier in 0..<index where has(members[earlier], name) { return self.name(of: members[index]) }
                 }
+                return nil
             }
-            return nil
         }
         var seen = Set<JSONName>(minimumCapacity: members.count)
-        for member in members where !seen.insert(member.name).inserted { return member.name }
-        return nil
+        return members.lazy.map { name(of: $0) }.first { !seen.insert($0).inserted }
+    }
+
+    private func name(of member: Member) -> JSONName {
+        member.decoded ?? JSONName(String(decoding: bytes[member.name], as: UTF8.self))
+    }
+
+    /// Returns whether a member has a name of ASCII.
+    private func has(_ member: Member, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard member.name.count == name.count, member.decoded == nil else {
+            return member.decoded.map { $0.text.utf8.elementsEqual(name) } ?? false
+        }
+        for place in 0..<name.count where bytes[member.name.lowerBound + place] != name[place] { return false }
+        return true
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {
@@ -59,11 +81,11 @@ struct OperationFields {
 
     /// Returns the extent of a field's raw value; `nil` if the field is absent.
     func range(_ field: String) -> Range<Int>? {
-        let length = field.utf8.count
-        for index in members.indices where members[index].length == length {
-            if members[index].name == JSONName(field) { return members[index].value }
+        var field = field
+        return field.withUTF8 { field in
+            for index in members.indices where has(members[index], field) { return members[index].value }
+            return nil
         }
-        return nil
     }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
@@ -146,13 +168,15 @@ struct OperationFields {
     }
 
     /// Returns the raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
-    func unknown(besides known: Set<JSONName>) -> [OperationHeader.UnknownField] {
-        var unknown: [OperationHeader.UnknownField] = []
-        for member in members where !known.contains(member.name) {
-            let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
-            unknown.append(.init(name: member.name.text, json: String(decoding: raw, as: UTF8.self)))
+    func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
+        var unknown = members
+        for var name in known {
+            name.withUTF8 { name in unknown.firstIndex { has($0, name) }.map { _ = unknown.remove(at: $0) } }
         }
-        return unknown
+        return unknown.map { member in
+            let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
+            return OperationHeader.UnknownField(name: name(of: member).text, json: String(decoding: raw, as: UTF8.self))
+        }
     }
 
     private func strings(in range: Range<Int>) -> [String]? {

@@ -10,9 +10,9 @@ package enum OperationFile {
     /// The most bytes of a header line: the length is bounded before the line is parsed.
     package static let headerLimit = 65_536
 
-    static let knownFields: Set<JSONName> = [
+    static let knownFields = [
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
-        "idempotencyKey", "contentType", "bodyFile", "length", JSONName(Checksum.field),
+        "idempotencyKey", "contentType", "bodyFile", "length", Checksum.field,
     ]
 
     // MARK: - Writing

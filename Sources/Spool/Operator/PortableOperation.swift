@@ -115,7 +115,7 @@ package struct PortableOperation: Hashable, Sendable {
 
     // MARK: - Reading
 
-    private static let fields: Set<JSONName> = [
+    private static let fields = [
         "schema", "id", "state", "held", "attempts", "interruptions", "due", "notBefore", "header", "payload", "body",
         "bodyBase64", "history",
     ]
