@@ -86,7 +86,14 @@ struct OperationFileTests {
         (#"{"drainq":1,"id":5}"#, "f:1: field 'id': expected a string"),
         (#"{"drainq":1,"id":"a b"}"#, "f:1: field 'id': expected 1 to 64 of A-Z a-z 0-9 _ -"),
         (#"{"drainq":1,"id":"a","id":"b"}"#, "f:1: field 'id': is given twice"),
+        (#"{"drainq":1,"id":"a","i\u0064":"b"}"#, "f:1: field 'id': is given twice"),
+        (#"{"drainq":1,"é":1,"\u00e9":2}"#, "f:1: field 'é': is given twice"),
         (#"{"drainq":1,"id":"a"}"#, "f:1: field 'createdAt': missing"),
+        (
+            "{\"drainq\":1," + (0..<17).map { "\"x\($0)\":1," }.joined() + "\"x3\":2}",
+            "f:1: field 'x3': is given twice"
+        ),
+        (#"{"drainq":1,"\ud800":2}"#, "f:1: the name is not valid text at byte 12"),
         (
             #"{"drainq":1,"id":"a","createdAt":"x"}"#,
             "f:1: field 'createdAt': expected a time such as 2026-11-21T09:15:00Z"
@@ -126,6 +133,21 @@ struct OperationFileTests {
             try OperationFile.decode(Array((header + "\n\n").utf8), file: "f")
         }
         #expect(error?.description == words)
+    }
+
+    @Test func `a name may be written with escapes`() throws {
+        let header = #"{"dr\u0061inq":1,"i\u0064":"a","createdAt":"2026-11-21T09:15:00Z","length":0}"#
+        #expect(try OperationFile.decode(Array((header + "\n\n").utf8), file: "f").header.id.description == "a")
+    }
+
+    /// A letter in one code point and in two are two names (RFC 8259 §8.3).
+    @Test func `fields that this version does not know are kept in their order`() throws {
+        let header =
+            #"{"drainq":1,"b":[1, 2],"id":"a","createdAt":"2026-11-21T09:15:00Z","#
+            + "\"e\u{301}\":1,\"\u{e9}\":2," + #""\u0061":3,"length":0}"#
+        let unknown = try OperationFile.decode(Array((header + "\n\n").utf8), file: "f").header.unknown
+        #expect(unknown.map(\.json) == ["[1, 2]", "1", "2", "3"])
+        #expect(unknown.map { Array($0.name.utf8).count } == [1, 3, 2, 1])
     }
 
     @Test func `a newer format is not malformed`() {
