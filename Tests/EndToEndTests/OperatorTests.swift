@@ -40,6 +40,8 @@ struct OperatorTests {
         let queue = try Drainq(
             "{ routes: { default: { url: \"\(receiver.url)/{type}\" }, b: { url: \"\(other.url)/in\" } } }")
         try queue.run("add", input: numbered(1))
+        let mistake = try queue.run("hold", receiver.url)
+        #expect(mistake.status == 64 && mistake.error.contains("destination take it with --destination"))
         let held = try queue.run("hold", "--destination", receiver.url + "/", "--reason", "moving house")
         #expect(held.lines == [receiver.url])
         try queue.run("add", input: numbered(1))

@@ -57,8 +57,11 @@ func namedTargets(_ operands: [String]) throws -> [NamedTarget] {
 /// Returns the target that the text names. Errors contain the `place` of the text.
 private func target(_ text: String, _ place: String = "") throws -> NamedTarget {
     guard let target = NamedTarget(text) else {
-        throw CommandFailure(
-            .usage, "'\(text)'\(place) is not an id", hint: "an id is 1 to 64 characters of A-Z a-z 0-9 _ -")
+        let hint =
+            text.contains("://")
+            ? "commands that take a destination take it with --destination"
+            : "an id is 1 to 64 characters of A-Z a-z 0-9 _ -"
+        throw CommandFailure(.usage, "'\(text)'\(place) is not an id", hint: hint)
     }
     return target
 }
