@@ -194,12 +194,13 @@ extension QueueStatus {
         lastSuccess =
             ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
         let asked = queue.configuration.conditions
-        let (ways, surroundings) = (NetworkState.read(), Surroundings.read(for: asked, environment: queue.environment))
-        network = ways.kind(isMetered: surroundings.isMetered).rawValue
+        let networkState = NetworkState.read()
+        let surroundings = Surroundings.read(for: asked, environment: queue.environment)
+        network = networkState.kind(isMetered: surroundings.isMetered).rawValue
         if case .wait(let reason) = asked.decision(in: surroundings) {
             conditions = reason
         } else if let offline = known.offline {
-            conditions = ways.absence(behind: offline.error)?.description
+            conditions = networkState.absence(behind: offline.error)?.description
         }
         // A record of the last run that cannot be understood does not prevent the status.
         lastRun = try StateFile.lastRun.read(SummaryView.self, in: queue.spool)

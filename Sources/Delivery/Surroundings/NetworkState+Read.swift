@@ -9,7 +9,7 @@ extension NetworkState {
     package static func read(root: String = "") -> NetworkState {
         let routes = DefaultRoutes(root: root)
         return NetworkState(
-            hasInterface: hasInterface, hasRoute: routes.hasAny, hasDefaultRoute: routes.areThere,
+            hasInterface: hasInterface, hasRoute: routes.hasAny, hasDefaultRoute: routes.hasDefault,
             hasResolver: hasResolver(root: root))
     }
 
