@@ -16,7 +16,7 @@ final class Progress: Sendable {
 
     private let isInPlace: Bool
     /// Whether the line replaces the messages of attempts that went well.
-    private let replacesAttempts: Bool
+    private let mayReplaceAttemptLines: Bool
     private let started = ContinuousClock.now
     private let state: Mutex<State>
 
@@ -36,7 +36,7 @@ final class Progress: Sendable {
             isInPlace = true
         case .never: return nil
         }
-        replacesAttempts = arguments.progress == .auto && !arguments.verbosity.isVerbose
+        mayReplaceAttemptLines = arguments.progress == .auto && !arguments.verbosity.isVerbose
         let stays = arguments.staysUntilEmpty || arguments.wait != nil
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
@@ -44,7 +44,7 @@ final class Progress: Sendable {
 
     /// Whether attempts that need no person get no message of their own.
     var replacesAttemptLines: Bool {
-        replacesAttempts && state.withLock { $0.count.total > Self.threshold }
+        mayReplaceAttemptLines && state.withLock { $0.count.total > Self.threshold }
     }
 
     /// Counts an event.
