@@ -15,7 +15,7 @@ final class Progress: Sendable {
     private static let interval: DispatchTimeInterval = .milliseconds(200)
 
     private let isInPlace: Bool
-    /// Whether the line replaces the messages of attempts that went well.
+    /// Whether the options let the line replace messages, see `replacesAttemptLines`.
     private let mayReplaceAttemptLines: Bool
     private let started = ContinuousClock.now
     private let state: Mutex<State>
@@ -42,7 +42,7 @@ final class Progress: Sendable {
         if isInPlace { tickLater() }
     }
 
-    /// Whether attempts that need no person get no message of their own.
+    /// Whether the line replaces the messages of attempts that neither failed nor held their operation.
     var replacesAttemptLines: Bool {
         mayReplaceAttemptLines && state.withLock { $0.count.total > Self.threshold }
     }
