@@ -131,9 +131,9 @@ struct ReportTests {
     func `a progress line says what fits`(width: Int, line: String) {
         var count = ProgressCount(countsWhatIsLeft: false)
         count.choose(40, leftDue: 100)
-        for _ in 0..<7 { count.take(.delivered) }
-        count.take(.deferred)
-        count.take(.failed)
+        for _ in 0..<7 { count.add(.delivered) }
+        count.add(.deferred)
+        count.add(.failed)
         #expect(count.line(after: .seconds(2), width: width) == line)
         #expect(("drainq: " + line).displayWidth <= width)
     }
@@ -142,7 +142,7 @@ struct ReportTests {
         var count = ProgressCount(countsWhatIsLeft: true)
         count.choose(40, leftDue: 100)
         #expect(count.total == 140)
-        count.take(.held)
+        count.add(.held)
         count.choose(3, leftDue: 0)
         #expect(count.total == 4 && count.done == 1)
     }

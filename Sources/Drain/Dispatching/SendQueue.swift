@@ -128,7 +128,7 @@ final class SendQueue {
                 continue
             }
             if !destination.urgent.isEmpty, destination.inFlight == 0, !destination.isBlocked,
-                destination.limits.wait(at: elapsed) == .zero, take(of: destination, at: elapsed)
+                destination.limits.wait(at: elapsed) == .zero, acquireLimits(of: destination, at: elapsed)
             {
                 return destination.urgent.removeFirst()
             }
@@ -147,7 +147,7 @@ final class SendQueue {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
         {
-            if take(of: destinations[order.line(of: position)], at: elapsed) {
+            if acquireLimits(of: destinations[order.line(of: position)], at: elapsed) {
                 return DequeuedOperation(position: position, candidate: candidates[position])
             }
             order.takeBack(position)
@@ -156,9 +156,9 @@ final class SendQueue {
     }
 
     /// Takes the right to begin one attempt. Returns false if other runs have all of it, now or for long.
-    private func take(of destination: RunDestination, at elapsed: Duration) -> Bool {
+    private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
-        if limits.take(at: elapsed, inFlight: destination.inFlight) { return true }
+        if limits.acquire(at: elapsed, inFlight: destination.inFlight) { return true }
         destination.isLeftToOthers = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }

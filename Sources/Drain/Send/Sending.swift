@@ -163,7 +163,7 @@ package final class Sending {
         }
         let limits = destination.limits
         let elapsed = tally.elapsed
-        guard isRepeated || limits.wait(at: elapsed) == .zero && limits.take(at: elapsed, inFlight: 0, isOnly: true)
+        guard isRepeated || limits.wait(at: elapsed) == .zero && limits.acquire(at: elapsed, inFlight: 0, isOnly: true)
         else {
             let reason = "other processes use up the concurrency or the rate of '\(destination.name)'"
             return .limited(for: limits.wait(at: elapsed), else: item.postponed(reason))

@@ -59,7 +59,7 @@ package struct QueueCount {
         self.now = now
         waitReasons = try WaitReasons(spool, configuration, known, at: now)
         for state in QueueState.allCases where state != .quarantine {
-            let foreign = try spool.forEachEntry(in: state) { take($0) }
+            let foreign = try spool.forEachEntry(in: state) { count($0) }
             if state == .new {
                 // The next run makes them operations of the default type.
                 states[.new, default: 0] += foreign
@@ -84,7 +84,7 @@ package struct QueueCount {
         return counted.count - 1
     }
 
-    private mutating func take(_ entry: Entry) {
+    private mutating func count(_ entry: Entry) {
         let destination = known.table.destination(of: entry.name)
         let state = ShownState(of: entry, isHeldWithOthers: known.holds(entry.name))
         states[state, default: 0] += 1

@@ -48,9 +48,9 @@ final class Progress: Sendable {
     }
 
     /// Counts an event.
-    func take(_ event: RunEvent) {
+    func count(_ event: RunEvent) {
         state.withLock { state in
-            state.count.take(event)
+            state.count.add(event)
             if !isInPlace { writeLine(&state) }
         }
     }
@@ -108,10 +108,10 @@ struct ProgressCount: Hashable, Sendable {
 
     var done: Int { delivered + deferred + held + failed }
 
-    mutating func take(_ event: RunEvent) {
+    mutating func add(_ event: RunEvent) {
         switch event {
         case .chosen(let count, let leftDue): choose(count, leftDue: leftDue)
-        case .attempted(let attempt), .settledUnsent(let attempt): take(attempt.record.outcome)
+        case .attempted(let attempt), .settledUnsent(let attempt): add(attempt.record.outcome)
         default: break
         }
     }
@@ -121,7 +121,7 @@ struct ProgressCount: Hashable, Sendable {
         total = done + count + (countsWhatIsLeft ? leftDue : 0)
     }
 
-    mutating func take(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome) {
         switch outcome {
         case .delivered: delivered += 1
         case .deferred: deferred += 1

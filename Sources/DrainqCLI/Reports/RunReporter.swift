@@ -53,7 +53,7 @@ struct RunReporter {
     }
 
     mutating func take(_ event: RunEvent) {
-        progress?.take(event)
+        progress?.count(event)
         log?.take(event)
         if log != nil, detail != .json { return }
         switch event {
