@@ -6,7 +6,7 @@ struct SharedRates {
     let spool: SpoolDirectory
     let clock: RunClock
 
-    /// Takes a span, see `RateLedger.acquire`.
+    /// Acquires a span, see `RateLedger.acquire`.
     func acquire(
         _ destination: String, every interval: Duration, _ isOnly: Bool
     ) throws(SpoolError) -> RateLedger.Span {

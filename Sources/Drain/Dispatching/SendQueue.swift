@@ -120,7 +120,7 @@ final class SendQueue {
             || watched.values.contains { !$0.urgent.isEmpty && !$0.isBlocked }
     }
 
-    /// Removes the next urgent work, and takes the right to begin it; `nil` if none may begin now.
+    /// Removes the next urgent work, and acquires its slot and span; `nil` if none may begin now.
     func nextUrgent(at elapsed: Duration) -> Work? {
         for (digest, destination) in watched {
             guard destination.needsAttention else {
@@ -136,8 +136,8 @@ final class SendQueue {
         return nil
     }
 
-    /// Removes the next operation of the order, and takes the right to begin its attempt; `nil` if none may begin now.
-    /// `free` is the number of attempts that may begin.
+    /// Removes the next operation of the order, and acquires the slot and the span of its attempt; `nil` if none may
+    /// begin now. `free` is the number of attempts that may begin.
     func next(free: Int, at elapsed: Duration) -> DequeuedOperation? {
         if isOutdated { return nil }
         let destinations = destinations
@@ -155,7 +155,8 @@ final class SendQueue {
         return nil
     }
 
-    /// Takes the right to begin one attempt. Returns false if other runs have all of it, now or for long.
+    /// Acquires a slot and a span of the rate for one attempt. Returns false if another process has either. If this
+    /// process has been without a slot for long, leaves the destination to others.
     private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
         if limits.acquire(at: elapsed, inFlight: destination.inFlight) { return true }

@@ -30,7 +30,7 @@ package final class SlotLocks {
     /// The number of slots that this process has.
     package var count: Int { taken.count }
 
-    /// Takes a slot. Returns false if other processes have every slot that was tried.
+    /// Acquires a slot. Returns false if other processes have every slot that was tried.
     package func acquire() throws(SpoolError) -> Bool {
         let first = Int.random(in: 0..<size)
         let others = (first..<first + size).lazy.map { $0 % self.size }
