@@ -10,7 +10,8 @@ struct RateLedgerTests {
         var ledger = RateLedger()
         #expect(ledger.acquire("one", every: .seconds(1), at: start) == .own(.seconds(1)))
         #expect(ledger.acquire("two", every: .milliseconds(10), at: start) == .own(.milliseconds(100)))
-        #expect(ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(400)) == .others(.milliseconds(600)))
+        #expect(
+            ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(400)) == .others(.milliseconds(600)))
         #expect(ledger.acquire("one", every: .seconds(1), at: start + .seconds(1)) == .own(.seconds(1)))
     }
 

@@ -121,7 +121,7 @@ struct OneWayInTests {
         let accepted = try accept(
             [submission("big", 20, body: "\"\(String(repeating: "x", count: size * 12))\"")],
             Configuration(limits: limits), in: queue.open(system))
-        #expect(accepted.dropped.isEmpty && queue.names("new").count == 10)
+        #expect(accepted.evicted.isEmpty && queue.names("new").count == 10)
         guard case .rejected = accepted.results[0] else { throw Errno(0) }
     }
 
@@ -134,11 +134,11 @@ struct OneWayInTests {
             // Some of them come by themselves, the others together.
             for number in 1...20 {
                 let accepted = try fresh.accept([fresh.submission("v\(number)", number, key: "k")], configuration)
-                #expect(accepted.dropped.isEmpty)
+                #expect(accepted.evicted.isEmpty)
             }
             let batch = (21...120).map { fresh.submission("v\($0)", $0, key: "k") }
             let accepted = try fresh.accept(batch, configuration)
-            #expect(accepted.dropped.isEmpty && accepted.superseded.count >= 100)
+            #expect(accepted.evicted.isEmpty && accepted.superseded.count >= 100)
             #expect(accepted.results.allSatisfy { if case .accepted = $0 { true } else { false } })
             let left = try fresh.ids()
             #expect(left.count == 10 && left.contains("only") && left.contains("v120"))
@@ -309,7 +309,7 @@ struct OneWayInTests {
         #expect(full.admitted.isEmpty && full.errors.map(\.kind) == [.full(.operations(2))])
         #expect(queue.names("new").contains("x"))
         let dropping = try admit(Configuration(limits: Limits(operations: 2, whenFull: .dropOldest)))
-        #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.dropped == [old[0]])
+        #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.evicted == [old[0]])
     }
 
     @Test func `a dropped file that could never be sent, or is dated later than now, is judged like any other`() throws
@@ -368,7 +368,7 @@ struct OneWayInTests {
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
         let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))
         guard case .admitted(let accepted) = result else { throw Errno(0) }
-        #expect(accepted.dropped == [added[1]])
+        #expect(accepted.evicted == [added[1]])
         #expect(try ids() == ["b", "bad"])
         #expect(try readmit(Limits()) == .gone && queue.names("quarantine").isEmpty)
     }

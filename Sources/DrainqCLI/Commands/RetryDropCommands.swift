@@ -17,7 +17,7 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
         case .refused(let reason): return .refused(reason)
         case .gone: return .gone
         case .admitted(let accepted):
-            _ = reportDropped(accepted)
+            _ = reportEvicted(accepted)
             return .done
         }
     }

@@ -97,7 +97,7 @@ struct RunReporter {
                 )
             }
         case .dropped(let name):
-            if detail != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
+            if detail != .silent, log == nil { Messages.say(.warning, evictedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if detail == .everything {
                 Messages.say(

@@ -49,7 +49,7 @@ package struct Accepted: Hashable, Sendable {
     /// One result for each operation, in the order of the batch.
     package var results: [Acceptance]
     /// The operations that `dropOldest` dropped: from the queue, and older ones of the batch, which count as accepted.
-    package var dropped: [Entry] = []
+    package var evicted: [Entry] = []
     /// The operations that others of the batch replaced.
     package var replaced: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.

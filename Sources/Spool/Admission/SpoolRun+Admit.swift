@@ -193,7 +193,7 @@ extension SpoolRun {
         if !staying.isEmpty { try replace(staying, &admission, &copies, now) }
         var accepted = Accepted(results: [])
         isDone = queue.remove(control.victims, &accepted)
-        admission.dropped += accepted.dropped
+        admission.evicted += accepted.evicted
         admission.superseded += accepted.superseded
         admission.errors += accepted.errors
     }
@@ -312,7 +312,7 @@ package struct Admission: Hashable, Sendable {
     /// Whether there were more files than one call takes.
     package var hasMore = false
     /// The operations that `dropOldest` dropped: from the queue, and older ones of the admitted files.
-    package var dropped: [Entry] = []
+    package var evicted: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [Entry] = []
     /// The errors of reading and writing. Their files stay in `new/`, or claimed until the next run recovers them.

@@ -4,7 +4,7 @@ import Policy
 /// the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed operations stay.
 ///
 /// It lists the queue when a limit first needs it. It keeps a bounded number of candidates, whatever the queue's size.
-struct DropCandidates {
+struct RemovalCandidates {
     /// An operation that may be dropped.
     struct Victim {
         var entry: Entry
