@@ -13,7 +13,7 @@ final class Passes {
     private let sender: RequestSender
     private let settler: Settler
     private let dispatcher: Dispatcher
-    /// How many times a pass admits up to `SpoolRun.admissionSize` dropped files.
+    /// How many times a pass admits up to `SpoolRun.admissionSize` foreign files.
     private static let admissions = 10
 
     init(
@@ -83,7 +83,7 @@ final class Passes {
         return try chooser.choose(budget: budget, claims.hasSequenceLock ? .decided : .elsewhere, peers)
     }
 
-    /// Admits dropped files, but leaves the pass time to deliver: the rest waits for the next pass.
+    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass.
     private func admit() throws(SpoolError) {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)

@@ -45,7 +45,7 @@ final class RunTally {
         if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { tell(.recovered(recovery)) }
     }
 
-    /// Counts what the admission of dropped files did.
+    /// Counts what the admission of foreign files did.
     func count(_ admission: Admission) {
         summary.superseded += admission.superseded.count
         for entry in admission.evicted { tell(.dropped(entry.name)) }

@@ -3,7 +3,7 @@ package import Policy
 
 /// The result of `retry` for a file in quarantine.
 package enum Readmission: Hashable, Sendable {
-    /// The operation waits again, or its file is in `new/` for the next run. With the operations that it displaced.
+    /// The operation waits again, or its file is in `new/` for the next run. With the operations that were removed to make room.
     case admitted(Accepted)
     /// Why the file stays in quarantine. Nothing has changed.
     case refused(String)
@@ -14,9 +14,9 @@ package enum Readmission: Hashable, Sendable {
 /// Readmission from quarantine: row Q → N, D or F, by the same admission as from any other source.
 extension SpoolDirectory {
     /// Takes a file out of quarantine: as an operation if it has the name of one, else into `new/` to be read again
-    /// like a dropped file. With `isRehearsal` changes nothing.
+    /// like a foreign file. With `isRehearsal` changes nothing.
     ///
-    /// Operations that it displaces under `dropOldest` go once it is in. If it throws, the file may be in either place.
+    /// Operations that `dropOldest` evicts for it go once it is in. If it throws, the file may be in either place.
     package func readmit(
         _ item: QuarantineItem, within control: inout AdmissionControl, now: Timestamp, notBefore: Timestamp? = nil,
         isRehearsal: Bool = false
@@ -41,7 +41,7 @@ extension SpoolDirectory {
             if file.entry.name.createdAt == name.createdAt {
                 return try retry(entry, now: now, notBefore: notBefore) != nil
             }
-            // Admission has changed its time of creation: a copy with another header enters, then the file is dropped.
+            // Admission has changed its time of creation: a copy with another header enters, then the file is removed.
             _ = try publish([file], durable: true, allOrNone: false)
             return try drop(entry)
         }
