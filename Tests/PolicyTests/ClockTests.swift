@@ -76,17 +76,17 @@ import Testing
     @Test func `a failed operation is removed by what two looks a day apart agree on`() {
         let day = Duration.seconds(86_400)
         let retention = Retention(failed: day * 30)
-        #expect(Retention().look(last: nil, now: Self.now) == nil)
-        #expect(retention.look(last: nil, now: Self.now) == .init(limit: nil, isRemembered: true))
-        #expect(retention.look(last: Self.now, now: Self.now + day - .microseconds(1)) == nil)
+        #expect(Retention().search(last: nil, now: Self.now) == nil)
+        #expect(retention.search(last: nil, now: Self.now) == .init(limit: nil, isRemembered: true))
+        #expect(retention.search(last: Self.now, now: Self.now + day - .microseconds(1)) == nil)
         let limit = Self.now - day * 30
-        #expect(retention.look(last: Self.now, now: Self.now + day) == .init(limit: limit, isRemembered: true))
+        #expect(retention.search(last: Self.now, now: Self.now + day) == .init(limit: limit, isRemembered: true))
         // A year ahead, and back again.
-        #expect(retention.look(last: Self.now, now: Self.ahead) == .init(limit: limit, isRemembered: true))
-        #expect(retention.look(last: Self.ahead, now: Self.now) == .init(limit: nil, isRemembered: true))
+        #expect(retention.search(last: Self.now, now: Self.ahead) == .init(limit: limit, isRemembered: true))
+        #expect(retention.search(last: Self.ahead, now: Self.now) == .init(limit: nil, isRemembered: true))
         // What is kept for hours is not that dear.
         let short = Retention(failed: .seconds(3600))
-        #expect(short.look(last: nil, now: Self.now) == .init(limit: Self.now - .seconds(3600), isRemembered: false))
+        #expect(short.search(last: nil, now: Self.now) == .init(limit: Self.now - .seconds(3600), isRemembered: false))
     }
 
     @Test func `what is added to a sequence comes after all that stands in it, whatever the clock says`() {

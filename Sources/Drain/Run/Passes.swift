@@ -124,12 +124,12 @@ final class Passes {
         }
         tally.summary.nextDue = again.nextDue
         if let end, again.began >= end { return again.foreign > 0 }
-        stop.sleep(until: nextLook(after: again, end))
+        stop.sleep(until: nextListing(after: again, end))
         return !stop.mustStop()
     }
 
     /// Returns the time of the next listing: in a second, later if listings are long, sooner if something is due.
-    private func nextLook(after pass: Pass, _ end: ContinuousClock.Instant?) -> ContinuousClock.Instant {
+    private func nextListing(after pass: Pass, _ end: ContinuousClock.Instant?) -> ContinuousClock.Instant {
         let now = clock.instant()
         var next = now + max(.seconds(1), pass.cost * 20)
         if let due = pass.nextDue { next = min(next, now + max(.milliseconds(1), due - clock.now())) }
