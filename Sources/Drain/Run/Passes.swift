@@ -102,7 +102,7 @@ final class Passes {
 
     /// Waits for the next pass if the options ask for one. Returns false if the run is over.
     ///
-    /// The time of `--wait` ends with a look: operations added in its last moment, or during a long pass, are attempted
+    /// The time of `--wait` ends with a listing: operations added in its last moment, or during a long pass, are attempted
     /// too. The path unit, which starts runs for added operations, does not see them while this run goes on.
     func waits(after pass: Pass) -> Bool {
         var end: ContinuousClock.Instant?

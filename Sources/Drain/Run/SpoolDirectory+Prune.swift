@@ -2,8 +2,8 @@ import Policy
 import Spool
 
 extension SpoolDirectory {
-    /// Removes what has been kept long enough. Lists `failed/` and the kept values no more often than the retention
-    /// needs.
+    /// Removes failed and delivered operations and kept values that are older than their retention. Lists `failed/` and
+    /// the kept values no more often than the retention needs.
     func prune(by configuration: Configuration, now: Timestamp) throws(SpoolError) {
         let last = try StateFile.retention.contents(in: self).flatMap {
             Timestamp(rfc3339: String(decoding: $0, as: UTF8.self).filter { !$0.isNewline })

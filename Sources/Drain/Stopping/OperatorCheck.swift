@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// A look at changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
+/// A check for changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
 /// that another run has found blocked, the number of runs, and this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
@@ -27,8 +27,8 @@ final class OperatorCheck {
 
     private static let interval = Duration.seconds(1)
 
-    /// Looks, unless the last look was less than a second ago, or less than four times its duration: with a million
-    /// destinations a look takes long. A paused queue ends the run.
+    /// Checks, unless the last check was less than a second ago, or less than four times its duration: with a million
+    /// destinations a check takes long. A paused queue ends the run.
     func look() {
         let start = clock.instant()
         guard start >= next else { return }
