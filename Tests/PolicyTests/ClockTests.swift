@@ -61,7 +61,7 @@ import Testing
         let longest = Duration.seconds(Int.random(in: 0...200_000, using: &generator))
         let set = Timestamp(microseconds: .random(in: 0...4_102_444_800_000_000, using: &generator))
         let due = set + .milliseconds(Int.random(in: 0...Int(longest / .milliseconds(1)), using: &generator))
-        let name = EntryName(createdAt: set, id: OperationID("a")!, attempts: 1, gate: .due(due))
+        let name = EntryName(createdAt: set, id: OperationID("a")!, attempts: 1, gate: .retryAt(due))
         for days in [-400_000, -365, -1, 0, 1, 365, 20_000] {
             let now = set + .seconds(days * 86_400)
             let answer = eligibility(of: name, at: now, longestDelay: longest, ignoringBackoff: false)

@@ -428,7 +428,7 @@ struct Fleet {
             done += 1
             if destination == Self.failing, flight.began >= outage.upperBound { deliveredSince += 1 }
         case .deferred(let due, let counts):
-            items[item].name.gate = .due(due)
+            items[item].name.gate = .retryAt(due)
             if counts { items[item].name.attempts += 1 }
             putBack(item)
         case .putBack: putBack(item)

@@ -23,7 +23,7 @@ struct SentOperation {
     /// Notes a deferred attempt in the name, with the earliest time of the next one.
     mutating func note(_ countsAttempt: Bool, due: Timestamp) {
         if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
-        name.gate = .due(due)
+        name.gate = .retryAt(due)
     }
 
     // MARK: - Not now

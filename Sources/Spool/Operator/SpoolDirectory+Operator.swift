@@ -44,7 +44,7 @@ extension SpoolDirectory {
         name.attempts = 0
         name.interruptions = 0
         name.isHeld = false
-        name.gate = wait ?? (wasAttempted ? .due(now) : .open)
+        name.gate = wait ?? (wasAttempted ? .retryAt(now) : .open)
         return Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
     }
 
@@ -70,8 +70,8 @@ extension SpoolDirectory {
         name.attempts = 0
         name.interruptions = 0
         switch (entry.state, name.gate) {
-        case (.deferred, _): name.gate = .due(now)
-        case (_, .due): name.gate = .open
+        case (.deferred, _): name.gate = .retryAt(now)
+        case (_, .retryAt): name.gate = .open
         case (_, .open), (_, .notBefore): break
         }
         let result = Entry(state: entry.state, name: name.asWritten)
