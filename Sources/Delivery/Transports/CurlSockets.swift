@@ -14,7 +14,7 @@ final class CurlSockets {
     }
 
     /// The number of calls of curl_multi_perform.
-    var pass = 0
+    var performCount = 0
     private var sockets: [Int32: CurlSocket] = [:]
 
     func noteOpened(_ descriptor: Int32) {
