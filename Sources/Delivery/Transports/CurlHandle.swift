@@ -49,9 +49,9 @@ final class CurlHandle {
     }
 }
 
-/// The idle handles of an agent.
+/// The idle handles of an agent process (`AgentSink`).
 ///
-/// A handle rests only if its transfer ended regularly and set no option that is not for the next transfer.
+/// A handle is reused only if its transfer ended without an error and left the options of its kind unchanged.
 struct CurlHandles {
     private var idle: [CurlHandle] = []
     /// Upper bound on the idle handles.
@@ -59,7 +59,7 @@ struct CurlHandles {
 
     init(concurrency: Int) { limit = min(max(1, concurrency), 64) }
 
-    /// Returns a handle for a request. Throws libcurl's refusal to make one.
+    /// Removes and returns an idle handle for a request, or makes one. Throws libcurl's refusal to make one.
     mutating func take(for request: OutgoingRequest) throws(CurlRefusal) -> CurlHandle {
         let kind = CurlHandle.Kind(request)
         guard let index = idle.lastIndex(where: { $0.kind == kind }) else { return try CurlHandle(kind) }

@@ -2,21 +2,22 @@ import Delivery
 import Policy
 import Spool
 
-/// The sink of a run, opened for the first request. Makes requests, submits them, and returns reports.
+/// The sink of a run, opened for the first request. Makes requests, submits them to agent processes (`AgentSink`), and
+/// returns reports.
 final class RequestSender {
     private let spool: SpoolDirectory
     private let configuration: Configuration
     private let world: World
     /// Upper bound on the attempts in flight.
     let concurrency: Int
-    /// Whether the concurrency is chosen by drainq. Then large bodies in flight keep to `mostBytes`.
+    /// Whether drainq chooses the concurrency. Then `mostBytes` limits the large bodies in flight.
     private let adapts: Bool
     /// The length in bytes of each large body that is in flight and in memory, by ticket; below, their sum.
     private var largeBodies: [Int: Int] = [:]
     private var largeBytes = 0
     /// The length in bytes from which a body counts as large.
     private static let large = 64 << 10
-    /// The sum of large bodies at which no attempt beyond the first few begins, in bytes.
+    /// The sum of large bodies at which no attempt beyond `AdaptiveConcurrency.initial` begins, in bytes.
     private static let mostBytes = 32 << 20
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
