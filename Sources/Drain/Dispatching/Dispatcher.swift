@@ -186,9 +186,9 @@ final class Dispatcher {
             // The end of the run puts the claims back; nothing has been sent.
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
-        tally.summary.attempts = sender.sent
+        tally.summary.attempts = sender.submitted
         attempt.start = destination.noteBeginning()
-        inFlight[sender.sent] = attempt
+        inFlight[sender.submitted] = attempt
         tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)
         destination.limits.begin(at: tally.elapsed)
         sender.pace.begin(at: tally.elapsed)

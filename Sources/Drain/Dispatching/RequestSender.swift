@@ -24,8 +24,8 @@ final class RequestSender {
     /// The rate at which attempts begin, over all destinations.
     var pace: Pace
     private var sink: (any Sink)?
-    /// The number of requests sent, and the ticket of the last one.
-    private(set) var sent = 0
+    /// The number of requests submitted, and the ticket of the last one.
+    private(set) var submitted = 0
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, concurrency: Int,
@@ -61,7 +61,7 @@ final class RequestSender {
     }
 
     /// Makes the request of an attempt and submits it. Returns why no request can be made; `nil` if it was submitted,
-    /// with the ticket `sent`. Throws if no attempt can be made at all.
+    /// with the ticket `submitted`. Throws if no attempt can be made at all.
     func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
         var request: OutgoingRequest
         if attempt.maker.mayTakeLong { flush() }
@@ -76,10 +76,10 @@ final class RequestSender {
         if let defect = try attempt.maker.fitTransport(of: &request, to: sink) { return .noTransport(reason: defect) }
         adjust(&request)
         attempt.began = world.now()
-        try sink.submit(request, ticket: sent + 1)
-        sent += 1
+        try sink.submit(request, ticket: submitted + 1)
+        submitted += 1
         if adapts, let length = request.body?.count, length >= Self.large {
-            largeBodies[sent] = length
+            largeBodies[submitted] = length
             largeBytes += length
         }
         return nil

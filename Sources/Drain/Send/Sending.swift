@@ -330,7 +330,7 @@ package final class Sending {
         while !isInterrupted {
             let reports = try sender.reports(
                 until: world.clock.instant() + .seconds(60), wakeup: Interruption.wakeup)
-            if let (_, report) = reports.first(where: { $0.ticket == sender.sent }) { return report }
+            if let (_, report) = reports.first(where: { $0.ticket == sender.submitted }) { return report }
         }
         sender.close()
         return AttemptReport(
