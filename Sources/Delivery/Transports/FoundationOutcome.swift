@@ -16,7 +16,8 @@ package enum FoundationOutcome {
         "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1)"
     }
 
-    /// Returns the status and header fields in `digits`, the value of `headField`; `nil` if they are no whole head.
+    /// Returns the status and header fields in `hexHead`, the value of `headField`: the raw head, each byte as two
+    /// lower-case hexadecimal digits. `nil` if it is not a whole head.
     package static func answer(fromHead hexHead: String) -> AttemptReport.Answer? {
         var head = AnswerHead()
         var line: [UInt8] = []
@@ -47,9 +48,10 @@ package enum FoundationOutcome {
         guard let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) ([01]): (.*)/.dotMatchesNewlines()),
             let code = Int32(match.1), let systemError = Int32(match.2), let proxyStatus = Int(match.3)
         else { return nil }
-        // A refusal that was read counts, whatever happened to the rest of its body.
+        // A status ≥ 300 that was read counts, whatever happened to the rest of the body.
         if let answer, answer.status >= 300 { return .answer(answer) }
         let errorMessage = String(match.5)
+        // The message might quote a URL with a secret.
         let detail =
             errorMessage.contains("://") || errorMessage.contains("@") ? "libcurl's error \(code)" : errorMessage
         switch proxyStatus {
