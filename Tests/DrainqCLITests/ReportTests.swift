@@ -66,7 +66,8 @@ struct ReportTests {
     private var status: QueueStatus {
         var status = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
         var first = QueueStatus.Row(
-            QueueCount.Tally(Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1)))
+            QueueCount.DestinationCount(
+                Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1)))
         first.deferred = 12
         first.held = 3
         first.failed = 2
@@ -76,7 +77,8 @@ struct ReportTests {
         first.ages["older"] = 1
         first.nextDue = "2026-11-21T12:05:00Z"
         var second = QueueStatus.Row(
-            QueueCount.Tally(Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1)))
+            QueueCount.DestinationCount(
+                Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1)))
         second.new = 20_000
         second.ages["5m"] = 20_000
         status.destinations = [first, second]
