@@ -26,7 +26,7 @@ struct SentOperation {
         name.gate = .retryAt(due)
     }
 
-    // MARK: - Not now
+    // MARK: - Postponing
 
     func postponed(_ reason: String, isHeld: Bool = false) -> Sending.Result {
         .postponed(postponement(reason, isHeld: isHeld))
@@ -39,14 +39,14 @@ struct SentOperation {
     }
 
     func postponed(_ block: Availability.Block, _ destination: RunDestination) -> Sending.Result {
-        let name = "'\(destination.name)'"
+        let quoted = "'\(destination.name)'"
         let until = block.until.map { " until \($0.rfc3339)" } ?? ""
         let reason =
             switch block.reason {
-            case .paused: "\(name) is paused"
-            case .held: "\(name) is held: \(destination.state.hold?.reason ?? "no reason recorded")"
-            case .retryAfter: "the server of \(name) asked for time\(until)"
-            case .circuitBreaker: "the circuit breaker of \(name) is open\(until)"
+            case .paused: "\(quoted) is paused"
+            case .held: "\(quoted) is held: \(destination.state.hold?.reason ?? "no reason recorded")"
+            case .retryAfter: "the server of \(quoted) asked for time\(until)"
+            case .circuitBreaker: "the circuit breaker of \(quoted) is open\(until)"
             }
         return postponed(reason, isHeld: block.reason == .held)
     }

@@ -27,7 +27,7 @@ package enum JSONText {
 
     /// Escapes everything in the JSON that could steer a terminal (`escapedForDisplay`). It must stand in strings only:
     /// remove line breaks between tokens before.
-    package static func escapedForDisplay(_ json: String) -> String {
+    package static func escapedJSONForDisplay(_ json: String) -> String {
         guard json.unicodeScalars.contains(where: \.isUnsafeForDisplay) else { return json }
         return json.unicodeScalars.map { scalar in
             scalar.isUnsafeForDisplay ? String(scalar).utf16.map(escape).joined() : String(scalar)
