@@ -39,6 +39,7 @@ package final class Sending {
         /// The name, with the number of attempts and the earliest time of the next one.
         package var name: EntryName
         package var reason: String
+        /// Whether the operation waits because its destination is held: since before, or by this attempt.
         package var isHeld = false
         /// The caller ends it once the operation is in the queue: earlier, a newer one could be delivered first.
         package var turn: SequenceReservation?

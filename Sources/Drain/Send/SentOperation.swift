@@ -28,6 +28,7 @@ struct SentOperation {
 
     // MARK: - Postponing
 
+    /// Returns the result that postpones the operation. `isHeld`: its destination is held.
     func postponed(_ reason: String, isHeld: Bool = false) -> Sending.Result {
         .postponed(postponement(reason, isHeld: isHeld))
     }
