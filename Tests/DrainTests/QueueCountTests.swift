@@ -13,7 +13,7 @@ struct QueueCountTests {
         bench.pass(.seconds(7200))
         try bench.add(1)
         let parts = try Parts(bench)
-        let claim = try parts.claims.claim(try #require(try parts.candidates().first).entry)
+        let claim = try parts.spoolRun.claim(try #require(try parts.candidates().first).entry)
         #expect(claim != nil)
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
         let count = try QueueCount(of: bench.spool, bench.configuration, known, at: bench.now)

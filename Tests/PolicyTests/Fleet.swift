@@ -293,7 +293,7 @@ struct Fleet {
         let destination = run.order.line(of: next)
         if run.sampled.contains(run.candidates[next]) { return true }
         guard takesLimits(of: destination, &run) else {
-            run.order.takeBack(next)
+            run.order.putBack(next)
             return true
         }
         run.begun += 1

@@ -12,9 +12,9 @@ final class RunDestination {
     /// Whether this machine may have no network. One attempt has to show it first.
     var isCautious = false
     /// Whether an attempt of this run to it has ended with a report.
-    var hasBeenHeard = false
+    var hasReported = false
     /// Whether the samples were inconclusive. Then this run sends nothing more to it.
-    var isLeft = false
+    var isAbandoned = false
     /// Whether other processes have all of its concurrency. Then this run sends nothing to it before it has waited for
     /// its next pass.
     var isLeftToOthers = false
@@ -37,7 +37,7 @@ final class RunDestination {
     var done = 0
     var inFlight = 0
     /// Its line in the dispatch order of the current pass.
-    var line = 0
+    var queueIndex = 0
     /// The time when it last refused secrets that had just been looked up again.
     var refusedFreshSecrets: ContinuousClock.Instant?
     /// Its request makers by operation type.
@@ -132,7 +132,7 @@ final class RunDestination {
         isBlocked || isSampling || !urgent.isEmpty ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
     }
 
-    var isBlocked: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }
+    var isBlocked: Bool { block != nil || lacksConditions || isAbandoned || isLeftToOthers }
 
     /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

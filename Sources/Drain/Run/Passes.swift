@@ -3,7 +3,7 @@ import Spool
 
 /// The passes of a run: each chooses operations and attempts them. Waits between passes if the options say so.
 final class Passes {
-    private let claims: SpoolRun
+    private let spoolRun: SpoolRun
     private let configuration: Configuration
     private let options: RunOptions
     private let clock: RunClock
@@ -17,11 +17,11 @@ final class Passes {
     private static let admissions = 10
 
     init(
-        _ claims: SpoolRun, _ configuration: Configuration, _ options: RunOptions, _ clock: RunClock,
+        _ spoolRun: SpoolRun, _ configuration: Configuration, _ options: RunOptions, _ clock: RunClock,
         _ tally: RunTally, _ chooser: PassChooser, _ stop: StopCheck, _ sender: RequestSender, _ settler: Settler,
         _ dispatcher: Dispatcher
     ) {
-        self.claims = claims
+        self.spoolRun = spoolRun
         self.configuration = configuration
         self.options = options
         self.clock = clock
@@ -43,7 +43,7 @@ final class Passes {
             try admit()
             pass = try choose(budget: options.limit)
         }
-        if !pass.isEmpty { try claims.syncRunDirectory() }
+        if !pass.isEmpty { try spoolRun.syncRunDirectory() }
         settle(&pass)
         return pass
     }
@@ -68,7 +68,7 @@ final class Passes {
                 pass = try choose(budget: budget)
                 settle(&pass)
             } catch {
-                tally.broken(error)
+                tally.endRun(because: error)
                 break
             }
         }
@@ -77,17 +77,17 @@ final class Passes {
 
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
-        let company = try claims.otherRuns
-        settler.book.share(with: company.count + 1)
-        let peers = options.ids == nil ? Peers(of: claims.name, others: company) : .none
-        return try chooser.choose(budget: budget, claims.hasSequenceLock ? .decided : .elsewhere, peers)
+        let otherRuns = try spoolRun.otherRuns
+        settler.book.share(with: otherRuns.count + 1)
+        let peers = options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
+        return try chooser.choose(budget: budget, spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided, peers)
     }
 
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass.
     private func admit() throws(SpoolError) {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)
-            tally.count(try claims.admitForeign(now: clock.now(), within: &control))
+            tally.count(try spoolRun.admitForeign(now: clock.now(), within: &control))
             if !tally.summary.leftForeign { return }
         }
     }
@@ -104,7 +104,7 @@ final class Passes {
     ///
     /// The time of `--wait` ends with a listing: operations added in its last moment, or during a long pass, are attempted
     /// too. The path unit, which starts runs for added operations, does not see them while this run goes on.
-    func waits(after pass: Pass) -> Bool {
+    func waitForNextPass(after pass: Pass) -> Bool {
         var end: ContinuousClock.Instant?
         switch options.stay {
         case .no: return false
@@ -113,7 +113,7 @@ final class Passes {
         }
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
-        settler.book.takeUpAgain()
+        settler.book.resumeLeftToOthers()
         // Operations that this pass deferred are not in its listing: list again before deciding that none is left. If
         // that fails, the next pass reports why.
         guard let again = try? choose(budget: options.limit) else { return true }

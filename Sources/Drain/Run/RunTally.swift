@@ -95,7 +95,7 @@ final class RunTally {
     }
 
     /// Ends the run, because the directory fails: nothing more is claimed.
-    func broken(_ error: SpoolError) {
+    func endRun(because error: SpoolError) {
         inputOutput(error)
         end(.broken(error.description))
     }

@@ -364,7 +364,8 @@ package final class Sending {
     /// Whether the operation overtakes no other. False if that is unknown: it then waits in the queue.
     private func isFirst(_ item: SentOperation) throws(SpoolError) -> Bool {
         var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: book.table, now: world.now(), order: .decided)
+            spool: spool, configuration: configuration, destinations: book.table, now: world.now(),
+            order: .hasSequenceLock)
         do throws(SpoolError) {
             return try chooser.isFirst(item.name)
         } catch let error where error.isLocked {

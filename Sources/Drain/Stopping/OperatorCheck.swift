@@ -5,7 +5,7 @@ import Spool
 /// that another run has found blocked, the number of runs, and this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
-    private let claims: SpoolRun
+    private let spoolRun: SpoolRun
     private let clock: RunClock
     private let tally: RunTally
     private let book: DestinationBook
@@ -13,11 +13,11 @@ final class OperatorCheck {
     private var next: ContinuousClock.Instant
 
     init(
-        _ spool: SpoolDirectory, _ claims: SpoolRun, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
+        _ spool: SpoolDirectory, _ spoolRun: SpoolRun, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
         _ conditions: MachineConditions
     ) {
         self.spool = spool
-        self.claims = claims
+        self.spoolRun = spoolRun
         self.clock = clock
         self.tally = tally
         self.book = book
@@ -39,7 +39,7 @@ final class OperatorCheck {
         do throws(SpoolError) {
             if try spool.isPaused { tally.end(.paused) }
             try book.adoptRecords()
-            book.share(with: try claims.otherRuns.count + 1)
+            book.share(with: try spoolRun.otherRuns.count + 1)
             conditions.lookAgain()
         } catch {
             tally.inputOutput(error)

@@ -54,7 +54,7 @@ final class MachineConditions {
         if reason == nil, !isReachedLocally { reason = network.offline?.absence.description }
         destination.lacksConditions = reason != nil
         destination.isCautious =
-            reason == nil && !destination.hasBeenHeard && !isReachedLocally && seemsOffline()
+            reason == nil && !destination.hasReported && !isReachedLocally && seemsOffline()
         tally.summary.conditions = reason ?? tally.summary.conditions
     }
 
