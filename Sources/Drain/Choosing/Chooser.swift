@@ -32,7 +32,8 @@ package struct Chooser {
         case hasSequenceLock
         /// The caller only shows the order.
         case shown
-        /// Another run has the sequence lock. Operations that have an order are left to it.
+        /// The listing decides nothing: another run has the sequence lock, the names lock was not free in time, or no
+        /// route has an order. Operations that have an order are left to another run or pass.
         case undecided
     }
 

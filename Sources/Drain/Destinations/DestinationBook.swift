@@ -143,7 +143,7 @@ final class DestinationBook {
     /// The number of destinations that this run sends nothing to now.
     var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 
-    /// Takes up destinations again that were left to other processes.
+    /// Lets this run send to the destinations again that it left to other processes.
     func resumeLeftToOthers() {
         for destination in destinations.values { destination.isLeftToOthers = false }
     }

@@ -36,7 +36,7 @@ final class Dispatcher {
         self.assessor = assessor
     }
 
-    /// Attempts the chosen operations in order. Returns the number of operations begun, once no attempt is in flight.
+    /// Attempts the chosen operations in order. Returns the number of claims tried, once no attempt is in flight.
     func attempt(_ chosen: [Candidate]) -> Int {
         tally.begin(.claiming)
         defer { tally.begin(.choosing) }

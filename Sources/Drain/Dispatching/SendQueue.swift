@@ -3,17 +3,17 @@ import Spool
 
 /// The operations that a pass still has to send: the chosen ones in dispatch order, and the urgent work before them.
 final class SendQueue {
-    /// The number of operations of this pass that this run or another one claimed, without those put back unsent.
+    /// The number of claims tried in this pass, won or lost, without those put back unsent.
     var claimTries = 0
-    /// The number of these that another run claimed first.
+    /// The number of claims lost: another run claimed the operation first.
     var lostClaimCount = 0
     /// The operations whose claims were lost in this pass.
     var claimsLost: Set<OperationID> = []
     /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends what it chose,
     /// whatever other runs have claimed of it: a slow destination must not delay the others.
     var toleratesLostClaims = false
-    /// The number of lost claims that do not make the listing outdated, however few were won: zero, unless the pass
-    /// before won none.
+    /// The number of lost claims that the pass tolerates however few it wins: 0, or doubled after each pass that won
+    /// none.
     private var lostClaimsAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
@@ -29,8 +29,8 @@ final class SendQueue {
 
     /// Begins a pass with an empty queue.
     func begin() {
-        // A name that no run can claim, as a file system may show it, must not keep a run from what stands behind it.
         toleratesLostClaims = false
+        // Some file systems list a name that no run can claim. Without this allowance every pass would stop at it.
         lostClaimsAllowed = isOutdated && lostClaimCount == claimTries ? max(1, lostClaimsAllowed * 2) : 0
         (claimTries, lostClaimCount, claimsLost) = (0, 0, [])
         order = DispatchOrder()
@@ -78,8 +78,8 @@ final class SendQueue {
         watch(attempt.destination)
     }
 
-    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The attempt
-    /// before does not count.
+    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The earlier
+    /// attempt is not charged.
     func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
         again.unchargedCount += 1
@@ -89,7 +89,7 @@ final class SendQueue {
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
     /// chosen, then operations of the order. A sample is sent even if it turns out to be unnecessary.
     ///
-    /// An operation that was not chosen has no sequence, or is the head of one of which nothing was chosen.
+    /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was chosen.
     func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
         var samples = Array(destination.newest.filter(fits).prefix(count))
         let names = Set(samples.map(\.entry.name))

@@ -59,7 +59,8 @@ final class Passes {
             let begun = dispatcher.attempt(pass.chosen)
             budget -= begun
             settler.book.countLeft(of: pass, begun: begun)
-            // The chosen operations may all be for destinations that are blocked since: choose for others.
+            // Nothing was begun, and no further destination was blocked. Otherwise the chosen operations may all be for
+            // destinations that are blocked since: choose for others.
             let isStuck = begun == 0 && settler.book.blockedCount <= blocked
             let isOver = !settler.operations.hasToListAgain && (isStuck || pass.leftDue == 0)
             settler.operations.hasToListAgain = false

@@ -94,7 +94,7 @@ final class RunTally {
         tell(.inputOutputError(error))
     }
 
-    /// Ends the run, because the directory fails: nothing more is claimed.
+    /// Ends the run because of an error of the queue directory: nothing more is claimed.
     func endRun(because error: SpoolError) {
         inputOutput(error)
         end(.broken(error.description))
