@@ -11,7 +11,7 @@ final class RunDestination {
     var lacksConditions = false
     /// Whether this machine may have no network. One attempt has to show it first.
     var isCautious = false
-    /// Whether an attempt of this run to it has ended with a report, other than the death of its agent.
+    /// Whether an attempt of this run to it has ended with a report that is not `isSuspect`.
     var hasReported = false
     /// Whether the samples were inconclusive. Then this run sends nothing more to it.
     var isAbandoned = false

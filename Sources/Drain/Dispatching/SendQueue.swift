@@ -78,8 +78,8 @@ final class SendQueue {
         watch(attempt.destination)
     }
 
-    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The earlier
-    /// attempt is not charged.
+    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The
+    /// earlier attempt is not charged.
     func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
         again.unchargedCount += 1
@@ -89,7 +89,8 @@ final class SendQueue {
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
     /// chosen, then operations of the order. A sample is sent even if it turns out to be unnecessary.
     ///
-    /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was chosen.
+    /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
+    /// chosen.
     func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
         var samples = Array(destination.newest.filter(fits).prefix(count))
         let names = Set(samples.map(\.entry.name))

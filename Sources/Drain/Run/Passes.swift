@@ -103,8 +103,8 @@ final class Passes {
 
     /// Waits for the next pass if the options ask for one. Returns false if the run is over.
     ///
-    /// The time of `--wait` ends with a listing: operations added in its last moment, or during a long pass, are attempted
-    /// too. The path unit, which starts runs for added operations, does not see them while this run goes on.
+    /// The time of `--wait` ends with a listing: operations added in its last moment, or during a long pass, are
+    /// attempted too. The path unit, which starts runs for added operations, does not see them while this run goes on.
     func waitForNextPass(after pass: Pass) -> Bool {
         var end: ContinuousClock.Instant?
         switch options.stay {

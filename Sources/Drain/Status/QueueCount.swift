@@ -9,8 +9,8 @@ package struct QueueCount {
         package let state: DestinationState
         package let availability: Availability
         package var operations: [ShownState: Int] = [:]
-        /// The number of unfinished operations by their group in `QueueCount.ageGroups`. An operation in flight counts: it may
-        /// come back, its run may be dead, and the age of a queue must not fall with each attempt.
+        /// The number of unfinished operations by their group in `QueueCount.ageGroups`. An operation in flight counts:
+        /// it may come back, its run may be dead, and the age of a queue must not fall with each attempt.
         package var countsByAge: [String: Int] = [:]
         /// The time of creation of the oldest unfinished operation.
         package var oldest: Timestamp?

@@ -75,8 +75,8 @@ package enum Interruption {
         }
     }
 
-    /// Waits until `deadline` by the clock `now`, in parts. `wait` waits for one part, or for less, and returns whether a
-    /// signal has come.
+    /// Waits until `deadline` by the clock `now`, in parts. `wait` waits for one part, or for less, and returns whether
+    /// a signal has come.
     static func sleep(
         until deadline: ContinuousClock.Instant, now: () -> ContinuousClock.Instant,
         wait: (_ milliseconds: Int32) -> Bool

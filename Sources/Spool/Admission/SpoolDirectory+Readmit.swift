@@ -3,7 +3,8 @@ package import Policy
 
 /// The result of `retry` for a file in quarantine.
 package enum Readmission: Hashable, Sendable {
-    /// The operation waits again, or its file is in `new/` for the next run. With the operations that were removed to make room.
+    /// The operation waits again, or its file is in `new/` for the next run. With the operations that were removed to
+    /// make room.
     case admitted(Accepted)
     /// Why the file stays in quarantine. Nothing has changed.
     case refused(String)

@@ -31,8 +31,8 @@ extension SpoolDirectory {
     }
 
     /// Keeps input that is no operation, so nothing that an operator gave is lost: row W → Q (rows: `SpoolDirectory`).
-    /// Once it returns, all inputs survive a power cut, if `durable`; they share the syncs. A crash or a thrown error may
-    /// have kept only some of the inputs.
+    /// Once it returns, all inputs survive a power cut, if `durable`; they share the syncs. A crash or a thrown error
+    /// may have kept only some of the inputs.
     package func keepBadInput(
         _ inputs: [BadInput], durable: Bool = true, now: Timestamp
     ) throws(SpoolError) -> [QuarantineItem] {
