@@ -102,7 +102,7 @@ package final class SpoolDirectory {
 
     /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at
     /// once.
-    var postponed: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
+    var deferredSyncs: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
     /// The scratch directory for all files that `withSharedSyncs` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?
 
@@ -145,13 +145,13 @@ package final class SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
         do throws(Errno) {
-            var strangers = false
+            var hasOtherFiles = false
             try system.list(queue.root, ".") { name in
                 let name = String(decoding: name, as: UTF8.self)
-                strangers = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
-                return !strangers
+                hasOtherFiles = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
+                return !hasOtherFiles
             }
-            if strangers { throw Errno(ENOTEMPTY) }
+            if hasOtherFiles { throw Errno(ENOTEMPTY) }
             for directory in directories {
                 do throws(Errno) {
                     try system.makeDirectory(queue.root, directory, 0o700)
