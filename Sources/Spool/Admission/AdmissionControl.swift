@@ -93,7 +93,7 @@ package struct AdmissionControl {
         let file = submission.file
         let waits = QueueState.waiting.contains(file.entry.state)
         if let refusal = try rule.objection(
-            to: submission.operation, headerLength: file.header, waits: waits, queue)
+            to: submission.operation, headerLength: file.headerLength, waits: waits, queue)
         {
             return .failure(refusal)
         }

@@ -77,7 +77,7 @@ package struct Submission: Sendable {
     }
 
     /// Sets its time of creation.
-    mutating func date(_ time: Timestamp) {
+    mutating func setCreation(_ time: Timestamp) {
         if time == header.createdAt { return }
         switch content {
         case .operation(var operation, var name):
@@ -90,9 +90,9 @@ package struct Submission: Sendable {
     }
 
     /// Replaces the submitter's time of creation by the time of submission.
-    mutating func undate() {
+    mutating func useSubmissionTime() {
         isDated = false
-        date(at)
+        setCreation(at)
     }
 
     var file: IncomingFile {
@@ -100,11 +100,13 @@ package struct Submission: Sendable {
         case .operation(let operation, _):
             let bytes = OperationFile.encode(operation)
             // 1 is the newline that ends the body.
-            let history = operation.attempts.reduce(1) { $0 + OperationFile.encode($1).count }
-            return IncomingFile(entry: entry, bytes: bytes, body: operation.body.count, history: history)
+            let historyLength = operation.attempts.reduce(1) { $0 + OperationFile.encode($1).count }
+            return IncomingFile(
+                entry: entry, bytes: bytes, bodyLength: operation.body.count, historyLength: historyLength)
         case .portable(let operation):
             return IncomingFile(
-                entry: entry, bytes: operation.file, body: operation.body.count, history: operation.historyLength)
+                entry: entry, bytes: operation.file, bodyLength: operation.body.count,
+                historyLength: operation.historyLength)
         }
     }
 }
@@ -116,10 +118,10 @@ struct IncomingFile {
     /// The operation that it replaces.
     var replaced: Entry?
     /// The bytes of the operation's body.
-    var body: Int
+    var bodyLength: Int
     /// The bytes after the body: its newline, and records of attempts.
-    var history = 1
+    var historyLength = 1
 
     /// The bytes of the header line.
-    var header: Int { bytes.count - body - history }
+    var headerLength: Int { bytes.count - bodyLength - historyLength }
 }
