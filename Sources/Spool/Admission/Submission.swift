@@ -11,7 +11,8 @@ package struct Submission: Sendable {
     private var content: Content
     /// Whether the submitter chose the id. Such an id is in the queue only once.
     package let hasOwnID: Bool
-    /// When it was submitted, by this machine's clock: the latest time of creation that it may claim, but for a skew.
+    /// The time of submission, by this machine's clock. The latest creation time accepted is this, plus
+    /// `AdmissionRule.skew`.
     package let at: Timestamp
     /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence.
     private(set) var isDated: Bool
@@ -117,11 +118,11 @@ struct IncomingFile {
     var bytes: [UInt8]
     /// The operation that it replaces.
     var replaced: Entry?
-    /// The bytes of the operation's body.
+    /// The length of the operation's body in bytes.
     var bodyLength: Int
-    /// The bytes after the body: its newline, and records of attempts.
+    /// The length in bytes of the part after the body: its newline, and records of attempts.
     var historyLength = 1
 
-    /// The bytes of the header line.
+    /// The length of the header line in bytes.
     var headerLength: Int { bytes.count - bodyLength - historyLength }
 }
