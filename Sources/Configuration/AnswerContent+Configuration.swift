@@ -98,7 +98,8 @@ extension ConfigurationValue<AnswerPlace> {
         "header field or JSON Pointer", .text(pattern: ".")
     ) { value, findings in
         if let text = value.string, !text.isEmpty {
-            if text.hasPrefix("/") {
+            // Compares bytes, as `JSONPointer` does.
+            if text.utf8.first == UInt8(ascii: "/") {
                 return ConfigurationValue<JSONPointer>.pointer.read(value, &findings).map { .pointer($0) }
             }
             if HeaderField(name: text, value: "").defect != .name { return .header(text) }
