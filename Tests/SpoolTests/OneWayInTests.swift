@@ -286,7 +286,7 @@ struct OneWayInTests {
         }
     }
 
-    // MARK: - Dropped files
+    // MARK: - Foreign files
 
     private func admit(_ configuration: Configuration) throws -> Admission {
         let run = try queue.open().beginRun(now: now)
@@ -302,7 +302,7 @@ struct OneWayInTests {
         #expect(try admit(Configuration()).admitted.count == 4)
     }
 
-    @Test func `a dropped file for which there is no room stays, and is admitted later`() throws {
+    @Test func `a foreign file for which there is no room stays, and is admitted later`() throws {
         let old = try queue.add(["a", "b"])
         try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
         let full = try admit(Configuration(limits: Limits(operations: 2)))
@@ -312,7 +312,7 @@ struct OneWayInTests {
         #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.evicted == [old[0]])
     }
 
-    @Test func `a dropped file that could never be sent, or is dated later than now, is judged like any other`() throws
+    @Test func `a foreign file that could never be sent, or is dated later than now, is judged like any other`() throws
     {
         var configuration = Configuration(defaultRoute: Route(url: "http://one/", overrides: []))
         configuration.defaultRoute.coalesce = true
@@ -329,7 +329,7 @@ struct OneWayInTests {
         #expect(times.values.allSatisfy { $0 > now + .seconds(3600) && $0 < now + .seconds(3601) })
     }
 
-    @Test func `a run that dies when its copy has replaced a dropped file leaves the copy, and never both`() throws {
+    @Test func `a run that dies when its copy has replaced a foreign file leaves the copy, and never both`() throws {
         try queue.put("5", at: "new/x")
         let calls = InterceptedCalls()
         do {
