@@ -357,14 +357,14 @@ struct OneWayInTests {
         _ = try run.settle(try #require(try run.claim(added[0])), .quarantined(reason: "x"), record: nil, now: now)
         try run.end()
         let item = try #require(try open.quarantined().first)
-        func readmit(_ limits: Limits, isRehearsal: Bool = false) throws -> Readmission {
+        func readmit(_ limits: Limits, isDryRun: Bool = false) throws -> Readmission {
             var control = AdmissionControl(Configuration(limits: limits))
-            return try open.readmit(item, within: &control, now: now, isRehearsal: isRehearsal)
+            return try open.readmit(item, within: &control, now: now, isDryRun: isDryRun)
         }
         #expect(try readmit(Limits(operations: 2)) == .refused("the queue holds 2 operations, its limit"))
         let small = try readmit(Limits(operationBytes: 1))
         #expect(small == .refused("the operation is larger than the limit of 1 bytes"))
-        guard case .admitted = try readmit(Limits(), isRehearsal: true) else { throw Errno(0) }
+        guard case .admitted = try readmit(Limits(), isDryRun: true) else { throw Errno(0) }
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
         let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))
         guard case .admitted(let accepted) = result else { throw Errno(0) }
