@@ -27,7 +27,7 @@ struct OperationChange {
         var failed: OperationID
     }
 
-    /// The result for a file in quarantine.
+    /// The result of a change to a file in quarantine.
     enum QuarantineResult {
         case done
         case gone
@@ -211,7 +211,7 @@ struct OperationChange {
         printChanged(ActionResult(id: id, state: entry.state.word, due: times.due), id.description, options)
     }
 
-    /// Prints the name alone, for another command to read. A rehearsal also prints the due time.
+    /// Prints the name alone, for another command to read. A dry run also prints the due time.
     private func printChanged(_ result: ActionResult, _ name: String, _ options: ActionOptions) {
         if options.isJSON {
             JSONLine.write(result)
