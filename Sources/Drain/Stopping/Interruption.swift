@@ -86,7 +86,7 @@ package enum Interruption {
         }
     }
 
-    /// Upper bound on one poll(2), in milliseconds. `ContinuousClock` counts the time for which the machine was
-    /// suspended, and poll(2) does not.
+    /// Upper bound on one poll(2), in milliseconds. `ContinuousClock` counts the time for which the machine sleeps, and
+    /// poll(2) does not.
     private static let longestPoll: Double = 3_600_000
 }
