@@ -33,7 +33,7 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
-    /// Chooses the operations of the next pass. If `new/` has files of other programs, admits them and chooses again.
+    /// Chooses the operations of the next pass. If `new/` has foreign files, admits them and chooses again.
     /// Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
         settler.operations.claimsLost = []
