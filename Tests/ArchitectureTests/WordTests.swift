@@ -19,12 +19,13 @@ import Testing
         (#"\b(takeOrder|giveOrderBack)\b"#, "takeSequenceLock, releaseSequenceLock"),
         (#"\bhasCompany\b"#, "hasOtherRuns"), (#"\bLoneSequences\b"#, "SingleSequences"),
         (#"\b(Addition|Importation|Exportation)\b"#, "Adder, Importer, Exporter"),
-        (#"\bMention(ed)?\b"#, "NamedTarget"), (#"\bNetworkWays\b"#, "NetworkState"), (#"\bareThere\b"#, "hasDefault"),
-        (#"\b[Dd]ropped files?\b"#, "foreign file"), (#"\b(reportDropped|DropCandidates)\b"#, "evicted, removed"),
-        (#"\b(askAgain|takeUpAgain)\b"#, "nextRequestTime, resumeLeftToOthers"), (#"\b[Rr]ehearsal\b"#, "dry run"),
-        (#"\b(isKeptWaiting|hasBeenHeard)\b"#, "toleratesLostClaims, hasReported"), (#"\bisProxys\b"#, "isFromProxy"),
-        (#"\b(a|last|next) look\b"#, "check, search or listing"),
-        (#"\bundate\b"#, "useSubmissionTime"), (#"\bcompany\b"#, "other runs"),
+        (#"\bMention(ed)?\b"#, "NamedTarget"), (#"\b[Dd]ropped files?\b"#, "foreign file"),
+        (#"\b([Aa]|last|next) look\b"#, "check, search or listing"),
+        (
+            #"\b(NetworkWays|DropCandidates|reportDropped|takeUpAgain|isKeptWaiting|hasBeenHeard|isProxys|isRehearsal)\b"#,
+            "NetworkState, RemovalCandidates, reportEvicted, resumeLeftToOthers, toleratesLostClaims, hasReported, "
+                + "isFromProxy, isDryRun"
+        ),
     ]
 
     /// Reads the names that `state/destinations.json` had before.
