@@ -48,8 +48,8 @@ extension ConfigurationValue<AnswerRule.Subject> {
         return nil
     }
 
-    /// The name of a network error, a list of these, or any: every network error except `cancelled`. Errors are a closed
-    /// set, so `any` is the list of them.
+    /// The name of a network error, a list of these, or any: every network error except `cancelled`. Errors are a
+    /// closed set, so `any` is the list of them.
     static let errors = ConfigurationValue("error", .oneOf([.text(), .list(.text(), atLeast: 1)])) { value, findings in
         let all = NetworkError.allCases.filter { AnswerPattern($0.rawValue) != nil }
         if value.string == "any" { return .errors(all) }

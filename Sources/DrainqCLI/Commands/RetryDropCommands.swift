@@ -2,8 +2,8 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq retry`: makes operations due again, with the attempt count at 0, at once or one after the other at a
-/// rate. A file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
+/// Performs `drainq retry`: makes operations due again, with the attempt count at 0, at once or one after the other at
+/// a rate. A file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var change = OperationChange(verb: "retry", states: [.failed], objection: objectionToMoving) {
         queue, entry, times throws(SpoolError) in
