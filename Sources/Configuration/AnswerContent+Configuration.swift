@@ -26,7 +26,7 @@ extension ConfigurationValue<Outcome> {
 }
 
 extension ConfigurationValue<AnswerRule.Subject> {
-    /// A status, a range, a list of these, or any.
+    /// A status, a range, a list of these, or any. `any` is `nil`, because an answer may have a status outside 100–599.
     static let statuses = ConfigurationValue(
         "status", .oneOf([.integer(100...599), .text(), .list(.oneOf([.integer(100...599), .text()]), atLeast: 1)])
     ) { value, findings in
@@ -48,7 +48,8 @@ extension ConfigurationValue<AnswerRule.Subject> {
         return nil
     }
 
-    /// The name of a network error, a list of these, or any.
+    /// The name of a network error, a list of these, or any: every network error except `cancelled`. Errors are a
+    /// closed set, so `any` is the list of them.
     static let errors = ConfigurationValue("error", .oneOf([.text(), .list(.text(), atLeast: 1)])) { value, findings in
         let all = NetworkError.allCases.filter { AnswerPattern($0.rawValue) != nil }
         if value.string == "any" { return .errors(all) }
@@ -98,7 +99,8 @@ extension ConfigurationValue<AnswerPlace> {
         "header field or JSON Pointer", .text(pattern: ".")
     ) { value, findings in
         if let text = value.string, !text.isEmpty {
-            if text.hasPrefix("/") {
+            // Compares bytes, as `JSONPointer` does.
+            if text.utf8.first == UInt8(ascii: "/") {
                 return ConfigurationValue<JSONPointer>.pointer.read(value, &findings).map { .pointer($0) }
             }
             if HeaderField(name: text, value: "").defect != .name { return .header(text) }

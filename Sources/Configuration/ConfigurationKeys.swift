@@ -111,7 +111,7 @@ package enum ConfigurationKeys {
             example: #""dropOldest""#, "reject or dropOldest",
             """
             The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error; a file \
-            that was dropped into new/ stays there. dropOldest: the oldest waiting operations are removed; of \
+            that another program put into new/ stays there. dropOldest: the oldest waiting operations are removed; of \
             operations added together the newest stay. On a route that coalesces, superseded operations make room \
             first. An operation that does not fit even then removes no other one.
             """,

@@ -26,7 +26,7 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
     static func home(of name: EntryName) -> QueueState {
         if name.attempts > 0 { return .deferred }
         return switch name.gate {
-        case .due: .deferred
+        case .retryAt: .deferred
         case .open, .notBefore: .new
         }
     }

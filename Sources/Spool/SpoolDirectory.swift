@@ -13,13 +13,13 @@ import Synchronization
 /// | row | where the file is | who may move it | after a crash |
 /// |---|---|---|---|
 /// | W written | `tmp/<writer>/`, locked by the writer | that writer | the lock is free: the file is removed, since nothing was promised; a `committed` batch goes to its rows |
-/// | F foreign | `new/`, not a canonical name, or another user's file | a run, to C, where drainq's copy replaces it | there |
-/// | N new | `new/` | a run, to C; an operator, also within N to another name (hold, release) | there |
-/// | D deferred | `deferred/` | a run, to C; an operator, also within D to another name (hold, release) | there |
+/// | F foreign | `new/`, not a canonical name, or another user's file | a run, to C, where drainq's copy replaces it | unchanged |
+/// | N new | `new/` | a run, to C; an operator, also within N to another name (hold, release) | unchanged |
+/// | D deferred | `deferred/` | a run, to C; an operator, also within D to another name (hold, release) | unchanged |
 /// | C claimed | `claimed/<run>/`, locked by the run | that run, also back to N or D on hold | the lock is free: recovery returns the file to its home and counts one more interruption |
-/// | X failed | `failed/` | an operator, to D or N; retention | there |
-/// | Q quarantine | `quarantine/` | an operator | there |
-/// | K kept | `delivered/` | retention | there |
+/// | X failed | `failed/` | an operator, to D or N; retention | unchanged |
+/// | Q quarantine | `quarantine/` | an operator | unchanged |
+/// | K kept | `delivered/` | retention | unchanged |
 /// | – gone | nowhere | – | delivered, superseded, dropped, or removed by retention |
 ///
 /// A foreign file is at each moment one file under one name. It moves F → C (a rename to `admitting-…`), C → C (a
@@ -46,16 +46,15 @@ import Synchronization
 /// 6. *Kept before gone*: the values that a delivery leaves for its key are durable in `state/keys/` before its file
 ///    leaves row C (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept
 ///    anew. A value stays while an operation of its key is in row N, D, C or X. The name of a foreign file has no key:
-///    while one is in row F, values stay longer by its age (`pruneKept`).
+///    while one is in row F, the retention of values is extended by its age (`pruneKept`).
 ///
 /// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in one row, and no call
-/// concerns two files. So a crash may find several files between two steps: claims that are not sent yet, no more than
-/// attempts may be in flight, each of which comes back with one more interruption; and deliveries whose answers came
-/// together and whose files are not gone yet, each of which is in the repeat window.
+/// concerns two files. A crash may leave claims unsent, at most as many as attempts may be in flight, and those of one
+/// batch; each comes back with one more interruption. It may also leave delivered files in row C; each is sent again.
 ///
 /// A writer or run lives while it has the kernel's lock on `lock` in its directory (`LockedDirectory`). Process ids and
-/// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), nothing that another host has locked
-/// is judged. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
+/// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), no lock of another host counts as
+/// free. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
 /// (`SpoolDirectory+State`).
 ///
 /// If several processes add the same id, only one of them adds it: each takes the ids lock first (`withIDsLock`).
@@ -102,7 +101,7 @@ package final class SpoolDirectory {
 
     /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at
     /// once.
-    var postponed: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
+    var deferredSyncs: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
     /// The scratch directory for all files that `withSharedSyncs` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?
 
@@ -145,13 +144,13 @@ package final class SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
         do throws(Errno) {
-            var strangers = false
+            var hasOtherFiles = false
             try system.list(queue.root, ".") { name in
                 let name = String(decoding: name, as: UTF8.self)
-                strangers = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
-                return !strangers
+                hasOtherFiles = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
+                return !hasOtherFiles
             }
-            if strangers { throw Errno(ENOTEMPTY) }
+            if hasOtherFiles { throw Errno(ENOTEMPTY) }
             for directory in directories {
                 do throws(Errno) {
                     try system.makeDirectory(queue.root, directory, 0o700)
@@ -221,7 +220,7 @@ package final class SpoolDirectory {
         }
     }
 
-    // MARK: - Availability
+    // MARK: - Layout and format
 
     func checkLayout() throws(SpoolError) {
         for directory in [QueueState.new, .deferred, .claimed].map(\.path) + [QueuePath("tmp")] {

@@ -19,7 +19,13 @@ import Testing
         (#"\b(takeOrder|giveOrderBack)\b"#, "takeSequenceLock, releaseSequenceLock"),
         (#"\bhasCompany\b"#, "hasOtherRuns"), (#"\bLoneSequences\b"#, "SingleSequences"),
         (#"\b(Addition|Importation|Exportation)\b"#, "Adder, Importer, Exporter"),
-        (#"\bMention(ed)?\b"#, "NamedTarget"),
+        (#"\bMention(ed)?\b"#, "NamedTarget"), (#"\b[Dd]ropped files?\b"#, "foreign file"),
+        (#"\b([Aa]|last|next) look\b"#, "check, search or listing"),
+        (
+            #"\b(NetworkWays|DropCandidates|reportDropped|takeUpAgain|isKeptWaiting|hasBeenHeard|isProxys|isRehearsal)\b"#,
+            "NetworkState, RemovalCandidates, reportEvicted, resumeLeftToOthers, toleratesLostClaims, hasReported, "
+                + "isFromProxy, isDryRun"
+        ),
     ]
 
     /// Reads the names that `state/destinations.json` had before.

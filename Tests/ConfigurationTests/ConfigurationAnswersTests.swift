@@ -105,6 +105,14 @@ import Testing
         #expect(errors.first?.contains("routes.default.answers" + expected) == true, "\(errors)")
     }
 
+    /// To `Character`, the slash and the combining acute are one letter.
+    @Test func `a pointer may begin with a combining mark`() throws {
+        let route = try configured(
+            "{ routes: { default: { answers: [{ status: 409, is: 'defer', until: '/\u{301}a' }] } } }"
+        ).defaultRoute
+        #expect(route.answers.map(\.until) == [.pointer(JSONPointer("/\u{301}a")!)])
+    }
+
     @Test func `a rule that never decides is said where it stands`() {
         let errors = configurationErrors(
             """

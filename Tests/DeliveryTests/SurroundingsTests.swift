@@ -211,8 +211,8 @@ private let zeros = String(repeating: "0", count: 32)
     }
 }
 
-@Suite struct `The ways out of this machine` {
-    private func ways(_ machine: Machine) -> NetworkState { NetworkState.read(root: machine.root) }
+@Suite struct `The network of this machine` {
+    private func state(_ machine: Machine) -> NetworkState { NetworkState.read(root: machine.root) }
 
     @Test(arguments: [
         ([route("eth0")], true, true),
@@ -231,7 +231,7 @@ private let zeros = String(repeating: "0", count: 32)
                 "febf0000000000000000000000000000 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001     eth0",
             ],
             interfaces: ["eth0": ("up", "1"), "down0": ("down", "0"), "lo": ("unknown", "1")])
-        #expect(ways(machine).hasRoute == any && ways(machine).hasDefaultRoute == byDefault)
+        #expect(state(machine).hasRoute == any && state(machine).hasDefaultRoute == byDefault)
     }
 
     @Test(
@@ -243,7 +243,7 @@ private let zeros = String(repeating: "0", count: 32)
         let machine = try Machine()
         try content.map { try machine.write("etc/resolv.conf", $0) }
         #if os(Linux)
-            #expect(ways(machine).hasResolver == isThere)
+            #expect(state(machine).hasResolver == isThere)
         #endif
     }
 }

@@ -72,7 +72,7 @@ import Testing
         #expect(try reason(bench, "default") == .kept("id"))
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
         let count = try QueueCount(of: bench.spool, bench.configuration, known, at: bench.now)
-        #expect(count.lackingKept == 1 && count.behind == 1 && count.due == 0)
+        #expect(count.lackingKept == 1 && count.waitingForOlder == 1 && count.due == 0)
         // Naming it does not conjure the value up.
         let ids = Set(try bench.names(.new).map(\.id))
         #expect(try bench.run(RunOptions(ids: ids), answer: serve).attempts == 0)

@@ -82,7 +82,7 @@ struct EventTests {
         var due: [String: Timestamp?] = [:]
         for case .attempted(let attempt) in bench.events { due[attempt.destination] = attempt.nextDue }
         let until = try #require(due["http://one"] ?? nil)
-        #expect(try bench.names(.deferred).map(\.gate) == [.due(until)])
+        #expect(try bench.names(.deferred).map(\.gate) == [.retryAt(until)])
         #expect(try #require(due["http://two"]) == nil)
     }
 }

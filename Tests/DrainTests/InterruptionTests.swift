@@ -1,6 +1,7 @@
 import CSystem
-import Drain
 import Testing
+
+@testable import Drain
 
 /// The signals of a process that installs the handler, in a process of its own.
 struct InterruptionTests {
@@ -30,5 +31,26 @@ struct InterruptionTests {
             Interruption.uninstall()
             raise(SIGTERM)
         }
+    }
+
+    @Test func `a wait of hours lasts until its deadline`() {
+        let start = ContinuousClock.now
+        var now = start
+        Interruption.sleep(until: start + .seconds(3 * 3600 + 1), now: { now }) { milliseconds in
+            now += .milliseconds(milliseconds)
+            return false
+        }
+        #expect(now - start == .seconds(3 * 3600 + 1))
+    }
+
+    @Test func `a signal ends a wait of hours`() {
+        let start = ContinuousClock.now
+        var (now, waits) = (start, 0)
+        Interruption.sleep(until: start + .seconds(3 * 3600), now: { now }) { milliseconds in
+            now += .milliseconds(milliseconds)
+            waits += 1
+            return waits == 2
+        }
+        #expect(waits == 2 && now - start < .seconds(3 * 3600))
     }
 }

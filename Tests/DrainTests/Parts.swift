@@ -13,7 +13,7 @@ final class Parts {
     let operations = OperationBook()
     let queue = SendQueue()
     let conditions: MachineConditions
-    let claims: SpoolRun
+    let spoolRun: SpoolRun
     let settler: Settler
     let sender: RequestSender
     let claimer: Claimer
@@ -29,8 +29,8 @@ final class Parts {
         book = DestinationBook(
             spool ?? bench.spool, bench.configuration, world, tally, ignoresBackoff: ignoresBackoff)
         conditions = MachineConditions(bench.configuration.conditions, world, book, tally)
-        claims = try bench.spool.beginRun(now: bench.now)
-        settler = Settler(claims, of: bench.spool, bench.configuration, world, tally, book, operations, queue)
+        spoolRun = try bench.spool.beginRun(now: bench.now)
+        settler = Settler(spoolRun, of: bench.spool, bench.configuration, world, tally, book, operations, queue)
         sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5, rate: rate)
         claimer = Claimer(bench.spool, bench.configuration.limits, bench.clock, settler, sender, queue)
         assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
@@ -39,7 +39,7 @@ final class Parts {
 
     func stop(_ options: RunOptions = RunOptions()) -> StopCheck {
         StopCheck(
-            options, bench.clock, tally, OperatorCheck(bench.spool, claims, bench.clock, tally, book, conditions))
+            options, bench.clock, tally, OperatorCheck(bench.spool, spoolRun, bench.clock, tally, book, conditions))
     }
 
     func dispatcher(_ options: RunOptions = RunOptions()) -> Dispatcher {

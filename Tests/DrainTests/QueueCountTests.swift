@@ -13,12 +13,12 @@ struct QueueCountTests {
         bench.pass(.seconds(7200))
         try bench.add(1)
         let parts = try Parts(bench)
-        let claim = try parts.claims.claim(try #require(try parts.candidates().first).entry)
+        let claim = try parts.spoolRun.claim(try #require(try parts.candidates().first).entry)
         #expect(claim != nil)
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
         let count = try QueueCount(of: bench.spool, bench.configuration, known, at: bench.now)
-        let tally = try #require(count.tallies.first)
-        #expect(tally.operations == [.claimed: 1, .new: 1] && count.due == 1)
-        #expect(tally.oldest == first && tally.ages == ["6h": 1, "1m": 1])
+        let counts = try #require(count.destinationCounts.first)
+        #expect(counts.operations == [.claimed: 1, .new: 1] && count.due == 1)
+        #expect(counts.oldest == first && counts.countsByAge == ["6h": 1, "1m": 1])
     }
 }

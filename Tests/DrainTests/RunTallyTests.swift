@@ -37,7 +37,7 @@ struct RunTallyTests {
 
     @Test func `the first reason to end is the one that is kept`() {
         tally.agentsFailed("no agent")
-        tally.broken(error(.io, EIO))
+        tally.endRun(because: error(.io, EIO))
         #expect(tally.summary.end == .broken("no agent"))
         #expect(tally.summary.inputOutputErrors == 2 && told.events == 2)
     }

@@ -81,7 +81,7 @@ import Testing
         let summary = try bench.run { _ in .status(503) }
         #expect(summary.deferred == 1)
         let name = try #require(try bench.names(.deferred).first)
-        #expect(name.attempts == 1 && name.gate == .due((bench.now + .seconds(60)).roundedUpToMilliseconds))
+        #expect(name.attempts == 1 && name.gate == .retryAt((bench.now + .seconds(60)).roundedUpToMilliseconds))
         bench.now = bench.now + .seconds(59)
         #expect(try bench.run().attempts == 0)
         bench.now = bench.now + .seconds(1) + .milliseconds(1)
@@ -132,7 +132,7 @@ import Testing
         _ = try bench.run { _ in .status(429, [HeaderField(name: "Retry-After", value: "100")]) }
         let name = try #require(try bench.names(.deferred).first)
         #expect(name.attempts == 0)
-        guard case .due(let due) = name.gate else {
+        guard case .retryAt(let due) = name.gate else {
             Issue.record("no due time")
             return
         }

@@ -77,22 +77,22 @@ struct SendQueueTests {
     @Test func `a listing of which rivals have taken one in a hundred is out of date`() {
         let one = destination("one")
         fill(5, of: one)
-        (queue.begun, queue.lostClaimCount) = (1, 1)
+        (queue.claimTries, queue.lostClaimCount) = (1, 1)
         #expect(queue.isOutdated)
-        (queue.begun, queue.lostClaimCount) = (299, 3)
+        (queue.claimTries, queue.lostClaimCount) = (299, 3)
         #expect(queue.isOutdated && !queue.hasWork)
         #expect(queue.next(free: 5, at: .zero) == nil && queue.next(of: one, type: .default, atMost: 1).isEmpty)
-        queue.isKeptWaiting = true
+        queue.toleratesLostClaims = true
         #expect(queue.next(free: 5, at: .zero) != nil, "a slow attempt delays no other destination")
-        queue.isKeptWaiting = false
-        queue.begun = 300
+        queue.toleratesLostClaims = false
+        queue.claimTries = 300
         #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
     }
 
     @Test func `answers that wait for others keep the pass going`() {
         let one = destination("one")
         fill(5, of: one)
-        (queue.begun, queue.lostClaimCount) = (10, 9)
+        (queue.claimTries, queue.lostClaimCount) = (10, 9)
         queue.watch(one)
         #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
         // Nothing waits any more.
@@ -105,14 +105,14 @@ struct SendQueueTests {
         for allowed in [0, 1, 2, 4] {
             queue.begin()
             fill(20, of: one)
-            (queue.begun, queue.lostClaimCount) = (allowed, allowed)
+            (queue.claimTries, queue.lostClaimCount) = (allowed, allowed)
             #expect(!queue.isOutdated)
-            (queue.begun, queue.lostClaimCount) = (allowed + 1, allowed + 1)
+            (queue.claimTries, queue.lostClaimCount) = (allowed + 1, allowed + 1)
             #expect(queue.isOutdated)
         }
-        queue.begun += 1
+        queue.claimTries += 1
         queue.begin()
-        (queue.begun, queue.lostClaimCount) = (1, 1)
+        (queue.claimTries, queue.lostClaimCount) = (1, 1)
         #expect(queue.isOutdated)
     }
 }

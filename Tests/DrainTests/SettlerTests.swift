@@ -46,7 +46,7 @@ struct SettlerTests {
         let before = try bench.names(.new)
         let parts = try Parts(bench)
         let attempts = try parts.attempts()
-        #expect(try bench.names(.new).isEmpty && parts.queue.begun == 3)
+        #expect(try bench.names(.new).isEmpty && parts.queue.claimTries == 3)
         parts.settler.putBack(attempts.flatMap(\.members).compactMap(\.claim))
         #expect(try bench.names(.new) == before)
         #expect(bench.events.isEmpty)
@@ -58,6 +58,6 @@ struct SettlerTests {
         try bench.add(1) { $0.key = "a" }
         let parts = try Parts(bench)
         for attempt in try parts.attempts() { try parts.settler.sendApart(attempt.members, attempt.destination) }
-        #expect(parts.operations.hasToListAgain && parts.operations.apart.count == 1 && parts.queue.begun == 0)
+        #expect(parts.operations.hasToListAgain && parts.operations.apart.count == 1 && parts.queue.claimTries == 0)
     }
 }

@@ -117,17 +117,17 @@ import Testing
             DestinationLimits(of: destination, settings, in: bench.spool, bench.clock) { _ in }
         }
         let (first, second) = (limits(), limits())
-        #expect(first.take(at: .zero, inFlight: 0))
+        #expect(first.acquire(at: .zero, inFlight: 0))
         first.giveBack(inFlight: 0)
-        for _ in 0..<3 { #expect(!second.take(at: .zero, inFlight: 0) && second.wait(at: .zero) > .seconds(1)) }
-        #expect(first.take(at: .zero, inFlight: 0), "its span goes on, and the slot is free")
+        for _ in 0..<3 { #expect(!second.acquire(at: .zero, inFlight: 0) && second.wait(at: .zero) > .seconds(1)) }
+        #expect(first.acquire(at: .zero, inFlight: 0), "its span goes on, and the slot is free")
     }
 
     @Test func `a wait for a slot begins when asking is over, and refusals of long ago do not count`() throws {
         let bench = try Bench()
         let destination = Destination(named: "http://one")
         let holder = SlotLocks(of: destination.digest, size: 1, in: bench.spool)
-        #expect(try holder.take())
+        #expect(try holder.acquire())
         var system = SystemCalls.real
         let real = system.lock
         system.lock = { (descriptor) throws(Errno) in
@@ -138,9 +138,9 @@ import Testing
             of: destination, DestinationSettings(concurrency: 1),
             in: try SpoolDirectory(opening: bench.directory.path, system: system), bench.clock
         ) { _ in }
-        #expect(!limits.take(at: .zero, inFlight: 0) && limits.wait(at: .zero) >= .milliseconds(450))
-        #expect(!limits.take(at: .seconds(3600), inFlight: 0) && !limits.isExhausted(at: .seconds(3600)))
-        for second in 1...20 { _ = limits.take(at: .seconds(3600) + .milliseconds(500) * second, inFlight: 0) }
+        #expect(!limits.acquire(at: .zero, inFlight: 0) && limits.wait(at: .zero) >= .milliseconds(450))
+        #expect(!limits.acquire(at: .seconds(3600), inFlight: 0) && !limits.isExhausted(at: .seconds(3600)))
+        for second in 1...20 { _ = limits.acquire(at: .seconds(3600) + .milliseconds(500) * second, inFlight: 0) }
         #expect(limits.isExhausted(at: .seconds(3610)))
     }
 

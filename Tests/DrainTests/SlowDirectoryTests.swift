@@ -85,7 +85,7 @@ struct SlowDirectoryTests {
         let parts = try Parts(bench, answer: answer)
         try bench.add(20)
         _ = parts.dispatcher().attempt(try parts.candidates())
-        #expect(parts.claims.isSlowToTake && parts.claims.isSlowToSettle)
+        #expect(parts.spoolRun.isSlowToTake && parts.spoolRun.isSlowToSettle)
         return parts
     }
 
@@ -101,7 +101,7 @@ struct SlowDirectoryTests {
         bench.configuration.defaultRoute.compress = .gzip
         // The parts have the configuration of their beginning: the second ones stop while the first of five is made.
         let stopped = try Parts(bench)
-        for _ in 0..<8 { _ = stopped.claims.take([], limits: Limits()) }
+        for _ in 0..<8 { _ = stopped.spoolRun.take([], limits: Limits()) }
         #expect(ids.count == 20 && parts.tally.summary.delivered == 20)
         _ = stopped.dispatcher().attempt(try stopped.candidates())
         #expect(try bench.names(.claimed).isEmpty)

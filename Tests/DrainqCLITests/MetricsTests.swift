@@ -12,7 +12,7 @@ struct MetricsTests {
 
     private func row(_ name: String, _ state: DestinationState = DestinationState()) -> QueueStatus.Row {
         QueueStatus.Row(
-            QueueCount.Tally(
+            QueueCount.DestinationCount(
                 Destination(named: name), state, state.availability(DestinationSettings(), at: now)))
     }
 

@@ -66,7 +66,8 @@ struct ReportTests {
     private var status: QueueStatus {
         var status = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
         var first = QueueStatus.Row(
-            QueueCount.Tally(Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1)))
+            QueueCount.DestinationCount(
+                Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1)))
         first.deferred = 12
         first.held = 3
         first.failed = 2
@@ -76,7 +77,8 @@ struct ReportTests {
         first.ages["older"] = 1
         first.nextDue = "2026-11-21T12:05:00Z"
         var second = QueueStatus.Row(
-            QueueCount.Tally(Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1)))
+            QueueCount.DestinationCount(
+                Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1)))
         second.new = 20_000
         second.ages["5m"] = 20_000
         status.destinations = [first, second]
@@ -131,9 +133,9 @@ struct ReportTests {
     func `a progress line says what fits`(width: Int, line: String) {
         var count = ProgressCount(countsWhatIsLeft: false)
         count.choose(40, leftDue: 100)
-        for _ in 0..<7 { count.take(.delivered) }
-        count.take(.deferred)
-        count.take(.failed)
+        for _ in 0..<7 { count.add(.delivered) }
+        count.add(.deferred)
+        count.add(.failed)
         #expect(count.line(after: .seconds(2), width: width) == line)
         #expect(("drainq: " + line).displayWidth <= width)
     }
@@ -142,7 +144,7 @@ struct ReportTests {
         var count = ProgressCount(countsWhatIsLeft: true)
         count.choose(40, leftDue: 100)
         #expect(count.total == 140)
-        count.take(.held)
+        count.add(.held)
         count.choose(3, leftDue: 0)
         #expect(count.total == 4 && count.done == 1)
     }

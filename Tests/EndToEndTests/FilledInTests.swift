@@ -28,7 +28,7 @@ struct FilledInTests {
         #expect(try queue.shell("drainq list --json").output.contains(#""key":"5-default""#))
     }
 
-    @Test func `a line without its key is reported and kept, and a dropped file goes to quarantine`() throws {
+    @Test func `a line without its key is reported and kept, and a foreign file goes to quarantine`() throws {
         let queue = try Drainq("{ routes: { default: { url: 'http://127.0.0.1:1/', key: '{payload.user}' } } }")
         let added = try queue.run("add", input: "{\"n\":1}\n{\"user\":\"x\"}\n")
         #expect(added.status == 65 && added.lines.count == 1)

@@ -75,9 +75,9 @@ import Testing
             (nameless, .dns, .noResolver), (nameless, .refused, nil),
         ] as [(NetworkState, NetworkError, NetworkAbsence?)])
     func `an error is explained by what the machine lacks`(
-        ways: NetworkState, error: NetworkError, absence: NetworkAbsence?
+        state: NetworkState, error: NetworkError, absence: NetworkAbsence?
     ) {
-        #expect(ways.absence(behind: error) == absence)
+        #expect(state.absence(behind: error) == absence)
     }
 
     @Test(arguments: NetworkError.allCases)

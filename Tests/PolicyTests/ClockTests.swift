@@ -61,7 +61,7 @@ import Testing
         let longest = Duration.seconds(Int.random(in: 0...200_000, using: &generator))
         let set = Timestamp(microseconds: .random(in: 0...4_102_444_800_000_000, using: &generator))
         let due = set + .milliseconds(Int.random(in: 0...Int(longest / .milliseconds(1)), using: &generator))
-        let name = EntryName(createdAt: set, id: OperationID("a")!, attempts: 1, gate: .due(due))
+        let name = EntryName(createdAt: set, id: OperationID("a")!, attempts: 1, gate: .retryAt(due))
         for days in [-400_000, -365, -1, 0, 1, 365, 20_000] {
             let now = set + .seconds(days * 86_400)
             let answer = eligibility(of: name, at: now, longestDelay: longest, ignoringBackoff: false)
@@ -76,17 +76,17 @@ import Testing
     @Test func `a failed operation is removed by what two looks a day apart agree on`() {
         let day = Duration.seconds(86_400)
         let retention = Retention(failed: day * 30)
-        #expect(Retention().look(last: nil, now: Self.now) == nil)
-        #expect(retention.look(last: nil, now: Self.now) == .init(limit: nil, isRemembered: true))
-        #expect(retention.look(last: Self.now, now: Self.now + day - .microseconds(1)) == nil)
+        #expect(Retention().search(last: nil, now: Self.now) == nil)
+        #expect(retention.search(last: nil, now: Self.now) == .init(limit: nil, isRemembered: true))
+        #expect(retention.search(last: Self.now, now: Self.now + day - .microseconds(1)) == nil)
         let limit = Self.now - day * 30
-        #expect(retention.look(last: Self.now, now: Self.now + day) == .init(limit: limit, isRemembered: true))
+        #expect(retention.search(last: Self.now, now: Self.now + day) == .init(limit: limit, isRemembered: true))
         // A year ahead, and back again.
-        #expect(retention.look(last: Self.now, now: Self.ahead) == .init(limit: limit, isRemembered: true))
-        #expect(retention.look(last: Self.ahead, now: Self.now) == .init(limit: nil, isRemembered: true))
+        #expect(retention.search(last: Self.now, now: Self.ahead) == .init(limit: limit, isRemembered: true))
+        #expect(retention.search(last: Self.ahead, now: Self.now) == .init(limit: nil, isRemembered: true))
         // What is kept for hours is not that dear.
         let short = Retention(failed: .seconds(3600))
-        #expect(short.look(last: nil, now: Self.now) == .init(limit: Self.now - .seconds(3600), isRemembered: false))
+        #expect(short.search(last: nil, now: Self.now) == .init(limit: Self.now - .seconds(3600), isRemembered: false))
     }
 
     @Test func `what is added to a sequence comes after all that stands in it, whatever the clock says`() {

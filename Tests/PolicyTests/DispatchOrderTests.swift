@@ -16,7 +16,7 @@ private struct NamedOrder {
         names.append(name)
     }
 
-    mutating func takeBack(_ name: String) { order.takeBack(names.firstIndex(of: name)!) }
+    mutating func putBack(_ name: String) { order.putBack(names.firstIndex(of: name)!) }
 
     func isEmpty(of destination: Character) -> Bool { order.isEmpty(Self.line(destination)) }
 
@@ -329,7 +329,7 @@ private struct NamedOrder {
         for name in ["a1", "b1", "a2", "a3"] { order.append(name) }
         #expect(order.next() == "a1")
         #expect(order.next(of: "a") { _ in true } == "a2")
-        order.takeBack("a2")
+        order.putBack("a2")
         #expect(order.waiting == 3 && !order.isEmpty(of: "a"))
         #expect((0..<4).map { _ in order.next() } == ["b1", "a2", "a3", nil])
     }
@@ -339,7 +339,7 @@ private struct NamedOrder {
         let key = SequenceKey.destination(Digest(of: "a"))
         for name in ["a1", "a2"] { order.append(name, sequence: key) }
         #expect(order.next() == "a1")
-        order.takeBack("a1")
+        order.putBack("a1")
         #expect(order.next() == "a1" && order.next() == nil)
         #expect(order.advance(key, continues: true).isEmpty)
         #expect(order.next() == "a2")

@@ -17,16 +17,16 @@ import Testing
 
     @Test func `a deferred operation is not due before its time`() {
         let soon = Self.now + .microseconds(1)
-        #expect(decide(.due(soon)) == .deferred(until: soon))
-        #expect(decide(.due(Self.now)) == .due)
-        #expect(decide(.due(Self.now - .seconds(1))) == .due)
+        #expect(decide(.retryAt(soon)) == .deferred(until: soon))
+        #expect(decide(.retryAt(Self.now)) == .due)
+        #expect(decide(.retryAt(Self.now - .seconds(1))) == .due)
     }
 
     @Test func `a due time that no schedule could have set is due`() {
         let last = Self.now + .seconds(3600)
-        #expect(decide(.due(last)) == .deferred(until: last))
-        #expect(decide(.due(last + .microseconds(1))) == .due)
-        #expect(decide(.due(.lastInNames)) == .due)
+        #expect(decide(.retryAt(last)) == .deferred(until: last))
+        #expect(decide(.retryAt(last + .microseconds(1))) == .due)
+        #expect(decide(.retryAt(.lastInNames)) == .due)
     }
 
     @Test func `what the operation asked for is meant, however far away`() {
@@ -36,12 +36,14 @@ import Testing
 
     @Test func `ignoring backoff does not ignore what the operation asked for`() {
         let later = Self.now + .seconds(10)
-        #expect(decide(.due(later), ignoringBackoff: true) == .due)
+        #expect(decide(.retryAt(later), ignoringBackoff: true) == .due)
         #expect(decide(.notBefore(later), ignoringBackoff: true) == .deferred(until: later))
     }
 
     @Test func `an operation that is held by itself is not due, whatever its time and whoever insists`() {
-        for gate in [EntryName.Gate.open, .due(Self.now - .seconds(1)), .notBefore(Self.now), .due(.lastInNames)] {
+        for gate in [
+            EntryName.Gate.open, .retryAt(Self.now - .seconds(1)), .notBefore(Self.now), .retryAt(.lastInNames),
+        ] {
             var name = EntryName(createdAt: Self.now, id: OperationID("a")!, isHeld: true, gate: gate)
             let decide = { (name: EntryName) in
                 eligibility(of: name, at: Self.now, longestDelay: .seconds(3600), ignoringBackoff: true)

@@ -34,7 +34,7 @@ import Testing
         switch name.gate {
         case .open: #expect(fields[10...] == ["open", "-"])
         case .notBefore(let moment): #expect(fields[10...] == ["notBefore", moment.rfc3339])
-        case .due(let moment): #expect(fields[10...] == ["due", moment.rfc3339])
+        case .retryAt(let moment): #expect(fields[10...] == ["due", moment.rfc3339])
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
         let longest = EntryName(
             createdAt: .lastInNames, id: try #require(OperationID(String(repeating: "x", count: 64))),
             type: try #require(TypeName(String(repeating: "t", count: 64))), keyDigest: digest, originDigest: digest,
-            attempts: 9999, interruptions: 99, isHeld: true, gate: .due(.lastInNames))
+            attempts: 9999, interruptions: 99, isHeld: true, gate: .retryAt(.lastInNames))
         #expect(longest.description.utf8.count == EntryName.maximumLength)
         #expect(EntryName.maximumLength == 253)
         // It comes back but for the microseconds that a gate does not carry.
@@ -112,7 +112,7 @@ import Testing
         let id = try #require(OperationID("a"))
         let name = EntryName(
             createdAt: Timestamp(microseconds: -1), id: id, attempts: 12_345, interruptions: 123,
-            gate: .due(Timestamp(microseconds: 1_795_252_500_000_001)))
+            gate: .retryAt(Timestamp(microseconds: 1_795_252_500_000_001)))
         #expect(name.description == "19700101T000000.000000Z-a,a=9999,i=99,t=20261121T091500.001Z.json")
     }
 
@@ -153,7 +153,7 @@ extension EntryName {
         }
         let moment = Timestamp(
             microseconds: Int64.random(in: 0...Timestamp.lastInNames.microseconds / 1000, using: &generator) * 1000)
-        let gates: [Gate] = [.open, .notBefore(moment), .due(moment)]
+        let gates: [Gate] = [.open, .notBefore(moment), .retryAt(moment)]
         return EntryName(
             createdAt: Timestamp(
                 microseconds: Int64.random(in: 0...Timestamp.lastInNames.microseconds, using: &generator)),

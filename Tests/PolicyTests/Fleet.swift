@@ -293,7 +293,7 @@ struct Fleet {
         let destination = run.order.line(of: next)
         if run.sampled.contains(run.candidates[next]) { return true }
         guard takesLimits(of: destination, &run) else {
-            run.order.takeBack(next)
+            run.order.putBack(next)
             return true
         }
         run.begun += 1
@@ -301,7 +301,7 @@ struct Fleet {
         return true
     }
 
-    /// As `DestinationLimits.take`: `concurrency` and `rate` are for all runs.
+    /// As `DestinationLimits.acquire`: `concurrency` and `rate` are for all runs.
     private mutating func takesLimits(of destination: Int, _ run: inout Run) -> Bool {
         guard let settings = settings[destination] else { return true }
         let flying = inFlight(of: destination, run)
@@ -311,7 +311,7 @@ struct Fleet {
         }
         if let interval = settings.rate?.interval {
             if run.spanEnd[destination].map({ $0 <= now }) ?? true {
-                switch rates.take(Self.names[destination], every: interval, at: now) {
+                switch rates.acquire(Self.names[destination], every: interval, at: now) {
                 case .own(let span): run.spanEnd[destination] = now + span
                 case .others(let wait):
                     run.askAgain[destination] = now + max(wait, .milliseconds(1))
@@ -428,7 +428,7 @@ struct Fleet {
             done += 1
             if destination == Self.failing, flight.began >= outage.upperBound { deliveredSince += 1 }
         case .deferred(let due, let counts):
-            items[item].name.gate = .due(due)
+            items[item].name.gate = .retryAt(due)
             if counts { items[item].name.attempts += 1 }
             putBack(item)
         case .putBack: putBack(item)

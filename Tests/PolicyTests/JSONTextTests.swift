@@ -14,12 +14,12 @@ import Testing
 
     @Test(arguments: texts)
     func `JSON that is escaped for display is the same JSON, and steers no terminal`(text: String) throws {
-        let shown = JSONText.escapedForDisplay(JSONText.quoted(text))
+        let shown = JSONText.escapedJSONForDisplay(JSONText.quoted(text))
         #expect(try JSONValue(Array(shown.utf8)) == .string(text))
         #expect(escapedForDisplay(shown) == shown)
     }
 
     @Test func `what is outside of the basic plane is escaped in two halves`() {
-        #expect(JSONText.escapedForDisplay("\"\u{E0041}\u{1F600}\"") == "\"\\udb40\\udc41\u{1F600}\"")
+        #expect(JSONText.escapedJSONForDisplay("\"\u{E0041}\u{1F600}\"") == "\"\\udb40\\udc41\u{1F600}\"")
     }
 }

@@ -24,7 +24,7 @@ import Testing
         switch parts.last! {
         case "due": standing = .waiting(.due)
         case "deferred":
-            name.gate = .due(later)
+            name.gate = .retryAt(later)
             standing = .waiting(.deferred(until: later))
         case "later":
             name.gate = .notBefore(later)

@@ -8,36 +8,37 @@ struct RateLedgerTests {
 
     @Test func `one that takes a destination keeps the others away until its span ends`() {
         var ledger = RateLedger()
-        #expect(ledger.take("one", every: .seconds(1), at: start) == .own(.seconds(1)))
-        #expect(ledger.take("two", every: .milliseconds(10), at: start) == .own(.milliseconds(100)))
-        #expect(ledger.take("one", every: .seconds(1), at: start + .milliseconds(400)) == .others(.milliseconds(600)))
-        #expect(ledger.take("one", every: .seconds(1), at: start + .seconds(1)) == .own(.seconds(1)))
+        #expect(ledger.acquire("one", every: .seconds(1), at: start) == .own(.seconds(1)))
+        #expect(ledger.acquire("two", every: .milliseconds(10), at: start) == .own(.milliseconds(100)))
+        #expect(
+            ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(400)) == .others(.milliseconds(600)))
+        #expect(ledger.acquire("one", every: .seconds(1), at: start + .seconds(1)) == .own(.seconds(1)))
     }
 
     @Test func `one that makes a single attempt takes no more than that one's time, and respects a whole span`() {
         var ledger = RateLedger()
-        #expect(ledger.take("one", every: .milliseconds(10), isOnly: true, at: start) == .own(.milliseconds(10)))
+        #expect(ledger.acquire("one", every: .milliseconds(10), isOnly: true, at: start) == .own(.milliseconds(10)))
         let next = start + .milliseconds(10)
-        #expect(ledger.take("one", every: .milliseconds(10), at: next) == .own(.milliseconds(100)))
-        #expect(ledger.take("one", every: .milliseconds(10), isOnly: true, at: next) == .others(.milliseconds(100)))
+        #expect(ledger.acquire("one", every: .milliseconds(10), at: next) == .own(.milliseconds(100)))
+        #expect(ledger.acquire("one", every: .milliseconds(10), isOnly: true, at: next) == .others(.milliseconds(100)))
     }
 
     @Test func `one that comes a moment late begins where the last span ended, a later one makes up for nothing`() {
         var ledger = RateLedger()
-        _ = ledger.take("one", every: .seconds(1), at: start)
+        _ = ledger.acquire("one", every: .seconds(1), at: start)
         #expect(
-            ledger.take("one", every: .seconds(1), at: start + .milliseconds(1020)) == .own(.milliseconds(980)))
+            ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(1020)) == .own(.milliseconds(980)))
         #expect(
-            ledger.take("one", every: .seconds(1), at: start + .milliseconds(1999)) == .others(.milliseconds(1)))
-        #expect(ledger.take("one", every: .seconds(1), at: start + .milliseconds(2100)) == .own(.seconds(1)))
+            ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(1999)) == .others(.milliseconds(1)))
+        #expect(ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(2100)) == .own(.seconds(1)))
     }
 
     @Test func `a clock that was set back, or a higher rate, lets nobody wait for long`() {
         var ledger = RateLedger()
-        _ = ledger.take("one", every: .seconds(3600), at: start)
+        _ = ledger.acquire("one", every: .seconds(3600), at: start)
         #expect(
-            ledger.take("one", every: .seconds(3600), at: start + .seconds(-7200)) == .own(.seconds(3600)))
-        #expect(ledger.take("one", every: .seconds(1), at: start + .seconds(-7200)) == .own(.seconds(1)))
+            ledger.acquire("one", every: .seconds(3600), at: start + .seconds(-7200)) == .own(.seconds(3600)))
+        #expect(ledger.acquire("one", every: .seconds(1), at: start + .seconds(-7200)) == .own(.seconds(1)))
     }
 
     @Test(arguments: [(20, 1, 100), (1000, 1, 100), (7, 1, 142), (1, 60, 60_000), (12, 1, 83)])
@@ -48,8 +49,8 @@ struct RateLedgerTests {
 
     @Test func `its file says until when, and forgets what is over`() throws {
         var ledger = RateLedger()
-        _ = ledger.take("https://one", every: .seconds(1), at: start)
-        _ = ledger.take("https://two", every: .seconds(1), at: start + .seconds(2))
+        _ = ledger.acquire("https://one", every: .seconds(1), at: start)
+        _ = ledger.acquire("https://two", every: .seconds(1), at: start + .seconds(2))
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(ledger)

@@ -15,7 +15,7 @@ struct AcceptTests {
     func `what is accepted is in new, under its name, as it was given`(count: Int) throws {
         let operations = (0..<count).map { queue.operation("id-\($0)", $0) }
         let accepted = try queue.open().accept(operations, limits: Limits())
-        #expect(accepted.dropped.isEmpty && accepted.results.count == count)
+        #expect(accepted.evicted.isEmpty && accepted.results.count == count)
         for (operation, result) in zip(operations, accepted.results) {
             guard case .accepted(let name) = result else { throw Errno(0) }
             #expect(queue.bytes("new/\(name)") == OperationFile.encode(operation))
@@ -109,12 +109,12 @@ struct AcceptTests {
             [queue.operation("d", 10), queue.operation("e", 11), queue.operation("f", 12)],
             limits: Limits(operations: 3, whenFull: .dropOldest))
         // Of what came together the newest stay, as if each had come by itself.
-        #expect(accepted.dropped.map(\.name.id.description) == ["b", "c", "d"])
+        #expect(accepted.evicted.map(\.name.id.description) == ["b", "c", "d"])
         #expect(accepted.results.allSatisfy { if case .accepted = $0 { true } else { false } })
         #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "e", "f"])
         let size = OperationFile.encode(queue.operation("g")).count
         let bySize = try open.accept([queue.operation("g", 13)], limits: Limits(bytes: size * 3, whenFull: .dropOldest))
-        #expect(bySize.dropped.map(\.name.id.description) == ["e"])
+        #expect(bySize.evicted.map(\.name.id.description) == ["e"])
         #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "f", "g"])
     }
 
@@ -125,7 +125,7 @@ struct AcceptTests {
         }
         let accepted = try queue.open().accept(
             [queue.operation("x", 10000)], limits: Limits(operations: 4500, whenFull: .dropOldest))
-        #expect(accepted.dropped.count == 4501 && accepted.dropped.last?.name.id.description == "o4500")
+        #expect(accepted.evicted.count == 4501 && accepted.evicted.last?.name.id.description == "o4500")
         #expect(queue.names("new").count == 4500)
     }
 
@@ -149,8 +149,8 @@ struct AcceptTests {
             if accepted == nil, !isCrash { #expect(try Set(fresh.entries()) == Set(old)) }
             #expect(ids.isSuperset(of: ["c", "d"]) || ids.isSuperset(of: ["a", "b"]))
             if let accepted {
-                #expect(ids == Set(["a", "b", "c", "d"]).subtracting(accepted.dropped.map(\.name.id.description)))
-                #expect(accepted.dropped.count == 2 || !accepted.errors.isEmpty)
+                #expect(ids == Set(["a", "b", "c", "d"]).subtracting(accepted.evicted.map(\.name.id.description)))
+                #expect(accepted.evicted.count == 2 || !accepted.errors.isEmpty)
             }
             // The next one finds the queue over its limits, and mends it.
             _ = try fresh.open().accept([fresh.operation("e", 12)], limits: limits, durable: false)

@@ -122,7 +122,7 @@ import Testing
         #expect(try open.keptKeys().isEmpty)
     }
 
-    @Test func `while a dropped file waits, values stay longer by that time`() throws {
+    @Test func `while a foreign file waits, values stay longer by that time`() throws {
         try keep(kept(["id": "17"]))
         let open = try queue.open()
         let (now, day) = (Date(), Double(86_400))

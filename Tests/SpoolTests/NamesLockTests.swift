@@ -181,7 +181,7 @@ struct NamesLockTests {
         operation.attempts = [TemporaryQueue.record()]
         var name = EntryName(naming: operation.header)
         name.attempts = 1
-        name.gate = .due(now + .seconds(60))
+        name.gate = .retryAt(now + .seconds(60))
         let open = try queue.open()
         let accepted = try open.accept(operation, as: name, limits: Limits(), hasOwnID: true)
         guard case .accepted(let written)? = accepted.results.first else { throw Errno(0) }

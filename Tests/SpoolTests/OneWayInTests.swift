@@ -121,7 +121,7 @@ struct OneWayInTests {
         let accepted = try accept(
             [submission("big", 20, body: "\"\(String(repeating: "x", count: size * 12))\"")],
             Configuration(limits: limits), in: queue.open(system))
-        #expect(accepted.dropped.isEmpty && queue.names("new").count == 10)
+        #expect(accepted.evicted.isEmpty && queue.names("new").count == 10)
         guard case .rejected = accepted.results[0] else { throw Errno(0) }
     }
 
@@ -134,11 +134,11 @@ struct OneWayInTests {
             // Some of them come by themselves, the others together.
             for number in 1...20 {
                 let accepted = try fresh.accept([fresh.submission("v\(number)", number, key: "k")], configuration)
-                #expect(accepted.dropped.isEmpty)
+                #expect(accepted.evicted.isEmpty)
             }
             let batch = (21...120).map { fresh.submission("v\($0)", $0, key: "k") }
             let accepted = try fresh.accept(batch, configuration)
-            #expect(accepted.dropped.isEmpty && accepted.superseded.count >= 100)
+            #expect(accepted.evicted.isEmpty && accepted.superseded.count >= 100)
             #expect(accepted.results.allSatisfy { if case .accepted = $0 { true } else { false } })
             let left = try fresh.ids()
             #expect(left.count == 10 && left.contains("only") && left.contains("v120"))
@@ -286,7 +286,7 @@ struct OneWayInTests {
         }
     }
 
-    // MARK: - Dropped files
+    // MARK: - Foreign files
 
     private func admit(_ configuration: Configuration) throws -> Admission {
         let run = try queue.open().beginRun(now: now)
@@ -302,17 +302,17 @@ struct OneWayInTests {
         #expect(try admit(Configuration()).admitted.count == 4)
     }
 
-    @Test func `a dropped file for which there is no room stays, and is admitted later`() throws {
+    @Test func `a foreign file for which there is no room stays, and is admitted later`() throws {
         let old = try queue.add(["a", "b"])
         try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
         let full = try admit(Configuration(limits: Limits(operations: 2)))
         #expect(full.admitted.isEmpty && full.errors.map(\.kind) == [.full(.operations(2))])
         #expect(queue.names("new").contains("x"))
         let dropping = try admit(Configuration(limits: Limits(operations: 2, whenFull: .dropOldest)))
-        #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.dropped == [old[0]])
+        #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.evicted == [old[0]])
     }
 
-    @Test func `a dropped file that could never be sent, or is dated later than now, is judged like any other`() throws
+    @Test func `a foreign file that could never be sent, or is dated later than now, is judged like any other`() throws
     {
         var configuration = Configuration(defaultRoute: Route(url: "http://one/", overrides: []))
         configuration.defaultRoute.coalesce = true
@@ -329,7 +329,7 @@ struct OneWayInTests {
         #expect(times.values.allSatisfy { $0 > now + .seconds(3600) && $0 < now + .seconds(3601) })
     }
 
-    @Test func `a run that dies when its copy has replaced a dropped file leaves the copy, and never both`() throws {
+    @Test func `a run that dies when its copy has replaced a foreign file leaves the copy, and never both`() throws {
         try queue.put("5", at: "new/x")
         let calls = InterceptedCalls()
         do {
@@ -357,18 +357,18 @@ struct OneWayInTests {
         _ = try run.settle(try #require(try run.claim(added[0])), .quarantined(reason: "x"), record: nil, now: now)
         try run.end()
         let item = try #require(try open.quarantined().first)
-        func readmit(_ limits: Limits, isRehearsal: Bool = false) throws -> Readmission {
+        func readmit(_ limits: Limits, isDryRun: Bool = false) throws -> Readmission {
             var control = AdmissionControl(Configuration(limits: limits))
-            return try open.readmit(item, within: &control, now: now, isRehearsal: isRehearsal)
+            return try open.readmit(item, within: &control, now: now, isDryRun: isDryRun)
         }
         #expect(try readmit(Limits(operations: 2)) == .refused("the queue holds 2 operations, its limit"))
         let small = try readmit(Limits(operationBytes: 1))
         #expect(small == .refused("the operation is larger than the limit of 1 bytes"))
-        guard case .admitted = try readmit(Limits(), isRehearsal: true) else { throw Errno(0) }
+        guard case .admitted = try readmit(Limits(), isDryRun: true) else { throw Errno(0) }
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
         let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))
         guard case .admitted(let accepted) = result else { throw Errno(0) }
-        #expect(accepted.dropped == [added[1]])
+        #expect(accepted.evicted == [added[1]])
         #expect(try ids() == ["b", "bad"])
         #expect(try readmit(Limits()) == .gone && queue.names("quarantine").isEmpty)
     }

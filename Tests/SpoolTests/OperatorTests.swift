@@ -33,7 +33,7 @@ struct OperatorTests {
         let entry = try settled("a", disposition)
         let result = try #require(try queue.open().retry(entry, now: now))
         #expect(result.state.rawValue == home && result.name.attempts == 0)
-        #expect(result.name.gate == (home == "new" ? .open : .due(now.roundedUpToMilliseconds)))
+        #expect(result.name.gate == (home == "new" ? .open : .retryAt(now.roundedUpToMilliseconds)))
         #expect(try queue.entries() == [result] && queue.names("quarantine").isEmpty)
         if result != entry { #expect(try queue.open().retry(entry, now: now) == nil) }
     }
@@ -143,7 +143,7 @@ struct OperatorTests {
             createdAt: now, id: OperationID(String(repeating: "i", count: 64))!,
             type: TypeName(String(repeating: "t", count: 64))!,
             keyDigest: Digest(of: "k"), originDigest: Digest(of: "o"), attempts: 9999, interruptions: 99,
-            gate: .due(now.roundedUpToMilliseconds))
+            gate: .retryAt(now.roundedUpToMilliseconds))
         #expect(long.description.utf8.count == 249)
         try queue.put("", at: "new/\(long)")
         let taken = try settled("a", .quarantined(reason: "x"))
@@ -187,7 +187,7 @@ struct OperatorTests {
         #expect(try open.hold(held) == held && open.hold(entry) == nil)
         let released = try #require(try open.release(held, now: now))
         #expect(!released.name.isHeld && released.name.attempts == 0 && released.state == state)
-        #expect(released.name.gate == (state == .new ? .open : .due(now.roundedUpToMilliseconds)))
+        #expect(released.name.gate == (state == .new ? .open : .retryAt(now.roundedUpToMilliseconds)))
         #expect(try queue.entries() == [released] && open.release(released, now: now) == released)
         #expect(try open.release(held, now: now) == nil)
         let again = try #require(try open.hold(released))

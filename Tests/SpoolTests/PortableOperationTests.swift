@@ -109,7 +109,7 @@ struct PortableOperationTests {
         case 1:
             name.attempts = Int(chance.next() % 4)
             name.isHeld = chance.flip()
-            name.gate = .due(now + .milliseconds(Int64(chance.next() % 100_000_000)))
+            name.gate = .retryAt(now + .milliseconds(Int64(chance.next() % 100_000_000)))
             return (Entry(state: .deferred, name: name), file)
         case let rest:
             name.attempts = Int(chance.next() % 10_000)

@@ -135,7 +135,7 @@ struct RecoveryTests {
         try die(with: added[1])
         var later = added[0].name
         later.attempts = 2
-        later.gate = .due(now.roundedUpToMilliseconds)
+        later.gate = .retryAt(now.roundedUpToMilliseconds)
         var operation = queue.operation("a")
         operation.attempts = [TemporaryQueue.record(), TemporaryQueue.record()]
         try queue.put(OperationFile.encode(operation), at: "deferred/\(later)")

@@ -153,7 +153,7 @@ struct RepairTests {
         let entry = try queue.add(["a", "b"])[0]
         var later = Entry(state: .deferred, name: entry.name)
         later.name.attempts = 1
-        later.name.gate = .due(now)
+        later.name.gate = .retryAt(now)
         try queue.put(
             try #require(queue.bytes(entry.path)) + OperationFile.encode(TemporaryQueue.record()), at: later.path)
         chmod("\(queue.path)/\(later.path)", 0o600)

@@ -18,10 +18,10 @@ struct SlotLocksTests {
 
     @Test func `no more slots are taken than there are, by whomever, and one that is given back is another's`() throws {
         let (first, second) = (slots(3), slots(3))
-        #expect(try first.take() && first.take() && second.take())
-        #expect(try !first.take() && !second.take())
+        #expect(try first.acquire() && first.acquire() && second.acquire())
+        #expect(try !first.acquire() && !second.acquire())
         first.giveBack(downTo: 1)
-        #expect(try second.take() && !second.take() && !first.take())
+        #expect(try second.acquire() && !second.acquire() && !first.acquire())
         #expect(first.count == 1 && second.count == 2)
         first.giveBack(downTo: 5)
         #expect(first.count == 1)
@@ -30,13 +30,13 @@ struct SlotLocksTests {
     @Test func `the slots of a process that has ended are free`() throws {
         do {
             let gone = slots(2)
-            #expect(try gone.take() && gone.take())
+            #expect(try gone.acquire() && gone.acquire())
         }
-        #expect(try slots(2).take())
+        #expect(try slots(2).acquire())
     }
 
     @Test func `what has another name has slots of its own`() throws {
         let (one, two) = (slots(1), slots(1, of: "two"))
-        #expect(try one.take() && two.take())
+        #expect(try one.acquire() && two.acquire())
     }
 }

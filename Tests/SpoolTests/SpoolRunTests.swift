@@ -64,8 +64,8 @@ struct SpoolRunTests {
                 { name in
                     var name = name
                     name.attempts = 1
-                    name.gate = .due(
-                        EntryName(EntryName(createdAt: name.createdAt, id: name.id, gate: .due(until)).description)!
+                    name.gate = .retryAt(
+                        EntryName(EntryName(createdAt: name.createdAt, id: name.id, gate: .retryAt(until)).description)!
                             .dueTime!)
                     return .moved(Entry(state: .deferred, name: name))
                 }
@@ -74,7 +74,7 @@ struct SpoolRunTests {
                 .deferred(until: later, countsAttempt: false),
                 { name in
                     var name = name
-                    name.gate = .due(later.roundedUpToMilliseconds)
+                    name.gate = .retryAt(later.roundedUpToMilliseconds)
                     return .moved(Entry(state: .deferred, name: name))
                 }
             ),
@@ -369,6 +369,6 @@ struct SpoolRunTests {
 
 extension EntryName {
     var dueTime: Timestamp? {
-        if case .due(let time) = gate { time } else { nil }
+        if case .retryAt(let time) = gate { time } else { nil }
     }
 }

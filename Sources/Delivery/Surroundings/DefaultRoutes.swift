@@ -4,7 +4,7 @@ struct DefaultRoutes {
     /// `true` if the kernel shows no table.
     let hasAny: Bool
     /// Whether there is a default route over an interface that is up; `true` if the kernel shows no table.
-    let areThere: Bool
+    let hasDefault: Bool
     /// The interfaces of the default routes, the preferred route's first.
     let interfaces: [String]
 
@@ -16,7 +16,7 @@ struct DefaultRoutes {
         let routes = tables.joined().filter { Self.isUp($0.interface, root: root) }
         hasAny = tables.isEmpty || !routes.isEmpty
         interfaces = routes.filter(\.isDefault).sorted { $0.metric < $1.metric }.map(\.interface)
-        areThere = tables.isEmpty || !interfaces.isEmpty
+        hasDefault = tables.isEmpty || !interfaces.isEmpty
     }
 
     private typealias Route = (interface: String, metric: UInt32, isDefault: Bool)

@@ -19,7 +19,7 @@ extension Surroundings {
         var surroundings = Surroundings()
         if conditions.network != .any {
             let routes = DefaultRoutes(root: root)
-            surroundings.isOnline = routes.areThere
+            surroundings.isOnline = routes.hasDefault
             if conditions.network == .unmetered, surroundings.isOnline {
                 surroundings.isMetered = isMetered(
                     through: routes.interfaces, nmcli, environment: environment, within: limit)

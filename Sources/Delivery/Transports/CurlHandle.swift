@@ -49,25 +49,25 @@ final class CurlHandle {
     }
 }
 
-/// The resting handles of an agent.
+/// The idle handles of an agent process (`AgentSink`).
 ///
-/// A handle rests only if its transfer ended regularly and set no option that is not for the next transfer.
+/// A handle is reused only if its transfer ended without an error and left the options of its kind unchanged.
 struct CurlHandles {
-    private var resting: [CurlHandle] = []
-    /// Upper bound on the resting handles.
+    private var idle: [CurlHandle] = []
+    /// Upper bound on the idle handles.
     private let limit: Int
 
     init(concurrency: Int) { limit = min(max(1, concurrency), 64) }
 
-    /// Returns a handle for a request. Throws libcurl's refusal to make one.
+    /// Removes and returns an idle handle for a request, or makes one. Throws libcurl's refusal to make one.
     mutating func take(for request: OutgoingRequest) throws(CurlRefusal) -> CurlHandle {
         let kind = CurlHandle.Kind(request)
-        guard let place = resting.lastIndex(where: { $0.kind == kind }) else { return try CurlHandle(kind) }
-        return resting.remove(at: place)
+        guard let index = idle.lastIndex(where: { $0.kind == kind }) else { return try CurlHandle(kind) }
+        return idle.remove(at: index)
     }
 
     mutating func giveBack(_ handle: CurlHandle) {
-        if resting.count >= limit { resting.removeFirst() }
-        resting.append(handle)
+        if idle.count >= limit { idle.removeFirst() }
+        idle.append(handle)
     }
 }

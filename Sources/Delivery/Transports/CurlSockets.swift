@@ -14,7 +14,7 @@ final class CurlSockets {
     }
 
     /// The number of calls of curl_multi_perform.
-    var pass = 0
+    var performCount = 0
     private var sockets: [Int32: CurlSocket] = [:]
 
     func noteOpened(_ descriptor: Int32) {
@@ -30,7 +30,7 @@ final class CurlSockets {
     /// Acknowledges at once the bytes that a socket has received, if it is still open.
     ///
     /// A server's next bytes may wait for the acknowledgement (Nagle's algorithm). If the next request carried it, an
-    /// answer too many would arrive just after the connection was checked.
+    /// unrequested answer could arrive after the check and be taken for this request's.
     func acknowledge(_ socket: CurlSocket) {
         guard sockets[socket.descriptor] === socket else { return }
         #if os(Linux)
@@ -63,7 +63,7 @@ final class CurlSocket {
     private var ends: (local: End, remote: End)?
     /// The number of requests that have begun on the socket.
     var requests = 0
-    /// Whether the connection speaks HTTP/2, whose input names its request; `nil` until an answer has begun.
+    /// Whether the connection speaks HTTP/2, whose frames carry a stream id; `nil` until an answer has begun.
     var isMultiplexed: Bool?
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }

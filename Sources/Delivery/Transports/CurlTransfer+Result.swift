@@ -96,13 +96,13 @@ extension CurlTransfer {
     private func failure(_ code: Int32) -> CurlFailure {
         // libcurl reports a path of a unix socket that is too long as an unresolved host.
         CurlFailure(
-            code: code == 6 && request.connection.unixSocket != nil ? 7 : code, words: String(cString: words),
+            code: code == 6 && request.connection.unixSocket != nil ? 7 : code, errorMessage: String(cString: words),
             systemError: Int32(number(CURLINFO_OS_ERRNO)),
             hasStatus: head.isComplete, wasConnected: size(CURLINFO_PRETRANSFER_TIME_T) > 0,
-            isProxys: isProxys(code))
+            isFromProxy: isFromProxy(code))
     }
 
-    private func isProxys(_ code: Int32) -> Bool {
+    private func isFromProxy(_ code: Int32) -> Bool {
         if number(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0 { return true }
         switch request.connection.proxy {
         case .direct: return false

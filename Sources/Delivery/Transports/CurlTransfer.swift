@@ -215,7 +215,7 @@ final class CurlTransfer {
     /// Notes the progress of a transfer, in bytes. Returns `false` to end it.
     private func note(_ bytes: Int64) -> Bool {
         if requests == 0 {
-            told = (sockets.pass, told.pass == sockets.pass ? told.count + 1 : 0)
+            told = (sockets.performCount, told.pass == sockets.performCount ? told.count + 1 : 0)
             if Libcurl.showsConnections, told.count > Self.tunnelLimit {
                 stop = .longTunnel
                 return false

@@ -92,7 +92,7 @@ package final class CurlTransport: AgentTransport {
         var patience = Duration.zero
         repeat {
             var running: Int32 = 0
-            sockets.pass += 1
+            sockets.performCount += 1
             let wasEndless = ccurl_multi_perform(multi, &running)
             var code: Int32 = 0
             while let handle = ccurl_multi_next_ended(multi, &code) {

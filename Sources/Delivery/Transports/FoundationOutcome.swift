@@ -16,12 +16,13 @@ package enum FoundationOutcome {
         "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1)"
     }
 
-    /// Returns the status and header fields in `digits`, the value of `headField`; `nil` if they are no whole head.
-    package static func answer(fromHead digits: String) -> AttemptReport.Answer? {
+    /// Returns the status and header fields in `hexHead`, the value of `headField`: the raw head, each byte as two
+    /// lower-case hexadecimal digits. `nil` if it is not a whole head.
+    package static func answer(fromHead hexHead: String) -> AttemptReport.Answer? {
         var head = AnswerHead()
         var line: [UInt8] = []
         var high: UInt8?
-        for digit in digits.utf8 {
+        for digit in hexHead.utf8 {
             let value = digit <= UInt8(ascii: "9") ? digit &- UInt8(ascii: "0") : digit &- UInt8(ascii: "a") &+ 10
             guard value < 16 else { return nil }
             guard let first = high else {
@@ -47,18 +48,20 @@ package enum FoundationOutcome {
         guard let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) ([01]): (.*)/.dotMatchesNewlines()),
             let code = Int32(match.1), let systemError = Int32(match.2), let proxyStatus = Int(match.3)
         else { return nil }
-        // A refusal that was read counts, whatever happened to the rest of its body.
+        // A status ≥ 300 that was read counts, whatever happened to the rest of the body.
         if let answer, answer.status >= 300 { return .answer(answer) }
-        let words = String(match.5)
-        let detail = words.contains("://") || words.contains("@") ? "libcurl's error \(code)" : words
+        let errorMessage = String(match.5)
+        // The message might quote a URL with a secret.
+        let detail =
+            errorMessage.contains("://") || errorMessage.contains("@") ? "libcurl's error \(code)" : errorMessage
         switch proxyStatus {
         // The proxy requires credentials: an answer. libcurl does not give its fields.
         case 407: return .answer(AttemptReport.Answer(status: 407))
         case 300...: return .failure(.proxy, detail: detail)
         default:
             let failure = CurlFailure(
-                code: code, words: words, systemError: systemError, hasStatus: answer != nil,
-                wasConnected: match.4 == "1", isProxys: request.hasFailedAtProxy(words))
+                code: code, errorMessage: errorMessage, systemError: systemError, hasStatus: answer != nil,
+                wasConnected: match.4 == "1", isFromProxy: request.hasFailedAtProxy(errorMessage))
             return .failure(NetworkError(failure), detail: detail)
         }
     }

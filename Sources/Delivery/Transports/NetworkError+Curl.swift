@@ -6,7 +6,7 @@ struct CurlFailure {
     /// libcurl's result, a CURLcode.
     var code: Int32
     /// libcurl's message.
-    var words = ""
+    var errorMessage = ""
     /// The `errno` of a connection that failed.
     var systemError: Int32 = 0
     /// Whether a final status had been received.
@@ -14,7 +14,7 @@ struct CurlFailure {
     /// Whether the connection was established, through proxy and TLS, and the request had begun to leave.
     var wasConnected = false
     /// Whether the failed connection was one to a proxy.
-    var isProxys = false
+    var isFromProxy = false
 }
 
 extension NetworkError {
@@ -25,14 +25,14 @@ extension NetworkError {
     }
 
     private static func name(of failure: CurlFailure) -> NetworkError {
-        let spoken = NetworkError(words: failure.words)
+        let spoken = NetworkError(errorMessage: failure.errorMessage)
         switch failure.code {
         case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol too
         case 3, 67: return .badURL
         case 5, 97: return .proxy
         case 6: return .dns
         case 7:
-            if failure.isProxys { return .proxy }
+            if failure.isFromProxy { return .proxy }
             switch failure.systemError {
             case ENETUNREACH, EHOSTUNREACH, ENETDOWN: return .unreachable
             case ETIMEDOUT: return .connectTimeout
@@ -42,15 +42,16 @@ extension NetworkError {
         case 28:
             if spoken == .dns || spoken == .proxy { return spoken ?? .other }
             if failure.wasConnected { return .timeout }
-            return failure.isProxys ? .proxy : .connectTimeout
-        case 35: return failure.isProxys ? .proxy : spoken ?? .tls
-        case 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: return failure.isProxys ? .proxy : .tls
+            return failure.isFromProxy ? .proxy : .connectTimeout
+        case 35: return failure.isFromProxy ? .proxy : spoken ?? .tls
+        case 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: return failure.isFromProxy ? .proxy : .tls
         case 18: return .truncated
         case 52: return .emptyAnswer
         case 55, 56, 65, 92: return spoken ?? .reset
         // libcurl has a message for input that it cannot read, and none if a GOAWAY ends the connection.
         case 16:
-            return failure.words.isEmpty || failure.words.hasPrefix("Error in the HTTP2") ? .reset : .malformedAnswer
+            return failure.errorMessage.isEmpty || failure.errorMessage.hasPrefix("Error in the HTTP2")
+                ? .reset : .malformedAnswer
         case 8, 61, 100: return .malformedAnswer
         default: return spoken ?? .other
         }

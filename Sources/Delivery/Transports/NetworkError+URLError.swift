@@ -17,7 +17,7 @@ extension NetworkError {
 
     private static func name(ofURLErrorCode code: Int, message: String) -> NetworkError {
         let words = message.lowercased()
-        let spoken = NetworkError(words: message)
+        let spoken = NetworkError(errorMessage: message)
         switch code {
         case -1: return spoken ?? .other
         case -1001: return words.contains("resolv") ? .dns : words.contains("connect") ? spoken ?? .timeout : .timeout
@@ -31,7 +31,7 @@ extension NetworkError {
     }
 
     /// Names the error by libcurl's message, from URLSession or from libcurl itself; `nil` if no row fits.
-    init?(words message: String) {
+    init?(errorMessage message: String) {
         let words = message.lowercased()
         guard let row = Self.byWords.first(where: { row in row.words.allSatisfy(words.contains) }) else { return nil }
         self = row.name

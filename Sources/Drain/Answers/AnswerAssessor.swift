@@ -55,7 +55,7 @@ final class AnswerAssessor {
     func take(_ received: AttemptReport, of attempt: Attempt) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect { return queue.enqueueAgain(attempt) }
-        attempt.destination.hasBeenHeard = true
+        attempt.destination.hasReported = true
         attempt.destination.isCautious = false
         let report = SealedReport(received, attempt.redaction)
         let absence = attempt.absence(behind: received, world)
@@ -252,7 +252,7 @@ final class AnswerAssessor {
                     conclude(answer)
                     continue
                 }
-                destination.isLeft = true
+                destination.isAbandoned = true
                 settler.settle(answer, as: answer.verdict.becoming(.held, rule: answer.verdict.rule))
             }
         }

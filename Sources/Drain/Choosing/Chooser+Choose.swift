@@ -10,7 +10,7 @@ extension Chooser {
     ) throws(SpoolError) -> Pass {
         var kinds = kinds
         defer { self.kinds = kinds }
-        guard case .decided = order else { return try list(budget: budget, clock, &kinds, open) }
+        guard case .hasSequenceLock = order else { return try list(budget: budget, clock, &kinds, open) }
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             try list(budget: budget, clock, &kinds, open)
         }
@@ -33,8 +33,8 @@ extension Chooser {
         var listing = Listing(
             pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count))
         switch order {
-        case .elsewhere: break
-        case .decided, .shown:
+        case .undecided: break
+        case .hasSequenceLock, .shown:
             (listing.precedence, listing.failed) = (try takePrecedence(&kinds), try failedSequences(&kinds))
         }
         for state in [QueueState.new, .deferred] {

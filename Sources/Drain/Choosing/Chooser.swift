@@ -29,11 +29,12 @@ package struct Chooser {
     /// The authority of a listing over the order.
     package enum Order {
         /// This process has the sequence lock. It lists under the names lock, and decides the order.
-        case decided
+        case hasSequenceLock
         /// The caller only shows the order.
         case shown
-        /// Another run has the sequence lock. Operations that have an order are left to it.
-        case elsewhere
+        /// The listing decides nothing: another run has the sequence lock, the names lock was not free in time, or no
+        /// route has an order. Operations that have an order are left to another run or pass.
+        case undecided
     }
 
     package init(
@@ -50,7 +51,7 @@ package struct Chooser {
         self.configuration = configuration
         self.options = options
         self.now = now
-        self.order = configuration.hasSequentialRoutes ? order : .elsewhere
+        self.order = configuration.hasSequentialRoutes ? order : .undecided
         self.setAside = setAside
         self.deferred = deferred
         kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
@@ -66,9 +67,9 @@ package struct Chooser {
         var kinds = kinds
         defer { self.kinds = kinds }
         switch order {
-        case .elsewhere: return nil
+        case .undecided: return nil
         case .shown: return try takePrecedence(&kinds)
-        case .decided:
+        case .hasSequenceLock:
             return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
                 try takePrecedence(&kinds)
             }

@@ -41,11 +41,11 @@ final class PassChooser {
         let budget = isPlanning ? budget : min(budget, options.portion)
         do throws(SpoolError) {
             return try list(budget, order, peers, now)
-        } catch let error where error.isLocked && order == .decided {
+        } catch let error where error.isLocked && order == .hasSequenceLock {
             // The holder of the names lock delays only operations that have an order.
             if !isNamesLockTold { tally.inputOutput(error) }
             isNamesLockTold = true
-            return try list(budget, .elsewhere, peers, now)
+            return try list(budget, .undecided, peers, now)
         }
     }
 

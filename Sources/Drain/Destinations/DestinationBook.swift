@@ -66,7 +66,7 @@ final class DestinationBook {
     private func refresh(_ destination: RunDestination, _ now: Timestamp) {
         destination.state = shared.ledger[destination.name]
         // A circuit breaker that opened after this run met the destination is not overridden at each listing.
-        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !destination.hasBeenHeard)
+        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !destination.hasReported)
         destination.beginPass()
         releaseByChange(destination, now)
     }
@@ -143,8 +143,8 @@ final class DestinationBook {
     /// The number of destinations that this run sends nothing to now.
     var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 
-    /// Takes up destinations again that were left to other processes.
-    func takeUpAgain() {
+    /// Lets this run send to the destinations again that it left to other processes.
+    func resumeLeftToOthers() {
         for destination in destinations.values { destination.isLeftToOthers = false }
     }
 

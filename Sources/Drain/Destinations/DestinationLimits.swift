@@ -4,14 +4,14 @@ import Spool
 /// The limits on attempts to one destination, by its `concurrency` and its `rate`. Both are for the queue: all runs and
 /// all `send` processes share them. A destination without either costs nothing.
 ///
-/// A lock or file error, such as a full disk, stops no delivery: for a minute the process keeps to the limits by
-/// itself. It reports the first error.
+/// A lock or file error, such as a full disk, stops no delivery: for a minute the process applies the limits to
+/// its own attempts only. It reports the first error.
 final class DestinationLimits {
     /// The time without a slot after which a process leaves the destination to others.
     static let patience = Duration.seconds(10)
     /// The time from a refusal of a slot to the next request.
     private static let retryInterval = Duration.milliseconds(50)
-    /// The time for which the process keeps to the limits by itself after an error.
+    /// The time for which the process applies the limits to its own attempts only, after an error.
     private static let localLimitsDuration = Duration.seconds(60)
 
     private let name: String
@@ -22,17 +22,17 @@ final class DestinationLimits {
     private let rates: SharedRates?
     private let clock: RunClock?
     private let report: (SpoolError) -> Void
-    /// The end of the span of the rate in which only this process begins attempts.
+    /// The end of this process's time slice of the shared rate.
     private var spanEnd = Duration.zero
     /// The earliest time of the next request for a slot or a span.
-    private var askAgain = Duration.zero
+    private var nextRequestTime = Duration.zero
     /// The times of the first and the last refusal since this process got a slot; `nil` if there was none.
     private var slotRefusals: (since: Duration, last: Duration)?
-    /// The time until which the process keeps to the limits by itself, after an error.
+    /// The time until which the process applies the limits to its own attempts only, after an error.
     private var localLimitsUntil = Duration.zero
-    private var hasTold = false
+    private var hasReported = false
 
-    /// Makes the limits of one process by itself.
+    /// Makes limits that apply to the attempts of this process only.
     init(_ settings: DestinationSettings) {
         name = ""
         pace = Pace(interval: settings.rate?.interval)
@@ -61,28 +61,28 @@ final class DestinationLimits {
 
     /// Returns the time until an attempt may begin, as far as this process knows; zero for now.
     func wait(at elapsed: Duration) -> Duration {
-        max(.zero, pace.wait(at: elapsed), askAgain - elapsed)
+        max(.zero, pace.wait(at: elapsed), nextRequestTime - elapsed)
     }
 
-    /// Takes the right to begin one attempt beside those in flight. Returns false if other processes have all of it.
+    /// Acquires a slot and a span of the rate for one more attempt. Returns false if another process has either.
     /// `isOnly`: no other attempt follows soon.
-    func take(at elapsed: Duration, inFlight: Int, isOnly: Bool = false) -> Bool {
+    func acquire(at elapsed: Duration, inFlight: Int, isOnly: Bool = false) -> Bool {
         guard slots != nil || rates != nil, elapsed >= localLimitsUntil else { return true }
         let start = clock?.instant()
         var refusal: Duration?
         do throws(SpoolError) {
-            refusal = try takeSlot(at: elapsed)
-            if refusal == nil { refusal = try takeSpan(at: elapsed, isOnly) }
+            refusal = try acquireSlot(at: elapsed)
+            if refusal == nil { refusal = try acquireSpan(at: elapsed, isOnly) }
         } catch {
             localLimitsUntil = elapsed + Self.localLimitsDuration
-            if !hasTold { report(error) }
-            hasTold = true
+            if !hasReported { report(error) }
+            hasReported = true
         }
         guard let refusal else { return true }
         giveBack(inFlight: inFlight)
         // The time spent on asking is over: the wait begins now.
         let asking = start.flatMap { start in clock.map { $0.instant() - start } } ?? .zero
-        askAgain = elapsed + asking + max(refusal, .milliseconds(1))
+        nextRequestTime = elapsed + asking + max(refusal, .milliseconds(1))
         return false
     }
 
@@ -103,10 +103,10 @@ final class DestinationLimits {
 
     // MARK: - Asking
 
-    /// Takes a slot. Returns the time until the next request if other processes have all slots; else `nil`.
-    private func takeSlot(at elapsed: Duration) throws(SpoolError) -> Duration? {
+    /// Acquires a slot. Returns the time until the next request if other processes have all slots; else `nil`.
+    private func acquireSlot(at elapsed: Duration) throws(SpoolError) -> Duration? {
         guard let slots else { return nil }
-        if try slots.take() {
+        if try slots.acquire() {
             slotRefusals = nil
             return nil
         }
@@ -116,10 +116,11 @@ final class DestinationLimits {
         return Self.retryInterval
     }
 
-    /// Takes a span of the rate, unless this process has one. Returns the time until its end if another process has it.
-    private func takeSpan(at elapsed: Duration, _ isOnly: Bool) throws(SpoolError) -> Duration? {
+    /// Acquires a span of the rate, unless this process has one. Returns the time until the end of the span if another
+    /// process has it; else `nil`.
+    private func acquireSpan(at elapsed: Duration, _ isOnly: Bool) throws(SpoolError) -> Duration? {
         guard let rates, elapsed >= spanEnd else { return nil }
-        switch try rates.take(name, every: pace.interval, isOnly) {
+        switch try rates.acquire(name, every: pace.interval, isOnly) {
         case .own(let span):
             spanEnd = elapsed + span
             return nil

@@ -1,6 +1,6 @@
 import Policy
 
-/// One destination within a run: its state, the attempts that it may get now, and the work that waits for it.
+/// One destination of a run, or of `send`: its state, the attempts that it may get now, and the work that waits for it.
 final class RunDestination {
     /// Its name and digest.
     var identity: Destination
@@ -11,10 +11,10 @@ final class RunDestination {
     var lacksConditions = false
     /// Whether this machine may have no network. One attempt has to show it first.
     var isCautious = false
-    /// Whether an attempt of this run to it has ended with a report.
-    var hasBeenHeard = false
+    /// Whether an attempt of this run to it has ended with a report that is not `isSuspect`.
+    var hasReported = false
     /// Whether the samples were inconclusive. Then this run sends nothing more to it.
-    var isLeft = false
+    var isAbandoned = false
     /// Whether other processes have all of its concurrency. Then this run sends nothing to it before it has waited for
     /// its next pass.
     var isLeftToOthers = false
@@ -24,7 +24,8 @@ final class RunDestination {
     var holdGuard: StormGuard<AttemptAnswer>?
     /// The first refusal of credentials that `holdGuard` withholds; `nil` if its answers refuse something else.
     var refused: Refused?
-    /// Work that goes before the dispatch order, one at a time: samples, and attempts that are sent apart or again.
+    /// Work that goes before the dispatch order, one at a time: samples, and operations that are sent in a request of
+    /// their own, or resent.
     var urgent: [Work] = []
     /// The newest operations that are due and not chosen, for samples.
     var newest: [Candidate] = []
@@ -36,8 +37,8 @@ final class RunDestination {
     /// The number of offered operations that are no longer due.
     var done = 0
     var inFlight = 0
-    /// Its line in the dispatch order of the current pass.
-    var line = 0
+    /// Its index in `SendQueue.destinations`; stale before the pass appends it.
+    var queueIndex = 0
     /// The time when it last refused secrets that had just been looked up again.
     var refusedFreshSecrets: ContinuousClock.Instant?
     /// Its request makers by operation type.
@@ -132,7 +133,7 @@ final class RunDestination {
         isBlocked || isSampling || !urgent.isEmpty ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
     }
 
-    var isBlocked: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }
+    var isBlocked: Bool { block != nil || lacksConditions || isAbandoned || isLeftToOthers }
 
     /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

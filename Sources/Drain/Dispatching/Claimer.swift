@@ -52,7 +52,7 @@ final class Claimer {
             !settler.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
         }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
-        let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits, leavingBodies: leavesBodies)
+        let outcomes = settler.spoolRun.take(candidates.map(\.entry), limits: limits, leavingBodies: leavesBodies)
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
     }
 
@@ -78,7 +78,7 @@ final class Claimer {
     /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run claimed it first.
     private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
-        return try settler.claims.take(
+        return try settler.spoolRun.take(
             entry, limits: limits, leavingBodies: maker.leavesBodies)
     }
 
@@ -89,7 +89,7 @@ final class Claimer {
     private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
         let id = candidate.entry.name.id
         if let member = queue.takeClaimed(id) { return member }
-        queue.begun += 1
+        queue.claimTries += 1
         do throws(SpoolError) {
             let waitsForSync = settler.mustSync(before: candidate.sequence)
             if waitsForSync { sender.flush() }
@@ -150,7 +150,7 @@ final class Claimer {
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
         while !draft.isFull {
             // At most doubles the batch: the run claims in vain, and has in memory, no more than it sends.
-            let count = settler.claims.isSlowToTake ? min(draft.room, attempt.members.count) : 1
+            let count = settler.spoolRun.isSlowToTake ? min(draft.room, attempt.members.count) : 1
             var dequeued = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
             if dequeued.isEmpty { return }
             if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
@@ -158,8 +158,8 @@ final class Claimer {
                 guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
                 guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
                     // The next batch begins with this operation.
-                    queue.takeBack(next, member)
-                    for other in dequeued { queue.takeBack(other) }
+                    queue.putBackClaimed(next, member)
+                    for other in dequeued { queue.putBack(other) }
                     return putBackTaken()
                 }
                 attempt.members.append(member)

@@ -36,7 +36,7 @@ final class Dispatcher {
         self.assessor = assessor
     }
 
-    /// Attempts the chosen operations in order. Returns the number of operations begun, once no attempt is in flight.
+    /// Attempts the chosen operations in order. Returns the number of claims tried, once no attempt is in flight.
     func attempt(_ chosen: [Candidate]) -> Int {
         tally.begin(.claiming)
         defer { tally.begin(.choosing) }
@@ -44,13 +44,13 @@ final class Dispatcher {
         assessor.beginStormGuards(for: chosen)
         for candidate in inOrder(chosen) { queue.append(candidate, of: settler.book[candidate]) }
         while makeProgress() {}
-        queue.isKeptWaiting = false
+        queue.toleratesLostClaims = false
         if queue.isOutdated { settler.operations.hasToListAgain = true }
         settler.putBack(queue.end().compactMap(\.claim))
         settler.syncOrEndRun()
         settler.book.tell()
-        settler.operations.passOver(queue.claimsLost, hasWonAny: queue.begun > queue.lostClaimCount)
-        return queue.begun
+        settler.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)
+        return queue.claimTries
     }
 
     /// Puts the probe of each held destination first: its newest operation, which did not cause the hold.
@@ -100,7 +100,7 @@ final class Dispatcher {
 
     /// Begins the attempts that may begin now. Returns the time until more may begin, if only limits delay them.
     private func begin() -> Duration? {
-        queue.isKeptWaiting =
+        queue.toleratesLostClaims =
             queue.lostClaimCount > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while sender.hasRoom(beside: inFlight.count) {
             let wait = max(sender.pace.wait(at: tally.elapsed), conditions.delay)
@@ -128,7 +128,7 @@ final class Dispatcher {
     /// whose destination has a rate or whose route sends batches, and claims them together. Counts each as in flight.
     private func dequeue() -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
-        var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
+        var isLast = !settler.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
             let free = sender.concurrency - inFlight.count - dequeued.count
             guard let operation = queue.next(free: free, at: tally.elapsed) else { break }
@@ -148,7 +148,7 @@ final class Dispatcher {
         for (count, operation) in dequeued.enumerated() {
             let destination = settler.book[operation.candidate]
             if count > 0, stop.mustStop() || destination.inFlight > destination.concurrencyLimit {
-                queue.takeBack(operation)
+                queue.putBack(operation)
                 end(destination)
             } else {
                 begin(operation.candidate, isSample: false)
@@ -186,9 +186,9 @@ final class Dispatcher {
             // The end of the run puts the claims back; nothing has been sent.
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
-        tally.summary.attempts = sender.sent
+        tally.summary.attempts = sender.submitted
         attempt.start = destination.noteBeginning()
-        inFlight[sender.sent] = attempt
+        inFlight[sender.submitted] = attempt
         tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)
         destination.limits.begin(at: tally.elapsed)
         sender.pace.begin(at: tally.elapsed)

@@ -2,29 +2,30 @@ import Delivery
 import Policy
 import Spool
 
-/// The sink of a run, opened for the first request. Makes requests, submits them, and returns reports.
+/// The sink of a run, opened for the first request. Makes requests, submits them to agent processes (`AgentSink`), and
+/// returns reports.
 final class RequestSender {
     private let spool: SpoolDirectory
     private let configuration: Configuration
     private let world: World
     /// Upper bound on the attempts in flight.
     let concurrency: Int
-    /// Whether the concurrency is chosen by drainq. Then large bodies in flight keep to `mostBytes`.
+    /// Whether drainq chooses the concurrency. Then `mostBytes` limits the large bodies in flight.
     private let adapts: Bool
     /// The length in bytes of each large body that is in flight and in memory, by ticket; below, their sum.
     private var largeBodies: [Int: Int] = [:]
     private var largeBytes = 0
     /// The length in bytes from which a body counts as large.
     private static let large = 64 << 10
-    /// The sum of large bodies at which no attempt beyond the first few begins, in bytes.
+    /// The sum of large bodies at which no attempt beyond `AdaptiveConcurrency.initial` begins, in bytes.
     private static let mostBytes = 32 << 20
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
     /// The rate at which attempts begin, over all destinations.
     var pace: Pace
     private var sink: (any Sink)?
-    /// The number of requests sent, and the ticket of the last one.
-    private(set) var sent = 0
+    /// The number of requests submitted, and the ticket of the last one.
+    private(set) var submitted = 0
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, concurrency: Int,
@@ -60,7 +61,7 @@ final class RequestSender {
     }
 
     /// Makes the request of an attempt and submits it. Returns why no request can be made; `nil` if it was submitted,
-    /// with the ticket `sent`. Throws if no attempt can be made at all.
+    /// with the ticket `submitted`. Throws if no attempt can be made at all.
     func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
         var request: OutgoingRequest
         if attempt.maker.mayTakeLong { flush() }
@@ -75,10 +76,10 @@ final class RequestSender {
         if let defect = try attempt.maker.fitTransport(of: &request, to: sink) { return .noTransport(reason: defect) }
         adjust(&request)
         attempt.began = world.now()
-        try sink.submit(request, ticket: sent + 1)
-        sent += 1
+        try sink.submit(request, ticket: submitted + 1)
+        submitted += 1
         if adapts, let length = request.body?.count, length >= Self.large {
-            largeBodies[sent] = length
+            largeBodies[submitted] = length
             largeBytes += length
         }
         return nil

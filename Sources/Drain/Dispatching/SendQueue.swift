@@ -3,17 +3,17 @@ import Spool
 
 /// The operations that a pass still has to send: the chosen ones in dispatch order, and the urgent work before them.
 final class SendQueue {
-    /// The number of operations of this pass that this run or another one claimed, without those put back unsent.
-    var begun = 0
-    /// The number of these that another run claimed first.
+    /// The number of claims tried in this pass, won or lost, without those put back unsent.
+    var claimTries = 0
+    /// The number of claims lost: another run claimed the operation first.
     var lostClaimCount = 0
     /// The operations whose claims were lost in this pass.
     var claimsLost: Set<OperationID> = []
     /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends what it chose,
     /// whatever other runs have claimed of it: a slow destination must not delay the others.
-    var isKeptWaiting = false
-    /// The number of lost claims that do not make the listing outdated, however few were won: zero, unless the pass
-    /// before won none.
+    var toleratesLostClaims = false
+    /// The number of lost claims that the pass tolerates however few it wins: 0, or doubled after each pass that won
+    /// none.
     private var lostClaimsAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
@@ -29,10 +29,10 @@ final class SendQueue {
 
     /// Begins a pass with an empty queue.
     func begin() {
-        // A name that no run can claim, as a file system may show it, must not keep a run from what stands behind it.
-        isKeptWaiting = false
-        lostClaimsAllowed = isOutdated && lostClaimCount == begun ? max(1, lostClaimsAllowed * 2) : 0
-        (begun, lostClaimCount, claimsLost) = (0, 0, [])
+        toleratesLostClaims = false
+        // Some file systems list a name that no run can claim. Without this allowance every pass would stop at it.
+        lostClaimsAllowed = isOutdated && lostClaimCount == claimTries ? max(1, lostClaimsAllowed * 2) : 0
+        (claimTries, lostClaimCount, claimsLost) = (0, 0, [])
         order = DispatchOrder()
         (candidates, destinations, claimed, watched, limited) = ([], [], [:], [:], [])
     }
@@ -40,18 +40,18 @@ final class SendQueue {
     /// Puts an operation behind those that were appended before.
     func append(_ candidate: Candidate, of destination: RunDestination) {
         if !has(destination) {
-            destination.line = destinations.count
+            destination.queueIndex = destinations.count
             destinations.append(destination)
             if destination.limits.mayDelay { limited.append(destination) }
         }
         candidates.append(candidate)
-        order.append(to: destination.line, sequence: candidate.sequence)
+        order.append(to: destination.queueIndex, sequence: candidate.sequence)
     }
 
     /// Empties the queue, which ends sending in this pass. Returns operations that are claimed and not settled.
     func end() -> [Member] {
         var members = Array(claimed.values)
-        begun -= members.count
+        claimTries -= members.count
         claimed = [:]
         for destination in destinations {
             members += destination.withheld.flatMap(\.attempt.members)
@@ -66,7 +66,9 @@ final class SendQueue {
     /// claim in a hundred was lost. Then this pass sends nothing more of the order.
     ///
     /// Answers that are withheld keep the pass going: else the storm guard would decide by them alone.
-    var isOutdated: Bool { !isKeptWaiting && lostClaimCount > max(lostClaimsAllowed, begun / 100) && watched.isEmpty }
+    var isOutdated: Bool {
+        !toleratesLostClaims && lostClaimCount > max(lostClaimsAllowed, claimTries / 100) && watched.isEmpty
+    }
 
     // MARK: - What goes first
 
@@ -76,8 +78,8 @@ final class SendQueue {
         watch(attempt.destination)
     }
 
-    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The attempt
-    /// before does not count.
+    /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The
+    /// earlier attempt is not charged.
     func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
         again.unchargedCount += 1
@@ -87,13 +89,14 @@ final class SendQueue {
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
     /// chosen, then operations of the order. A sample is sent even if it turns out to be unnecessary.
     ///
-    /// An operation that was not chosen has no sequence, or is the head of one of which nothing was chosen.
+    /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
+    /// chosen.
     func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
         var samples = Array(destination.newest.filter(fits).prefix(count))
         let names = Set(samples.map(\.entry.name))
         destination.newest.removeAll { names.contains($0.entry.name) }
         if has(destination) {
-            samples += order.newest(of: destination.line, upTo: count - samples.count).map { candidates[$0] }
+            samples += order.newest(of: destination.queueIndex, upTo: count - samples.count).map { candidates[$0] }
         }
         destination.urgent += samples.map(Work.sample)
         watch(destination)
@@ -120,7 +123,7 @@ final class SendQueue {
             || watched.values.contains { !$0.urgent.isEmpty && !$0.isBlocked }
     }
 
-    /// Removes the next urgent work, and takes the right to begin it; `nil` if none may begin now.
+    /// Removes the next urgent work, and acquires its slot and span; `nil` if none may begin now.
     func nextUrgent(at elapsed: Duration) -> Work? {
         for (digest, destination) in watched {
             guard destination.needsAttention else {
@@ -128,7 +131,7 @@ final class SendQueue {
                 continue
             }
             if !destination.urgent.isEmpty, destination.inFlight == 0, !destination.isBlocked,
-                destination.limits.wait(at: elapsed) == .zero, take(of: destination, at: elapsed)
+                destination.limits.wait(at: elapsed) == .zero, acquireLimits(of: destination, at: elapsed)
             {
                 return destination.urgent.removeFirst()
             }
@@ -136,8 +139,8 @@ final class SendQueue {
         return nil
     }
 
-    /// Removes the next operation of the order, and takes the right to begin its attempt; `nil` if none may begin now.
-    /// `free` is the number of attempts that may begin.
+    /// Removes the next operation of the order, and acquires the slot and the span of its attempt; `nil` if none may
+    /// begin now. `free` is the number of attempts that may begin.
     func next(free: Int, at elapsed: Duration) -> DequeuedOperation? {
         if isOutdated { return nil }
         let destinations = destinations
@@ -147,18 +150,19 @@ final class SendQueue {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
         {
-            if take(of: destinations[order.line(of: position)], at: elapsed) {
+            if acquireLimits(of: destinations[order.line(of: position)], at: elapsed) {
                 return DequeuedOperation(position: position, candidate: candidates[position])
             }
-            order.takeBack(position)
+            order.putBack(position)
         }
         return nil
     }
 
-    /// Takes the right to begin one attempt. Returns false if other runs have all of it, now or for long.
-    private func take(of destination: RunDestination, at elapsed: Duration) -> Bool {
+    /// Acquires a slot and a span of the rate for one attempt. Returns false if another process has either. If this
+    /// process has been without a slot for long, leaves the destination to others.
+    private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
-        if limits.take(at: elapsed, inFlight: destination.inFlight) { return true }
+        if limits.acquire(at: elapsed, inFlight: destination.inFlight) { return true }
         destination.isLeftToOthers = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }
@@ -167,7 +171,7 @@ final class SendQueue {
     func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
         while !isOutdated, dequeued.count < count,
-            let position = order.next(of: destination.line, where: { candidates[$0].entry.name.type == type })
+            let position = order.next(of: destination.queueIndex, where: { candidates[$0].entry.name.type == type })
         {
             dequeued.append(DequeuedOperation(position: position, candidate: candidates[position]))
         }
@@ -182,25 +186,25 @@ final class SendQueue {
             let isWaiting =
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
             let wait = destination.limits.wait(at: elapsed)
-            let isOver = wait == .zero && destination.inFlight > 0
-            return isWaiting && !destination.isBlocked && !isOver ? max(wait, .milliseconds(1)) : nil
+            let waitsForReport = wait == .zero && destination.inFlight > 0
+            return isWaiting && !destination.isBlocked && !waitsForReport ? max(wait, .milliseconds(1)) : nil
         }.min()
     }
 
     // MARK: - What was taken out
 
     /// Puts an operation back into the order, if its attempt is not begun.
-    func takeBack(_ operation: DequeuedOperation) {
-        order.takeBack(operation.position)
+    func putBack(_ operation: DequeuedOperation) {
+        order.putBack(operation.position)
     }
 
     /// Puts a claimed operation back into the order, if it did not fit a batch.
-    func takeBack(_ operation: DequeuedOperation, _ member: Member) {
+    func putBackClaimed(_ operation: DequeuedOperation, _ member: Member) {
         claimed[member.name.id] = member
-        takeBack(operation)
+        putBack(operation)
     }
 
-    /// Removes a claimed operation that `takeBack` put back; `nil` if the operation is not claimed.
+    /// Removes a claimed operation that `putBackClaimed` put back; `nil` if the operation is not claimed.
     func takeClaimed(_ id: OperationID) -> Member? {
         claimed.isEmpty ? nil : claimed.removeValue(forKey: id)
     }
@@ -211,10 +215,10 @@ final class SendQueue {
     }
 
     private func isEmpty(of destination: RunDestination) -> Bool {
-        !has(destination) || order.isEmpty(destination.line)
+        !has(destination) || order.isEmpty(destination.queueIndex)
     }
 
     private func has(_ destination: RunDestination) -> Bool {
-        destination.line < destinations.count && destinations[destination.line] === destination
+        destination.queueIndex < destinations.count && destinations[destination.queueIndex] === destination
     }
 }

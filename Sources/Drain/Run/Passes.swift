@@ -3,7 +3,7 @@ import Spool
 
 /// The passes of a run: each chooses operations and attempts them. Waits between passes if the options say so.
 final class Passes {
-    private let claims: SpoolRun
+    private let spoolRun: SpoolRun
     private let configuration: Configuration
     private let options: RunOptions
     private let clock: RunClock
@@ -13,15 +13,15 @@ final class Passes {
     private let sender: RequestSender
     private let settler: Settler
     private let dispatcher: Dispatcher
-    /// How many times a pass admits up to `SpoolRun.admissionSize` dropped files.
+    /// How many times a pass admits up to `SpoolRun.admissionSize` foreign files.
     private static let admissions = 10
 
     init(
-        _ claims: SpoolRun, _ configuration: Configuration, _ options: RunOptions, _ clock: RunClock,
+        _ spoolRun: SpoolRun, _ configuration: Configuration, _ options: RunOptions, _ clock: RunClock,
         _ tally: RunTally, _ chooser: PassChooser, _ stop: StopCheck, _ sender: RequestSender, _ settler: Settler,
         _ dispatcher: Dispatcher
     ) {
-        self.claims = claims
+        self.spoolRun = spoolRun
         self.configuration = configuration
         self.options = options
         self.clock = clock
@@ -33,7 +33,7 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
-    /// Chooses the operations of the next pass. If `new/` has files of other programs, admits them and chooses again.
+    /// Chooses the operations of the next pass. If `new/` has foreign files, admits them and chooses again.
     /// Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
         settler.operations.claimsLost = []
@@ -43,7 +43,7 @@ final class Passes {
             try admit()
             pass = try choose(budget: options.limit)
         }
-        if !pass.isEmpty { try claims.syncRunDirectory() }
+        if !pass.isEmpty { try spoolRun.syncRunDirectory() }
         settle(&pass)
         return pass
     }
@@ -59,7 +59,8 @@ final class Passes {
             let begun = dispatcher.attempt(pass.chosen)
             budget -= begun
             settler.book.countLeft(of: pass, begun: begun)
-            // The chosen operations may all be for destinations that are blocked since: choose for others.
+            // Nothing was begun, and no further destination was blocked. Otherwise the chosen operations may all be for
+            // destinations that are blocked since: choose for others.
             let isStuck = begun == 0 && settler.book.blockedCount <= blocked
             let isOver = !settler.operations.hasToListAgain && (isStuck || pass.leftDue == 0)
             settler.operations.hasToListAgain = false
@@ -68,7 +69,7 @@ final class Passes {
                 pass = try choose(budget: budget)
                 settle(&pass)
             } catch {
-                tally.broken(error)
+                tally.endRun(because: error)
                 break
             }
         }
@@ -77,17 +78,17 @@ final class Passes {
 
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
-        let company = try claims.otherRuns
-        settler.book.share(with: company.count + 1)
-        let peers = options.ids == nil ? Peers(of: claims.name, others: company) : .none
-        return try chooser.choose(budget: budget, claims.hasSequenceLock ? .decided : .elsewhere, peers)
+        let otherRuns = try spoolRun.otherRuns
+        settler.book.share(with: otherRuns.count + 1)
+        let peers = options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
+        return try chooser.choose(budget: budget, spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided, peers)
     }
 
-    /// Admits dropped files, but leaves the pass time to deliver: the rest waits for the next pass.
+    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass.
     private func admit() throws(SpoolError) {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)
-            tally.count(try claims.admitForeign(now: clock.now(), within: &control))
+            tally.count(try spoolRun.admitForeign(now: clock.now(), within: &control))
             if !tally.summary.leftForeign { return }
         }
     }
@@ -102,9 +103,9 @@ final class Passes {
 
     /// Waits for the next pass if the options ask for one. Returns false if the run is over.
     ///
-    /// The time of `--wait` ends with a look: operations added in its last moment, or during a long pass, are attempted
-    /// too. The path unit, which starts runs for added operations, does not see them while this run goes on.
-    func waits(after pass: Pass) -> Bool {
+    /// The time of `--wait` ends with a listing: operations added in its last moment, or during a long pass, are
+    /// attempted too. The path unit, which starts runs for added operations, does not see them while this run goes on.
+    func waitForNextPass(after pass: Pass) -> Bool {
         var end: ContinuousClock.Instant?
         switch options.stay {
         case .no: return false
@@ -113,7 +114,7 @@ final class Passes {
         }
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
-        settler.book.takeUpAgain()
+        settler.book.resumeLeftToOthers()
         // Operations that this pass deferred are not in its listing: list again before deciding that none is left. If
         // that fails, the next pass reports why.
         guard let again = try? choose(budget: options.limit) else { return true }
@@ -124,12 +125,12 @@ final class Passes {
         }
         tally.summary.nextDue = again.nextDue
         if let end, again.began >= end { return again.foreign > 0 }
-        stop.sleep(until: nextLook(after: again, end))
+        stop.sleep(until: nextListing(after: again, end))
         return !stop.mustStop()
     }
 
     /// Returns the time of the next listing: in a second, later if listings are long, sooner if something is due.
-    private func nextLook(after pass: Pass, _ end: ContinuousClock.Instant?) -> ContinuousClock.Instant {
+    private func nextListing(after pass: Pass, _ end: ContinuousClock.Instant?) -> ContinuousClock.Instant {
         let now = clock.instant()
         var next = now + max(.seconds(1), pass.cost * 20)
         if let due = pass.nextDue { next = min(next, now + max(.milliseconds(1), due - clock.now())) }

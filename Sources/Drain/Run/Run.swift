@@ -44,30 +44,30 @@ package final class Run {
             tally.end(.paused)
             return tally.summary
         }
-        let claims = try spool.beginRun(now: world.now())
+        let spoolRun = try spool.beginRun(now: world.now())
         let now = world.now()
-        tally.count(try asksForSequences ? claims.takeSequenceLock(now: now) : claims.recover(now: now))
-        if options.failsIfBusy, try claims.hasOtherRuns {
+        tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
+        if options.failsIfBusy, try spoolRun.hasOtherRuns {
             tally.end(.busy)
-            try claims.end()
+            try spoolRun.end()
             return tally.summary
         }
-        let passes = passes(claims)
+        let passes = passes(spoolRun)
         var pass = try passes.next()
         passes.attempt(&pass)
         do throws(SpoolError) {
-            while !tally.hasEnded, passes.waits(after: pass) {
+            while !tally.hasEnded, passes.waitForNextPass(after: pass) {
                 pass = try passes.next()
                 passes.attempt(&pass)
             }
         } catch {
-            tally.broken(error)
+            tally.endRun(because: error)
         }
         book.tell()
         do throws(SpoolError) { try spool.prune(by: configuration, now: world.now()) } catch {
             tally.inputOutput(error)
         }
-        do throws(SpoolError) { try claims.end() } catch { tally.broken(error) }
+        do throws(SpoolError) { try spoolRun.end() } catch { tally.endRun(because: error) }
         return tally.finish(deferred: operations.deferred.count)
     }
 
@@ -88,15 +88,15 @@ package final class Run {
         PassChooser(spool, configuration, options, world, tally, book, operations, conditions, sender)
     }
 
-    private func passes(_ claims: SpoolRun) -> Passes {
-        let operators = OperatorCheck(spool, claims, world.clock, tally, book, conditions)
+    private func passes(_ spoolRun: SpoolRun) -> Passes {
+        let operators = OperatorCheck(spool, spoolRun, world.clock, tally, book, conditions)
         let stop = StopCheck(options, world.clock, tally, operators)
         let queue = SendQueue()
-        let settler = Settler(claims, of: spool, configuration, world, tally, book, operations, queue)
+        let settler = Settler(spoolRun, of: spool, configuration, world, tally, book, operations, queue)
         let claimer = Claimer(spool, configuration.limits, world.clock, settler, sender, queue)
         let assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
         let dispatcher = Dispatcher(
             world.clock, tally, conditions, stop, sender, settler, queue, claimer, assessor)
-        return Passes(claims, configuration, options, world.clock, tally, chooser, stop, sender, settler, dispatcher)
+        return Passes(spoolRun, configuration, options, world.clock, tally, chooser, stop, sender, settler, dispatcher)
     }
 }

@@ -20,7 +20,7 @@ package enum RunEvent: Sendable {
     case networkAbsent(NetworkAbsence, isNew: Bool)
     /// An operation was removed unsent, because a newer one of its key replaces it.
     case superseded(EntryName, by: OperationID, destination: String)
-    /// An operation was removed under `dropOldest`, to admit a file that was dropped into `new/`.
+    /// An operation was evicted (`dropOldest`) to admit a foreign file.
     case dropped(EntryName)
     case recovered(Recovery)
     /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.

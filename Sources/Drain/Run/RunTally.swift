@@ -45,10 +45,10 @@ final class RunTally {
         if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { tell(.recovered(recovery)) }
     }
 
-    /// Counts what the admission of dropped files did.
+    /// Counts what the admission of foreign files did.
     func count(_ admission: Admission) {
         summary.superseded += admission.superseded.count
-        for entry in admission.dropped { tell(.dropped(entry.name)) }
+        for entry in admission.evicted { tell(.dropped(entry.name)) }
         for item in admission.quarantined { quarantined(item) }
         for error in admission.errors { inputOutput(error) }
         summary.leftForeign = admission.hasMore && admission.errors.isEmpty
@@ -94,8 +94,8 @@ final class RunTally {
         tell(.inputOutputError(error))
     }
 
-    /// Ends the run, because the directory fails: nothing more is claimed.
-    func broken(_ error: SpoolError) {
+    /// Ends the run because of an error of the queue directory: nothing more is claimed.
+    func endRun(because error: SpoolError) {
         inputOutput(error)
         end(.broken(error.description))
     }

@@ -1,7 +1,7 @@
 /// The time of a run by activity. Every moment belongs to one activity, so their sum is the run's duration.
 package struct TimeSpent: Hashable, Sendable {
     package enum Activity: Int, Hashable, Sendable, CaseIterable {
-        /// Looking at the queue: recovering, admitting dropped files, listing, deciding.
+        /// Looking at the queue: recovering, admitting foreign files, listing, deciding.
         case choosing
         /// Claiming and reading chosen operations, and handing them to an agent.
         case claiming

@@ -39,6 +39,7 @@ package final class Sending {
         /// The name, with the number of attempts and the earliest time of the next one.
         package var name: EntryName
         package var reason: String
+        /// Whether the operation waits because its destination is held: since before, or by this attempt.
         package var isHeld = false
         /// The caller ends it once the operation is in the queue: earlier, a newer one could be delivered first.
         package var turn: SequenceReservation?
@@ -163,7 +164,7 @@ package final class Sending {
         }
         let limits = destination.limits
         let elapsed = tally.elapsed
-        guard isRepeated || limits.wait(at: elapsed) == .zero && limits.take(at: elapsed, inFlight: 0, isOnly: true)
+        guard isRepeated || limits.wait(at: elapsed) == .zero && limits.acquire(at: elapsed, inFlight: 0, isOnly: true)
         else {
             let reason = "other processes use up the concurrency or the rate of '\(destination.name)'"
             return .limited(for: limits.wait(at: elapsed), else: item.postponed(reason))
@@ -330,7 +331,7 @@ package final class Sending {
         while !isInterrupted {
             let reports = try sender.reports(
                 until: world.clock.instant() + .seconds(60), wakeup: Interruption.wakeup)
-            if let (_, report) = reports.first(where: { $0.ticket == sender.sent }) { return report }
+            if let (_, report) = reports.first(where: { $0.ticket == sender.submitted }) { return report }
         }
         sender.close()
         return AttemptReport(
@@ -363,7 +364,8 @@ package final class Sending {
     /// Whether the operation overtakes no other. False if that is unknown: it then waits in the queue.
     private func isFirst(_ item: SentOperation) throws(SpoolError) -> Bool {
         var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: book.table, now: world.now(), order: .decided)
+            spool: spool, configuration: configuration, destinations: book.table, now: world.now(),
+            order: .hasSequenceLock)
         do throws(SpoolError) {
             return try chooser.isFirst(item.name)
         } catch let error where error.isLocked {

@@ -23,11 +23,12 @@ struct SentOperation {
     /// Notes a deferred attempt in the name, with the earliest time of the next one.
     mutating func note(_ countsAttempt: Bool, due: Timestamp) {
         if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
-        name.gate = .due(due)
+        name.gate = .retryAt(due)
     }
 
-    // MARK: - Not now
+    // MARK: - Postponing
 
+    /// Returns the result that postpones the operation. `isHeld`: its destination is held.
     func postponed(_ reason: String, isHeld: Bool = false) -> Sending.Result {
         .postponed(postponement(reason, isHeld: isHeld))
     }
@@ -39,14 +40,14 @@ struct SentOperation {
     }
 
     func postponed(_ block: Availability.Block, _ destination: RunDestination) -> Sending.Result {
-        let name = "'\(destination.name)'"
+        let quoted = "'\(destination.name)'"
         let until = block.until.map { " until \($0.rfc3339)" } ?? ""
         let reason =
             switch block.reason {
-            case .paused: "\(name) is paused"
-            case .held: "\(name) is held: \(destination.state.hold?.reason ?? "no reason recorded")"
-            case .retryAfter: "the server of \(name) asked for time\(until)"
-            case .circuitBreaker: "the circuit breaker of \(name) is open\(until)"
+            case .paused: "\(quoted) is paused"
+            case .held: "\(quoted) is held: \(destination.state.hold?.reason ?? "no reason recorded")"
+            case .retryAfter: "the server of \(quoted) asked for time\(until)"
+            case .circuitBreaker: "the circuit breaker of \(quoted) is open\(until)"
             }
         return postponed(reason, isHeld: block.reason == .held)
     }

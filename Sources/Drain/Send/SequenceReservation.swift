@@ -8,7 +8,7 @@ import Spool
 /// that runs can send other sequences.
 package final class SequenceReservation {
     private let spool: SpoolDirectory
-    private let claims: SpoolRun
+    private let spoolRun: SpoolRun
     private let name: EntryName
     private var place: SendPlace?
     private let report: (SpoolError) -> Void
@@ -20,25 +20,25 @@ package final class SequenceReservation {
         self.spool = spool
         self.name = name
         self.report = report
-        claims = try spool.beginRun(now: now)
+        spoolRun = try spool.beginRun(now: now)
     }
 
     /// Takes the sequence lock and recovers dead runs' claims, which may be older. False if another run has it.
     func begin(at now: Timestamp) throws(SpoolError) -> Bool {
-        for error in try claims.takeSequenceLock(now: now).errors { report(error) }
-        return claims.hasSequenceLock
+        for error in try spoolRun.takeSequenceLock(now: now).errors { report(error) }
+        return spoolRun.hasSequenceLock
     }
 
     /// Releases the sequence lock and keeps the operation's place: runs can send other sequences.
     func releaseLockKeepingPlace() throws(SpoolError) {
         if place == nil { place = try spool.keepPlace(of: name) }
-        claims.releaseSequenceLock()
+        spoolRun.releaseSequenceLock()
     }
 
     /// Ends the reservation. Leaves to the next run what cannot be removed.
     package func end() {
         place?.release()
         place = nil
-        do throws(SpoolError) { try claims.end() } catch { report(error) }
+        do throws(SpoolError) { try spoolRun.end() } catch { report(error) }
     }
 }

@@ -29,7 +29,7 @@ extension Settler {
             }
             try sync()
         } catch {
-            tally.broken(error)
+            tally.endRun(because: error)
         }
         if waiting.isEmpty { return }
         let isWaiting: (Candidate) -> Bool = { $0.sequence.map(waiting.contains) ?? false }
@@ -39,8 +39,8 @@ extension Settler {
 
     /// Removes an older value. Returns false if another process has it.
     private func supersede(_ older: Pass.Superseded) throws(SpoolError) -> Bool {
-        guard let claim = try claims.claim(older.entry) else { return false }
-        _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
+        guard let claim = try spoolRun.claim(older.entry) else { return false }
+        _ = try spoolRun.settle(claim, .superseded, record: nil, now: world.now())
         tally.summary.superseded += 1
         let name = older.entry.name
         tally.tell(.superseded(name, by: older.newer, destination: book.table.destination(of: name).name))
@@ -64,10 +64,10 @@ extension Settler {
     }
 
     private func expire(_ candidate: Candidate, _ sender: RequestSender) throws(SpoolError) {
-        guard let claim = try claims.claim(candidate.entry) else { return }
+        guard let claim = try spoolRun.claim(candidate.entry) else { return }
         let destination = book[candidate]
         let maker = sender.maker(of: claim.name.type, to: destination)
-        guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
+        guard case .operation(let stored) = try spoolRun.read(claim, limits: configuration.limits),
             let settlement = try settlementOfAge(stored.operation, maker)
         else { return try putBack(claim) }
         let attempt = Attempt(members: [], destination: destination, maker: maker, began: world.now())

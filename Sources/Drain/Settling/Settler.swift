@@ -6,7 +6,7 @@ import Spool
 ///
 /// If the process dies, the next run returns the operations that were not settled (SpoolDirectory, table of states).
 final class Settler {
-    let claims: SpoolRun
+    let spoolRun: SpoolRun
     let spool: SpoolDirectory
     let configuration: Configuration
     private(set) var world: World
@@ -22,10 +22,10 @@ final class Settler {
     private var newestValues: NewestValues
 
     init(
-        _ claims: SpoolRun, of spool: SpoolDirectory, _ configuration: Configuration, _ world: World,
+        _ spoolRun: SpoolRun, of spool: SpoolDirectory, _ configuration: Configuration, _ world: World,
         _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ queue: SendQueue
     ) {
-        self.claims = claims
+        self.spoolRun = spoolRun
         self.spool = spool
         self.configuration = configuration
         self.world = world
@@ -74,7 +74,7 @@ final class Settler {
         }
         try settleMerged(member, settlement, attempt)
         // Operations of a sequence are settled at once, before those behind them go on.
-        if decided != nil, claims.isSlowToSettle, member.sequence == nil, member.claim != nil {
+        if decided != nil, spoolRun.isSlowToSettle, member.sequence == nil, member.claim != nil {
             try keep(settlement.kept, of: member.operation)
             note(settlement, member, attempt)
             decided!.append(
@@ -106,7 +106,7 @@ final class Settler {
     /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full.
     private func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
-        guard error.isFullDisk, error.kind == .io else { return tally.broken(error) }
+        guard error.isFullDisk, error.kind == .io else { return tally.endRun(because: error) }
         tally.inputOutput(error)
         // Row C → N or D: there is no room for its new name, so it goes back under its old one. Claims that pile up in
         // the run's directory would keep other operations from being sent. If there is no room for that either, the end
@@ -114,7 +114,7 @@ final class Settler {
         do throws(SpoolError) {
             try putBack(member)
         } catch {
-            if !error.isFullDisk { tally.broken(error) }
+            if !error.isFullDisk { tally.endRun(because: error) }
         }
     }
 
@@ -155,7 +155,7 @@ final class Settler {
         guard let decisions = decided, !decisions.isEmpty else { return }
         decided = []
         let settlings = decisions.map { SpoolRun.Settling($0.member.claim!, $0.settlement) }
-        for (decision, outcome) in zip(decisions, claims.settle(settlings, now: world.now())) {
+        for (decision, outcome) in zip(decisions, spoolRun.settle(settlings, now: world.now())) {
             switch outcome {
             case .success(let settled):
                 tell(settled, decision.settlement, decision.member, decision.attempt, isSent: decision.isSent)
@@ -172,7 +172,7 @@ final class Settler {
     ) throws(SpoolError) {
         try keep(settlement.kept, of: member.operation)
         let settled = try member.claim.map { (claim) throws(SpoolError) in
-            try claims.settle(SpoolRun.Settling(claim, settlement), now: world.now())
+            try spoolRun.settle(SpoolRun.Settling(claim, settlement), now: world.now())
         }
         note(settlement, member, attempt)
         tell(settled, settlement, member, attempt, isSent: isSent)
@@ -201,7 +201,7 @@ final class Settler {
 
     /// Row C → N or D: puts an operation back where it was, uncharged.
     func putBack(_ claim: Claim) throws(SpoolError) {
-        _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
+        _ = try spoolRun.settle(claim, .putBack, record: nil, now: world.now())
     }
 
     /// Row C → N or D: puts an operation back where it was, uncharged.
@@ -211,7 +211,7 @@ final class Settler {
 
     /// Row C → N or D: puts operations back that are not sent after all, uncharged.
     func putBack(_ all: [Claim]) {
-        let outcomes = claims.settle(all.map { .init($0, .putBack) }, now: world.now())
+        let outcomes = spoolRun.settle(all.map { .init($0, .putBack) }, now: world.now())
         for (claim, outcome) in zip(all, outcomes) {
             if case .failure(let error) = outcome { setAside([claim.name.id], because: error) }
         }
@@ -219,7 +219,7 @@ final class Settler {
 
     /// Row C → Q: quarantines a file that is not an operation.
     func quarantine(_ claim: Claim, _ reason: String) throws(SpoolError) {
-        let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
+        let settled = try spoolRun.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
         if case .quarantined(let item) = settled { tally.quarantined(item) }
     }
 
@@ -247,7 +247,7 @@ final class Settler {
             try putBack(member)
             queue.advance(member.sequence, continues: false)
         }
-        queue.begun -= members.count
+        queue.claimTries -= members.count
         operations.hasToListAgain = true
     }
 
@@ -264,7 +264,7 @@ final class Settler {
         case .deferred, .putBack, .held, .superseded, .quarantined: return
         }
         for older in member.merged {
-            guard let claim = try claims.claim(older.entry) else { continue }
+            guard let claim = try spoolRun.claim(older.entry) else { continue }
             let part = Member(claim: claim, operation: older.operation, sequence: member.sequence)
             try apply(own, part, attempt, isSent: true)
         }
@@ -286,7 +286,7 @@ final class Settler {
             try sync()
             return true
         } catch {
-            tally.broken(error)
+            tally.endRun(because: error)
             return false
         }
     }
@@ -300,7 +300,7 @@ final class Settler {
             syncPace.synced(from: start, to: world.clock.instant())
             tally.begin(before)
         }
-        try claims.sync()
+        try spoolRun.sync()
     }
 }
 

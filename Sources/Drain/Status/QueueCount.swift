@@ -4,14 +4,14 @@ package import Spool
 /// The numbers of a queue's entries by state, counted in one pass over their names.
 package struct QueueCount {
     /// The counts of one destination's operations, and what runs remember about it.
-    package struct Tally {
+    package struct DestinationCount {
         package let destination: Destination
         package let state: DestinationState
         package let availability: Availability
         package var operations: [ShownState: Int] = [:]
-        /// The number of unfinished operations by their group in `QueueCount.ages`. An operation in flight counts: it may
-        /// come back, its run may be dead, and the age of a queue must not fall with each attempt.
-        package var ages: [String: Int] = [:]
+        /// The number of unfinished operations by their group in `QueueCount.ageGroups`. An operation in flight counts:
+        /// it may come back, its run may be dead, and the age of a queue must not fall with each attempt.
+        package var countsByAge: [String: Int] = [:]
         /// The time of creation of the oldest unfinished operation.
         package var oldest: Timestamp?
         /// The earliest time at which an operation may be sent; `nil` if no time is known.
@@ -25,15 +25,15 @@ package struct QueueCount {
     }
 
     /// The groups of ages, by their upper limits. The last group has none.
-    package static let ages: [(word: String, limit: Duration)] =
+    package static let ageGroups: [(word: String, limit: Duration)] =
         ["1m", "5m", "1h", "6h", "1d", "3d"].map { ($0, Duration(quantity: $0)!) } + [("older", .seconds(Int64.max))]
 
     private let known: KnownDestinations
     private let now: Timestamp
     private var waitReasons: WaitReasons
-    private var counted: [Tally] = []
+    private var counted: [DestinationCount] = []
     /// The indices of destinations in `counted`.
-    private var places: [Digest: Int] = [:]
+    private var indices: [Digest: Int] = [:]
     package private(set) var states: [ShownState: Int] = [:]
     /// The number of operations held by themselves, whose destination is not held.
     package private(set) var heldByThemselves = 0
@@ -42,7 +42,7 @@ package struct QueueCount {
     /// The number of waiting operations that may be sent now.
     package private(set) var due = 0
     /// The number of waiting operations behind an older one of their sequence.
-    package private(set) var behind = 0
+    package private(set) var waitingForOlder = 0
     /// The number of waiting operations that a newer one supersedes.
     package private(set) var superseded = 0
     /// The number of waiting operations that a newer one's request carries.
@@ -59,7 +59,7 @@ package struct QueueCount {
         self.now = now
         waitReasons = try WaitReasons(spool, configuration, known, at: now)
         for state in QueueState.allCases where state != .quarantine {
-            let foreign = try spool.forEachEntry(in: state) { take($0) }
+            let foreign = try spool.forEachEntry(in: state) { count($0) }
             if state == .new {
                 // The next run makes them operations of the default type.
                 states[.new, default: 0] += foreign
@@ -69,42 +69,42 @@ package struct QueueCount {
         states[.quarantined] = try spool.quarantined().count
         // Destinations that runs remember have a row, too, if nothing waits for them.
         for (name, state) in known.states where !state.isBlank {
-            _ = place(of: Destination(named: name))
+            _ = index(of: Destination(named: name))
         }
     }
 
     /// The count of each destination that has operations or a stored state, by name.
-    package var tallies: [Tally] { counted.sorted { $0.destination.name < $1.destination.name } }
+    package var destinationCounts: [DestinationCount] { counted.sorted { $0.destination.name < $1.destination.name } }
 
-    private mutating func place(of destination: Destination) -> Int {
-        if let place = places[destination.digest] { return place }
+    private mutating func index(of destination: Destination) -> Int {
+        if let index = indices[destination.digest] { return index }
         let state = known.states[destination.name] ?? DestinationState()
-        places[destination.digest] = counted.count
-        counted.append(Tally(destination, state, known.availability(of: destination, at: now)))
+        indices[destination.digest] = counted.count
+        counted.append(DestinationCount(destination, state, known.availability(of: destination, at: now)))
         return counted.count - 1
     }
 
-    private mutating func take(_ entry: Entry) {
+    private mutating func count(_ entry: Entry) {
         let destination = known.table.destination(of: entry.name)
         let state = ShownState(of: entry, isHeldWithOthers: known.holds(entry.name))
         states[state, default: 0] += 1
-        let place = place(of: destination)
+        let index = index(of: destination)
         switch state {
-        case .new, .deferred, .claimed, .failed: counted[place].operations[state, default: 0] += 1
+        case .new, .deferred, .claimed, .failed: counted[index].operations[state, default: 0] += 1
         case .held:
-            counted[place].operations[state, default: 0] += 1
+            counted[index].operations[state, default: 0] += 1
             if known.isHeld(destination) { break }
             if entry.name.isHeld { heldByThemselves += 1 } else { heldBehindFailed += 1 }
         case .quarantined, .delivered: return
         }
         if state == .failed { return }
-        counted[place].oldest = min(counted[place].oldest ?? entry.name.createdAt, entry.name.createdAt)
+        counted[index].oldest = min(counted[index].oldest ?? entry.name.createdAt, entry.name.createdAt)
         let age = now - entry.name.createdAt
-        let group = Self.ages.first { age < $0.limit }?.word ?? "older"
-        counted[place].ages[group, default: 0] += 1
+        let group = Self.ageGroups.first { age < $0.limit }?.word ?? "older"
+        counted[index].countsByAge[group, default: 0] += 1
         guard let waiting = waitReasons.waiting(of: entry) else { return }
         switch waiting {
-        case .older: behind += 1
+        case .older: waitingForOlder += 1
         case .newer: superseded += 1
         case .merged: merged += 1
         case .kept: lackingKept += 1
@@ -112,6 +112,6 @@ package struct QueueCount {
         }
         guard let time = waiting.until(now) else { return }
         if time <= now { due += 1 }
-        counted[place].next = min(counted[place].next ?? time, max(time, now))
+        counted[index].next = min(counted[index].next ?? time, max(time, now))
     }
 }

@@ -69,9 +69,24 @@ package enum Interruption {
 
     /// Waits until `deadline` or a signal, whichever is first.
     package static func sleep(until deadline: ContinuousClock.Instant) {
-        var wakeup = pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)
-        let left = (deadline - .now) / .milliseconds(1)
-        guard left > 0 else { return }
-        _ = poll(&wakeup, 1, Int32(saturating: min(left.rounded(.up), 3_600_000)))
+        sleep(until: deadline, now: { .now }) { milliseconds in
+            var wakeup = pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)
+            return poll(&wakeup, 1, milliseconds) > 0 || received.count > 0
+        }
     }
+
+    /// Waits until `deadline` by the clock `now`, in parts. `wait` waits for one part, or for less, and returns whether
+    /// a signal has come.
+    static func sleep(
+        until deadline: ContinuousClock.Instant, now: () -> ContinuousClock.Instant,
+        wait: (_ milliseconds: Int32) -> Bool
+    ) {
+        while case let left = (deadline - now()) / .milliseconds(1), left > 0 {
+            if wait(Int32(saturating: min(left.rounded(.up), longestPoll))) { return }
+        }
+    }
+
+    /// Upper bound on one poll(2), in milliseconds. `ContinuousClock` counts the time for which the machine sleeps, and
+    /// poll(2) does not.
+    private static let longestPoll: Double = 3_600_000
 }

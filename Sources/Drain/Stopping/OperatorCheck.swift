@@ -1,11 +1,11 @@
 import Policy
 import Spool
 
-/// A look at changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
+/// A check for changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
 /// that another run has found blocked, the number of runs, and this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
-    private let claims: SpoolRun
+    private let spoolRun: SpoolRun
     private let clock: RunClock
     private let tally: RunTally
     private let book: DestinationBook
@@ -13,11 +13,11 @@ final class OperatorCheck {
     private var next: ContinuousClock.Instant
 
     init(
-        _ spool: SpoolDirectory, _ claims: SpoolRun, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
+        _ spool: SpoolDirectory, _ spoolRun: SpoolRun, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
         _ conditions: MachineConditions
     ) {
         self.spool = spool
-        self.claims = claims
+        self.spoolRun = spoolRun
         self.clock = clock
         self.tally = tally
         self.book = book
@@ -27,8 +27,8 @@ final class OperatorCheck {
 
     private static let interval = Duration.seconds(1)
 
-    /// Looks, unless the last look was less than a second ago, or less than four times its duration: with a million
-    /// destinations a look takes long. A paused queue ends the run.
+    /// Checks, unless the last check was less than a second ago, or less than four times its duration: with a million
+    /// destinations a check takes long. A paused queue ends the run.
     func look() {
         let start = clock.instant()
         guard start >= next else { return }
@@ -39,7 +39,7 @@ final class OperatorCheck {
         do throws(SpoolError) {
             if try spool.isPaused { tally.end(.paused) }
             try book.adoptRecords()
-            book.share(with: try claims.otherRuns.count + 1)
+            book.share(with: try spoolRun.otherRuns.count + 1)
             conditions.lookAgain()
         } catch {
             tally.inputOutput(error)

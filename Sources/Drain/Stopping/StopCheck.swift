@@ -62,7 +62,7 @@ final class StopCheck {
         return timeLimit.map { min($0, longest) } ?? longest
     }
 
-    /// Waits with nothing in flight, until the deadline or the next look.
+    /// Waits with nothing in flight, until the deadline or `nextLook`.
     func sleep(until deadline: ContinuousClock.Instant) {
         let before = tally.begin(.waiting)
         clock.sleep(min(deadline, nextLook))

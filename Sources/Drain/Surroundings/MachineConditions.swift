@@ -11,14 +11,14 @@ final class MachineConditions {
     private var refusal: (elsewhere: String?, here: String?)
     /// The earliest time for an attempt while the machine runs on battery; `nil` if there is no delay.
     private var opens: ContinuousClock.Instant?
-    /// The earliest time of the next look, which runs a program if the configuration asks for a metered network.
+    /// The earliest time of the next check, which runs a program if the configuration asks for a metered network.
     private var nextLook: ContinuousClock.Instant
     private var network = Network()
 
     private struct Network {
         /// The lack of a network that an attempt of this or an earlier run has found; `nil` if there is a network.
         var offline: (absence: NetworkAbsence, error: NetworkError)?
-        /// Whether there seems to be no network, before an attempt has shown it; `nil` before the first look.
+        /// Whether there seems to be no network, before an attempt has shown it; `nil` before the first check.
         var seemsOffline: Bool?
         /// Whether the ledger's record of the network has been read.
         var isKnown = false
@@ -54,7 +54,7 @@ final class MachineConditions {
         if reason == nil, !isReachedLocally { reason = network.offline?.absence.description }
         destination.lacksConditions = reason != nil
         destination.isCautious =
-            reason == nil && !destination.hasBeenHeard && !isReachedLocally && seemsOffline()
+            reason == nil && !destination.hasReported && !isReachedLocally && seemsOffline()
         tally.summary.conditions = reason ?? tally.summary.conditions
     }
 

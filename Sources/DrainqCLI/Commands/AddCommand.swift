@@ -115,7 +115,7 @@ private struct Adder {
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
         reportRefused()
         hasAnswered = true
-        if !reportDropped(accepted) { applying.insert(.inputOutput) }
+        if !reportEvicted(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 

@@ -15,10 +15,10 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
                 .usage, "'--reason' applies only to the hold of a destination",
                 hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
         }
-        let action = Action(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
+        let change = OperationChange(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
             queue, entry, _ throws(SpoolError) in try queue.spool.hold(entry) != nil
         }
-        return try action.perform(arguments.action, on: queue)
+        return try change.perform(arguments.action, on: queue)
     }
 }
 
@@ -34,11 +34,11 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
             try queue.record(
                 .released, of: closed, isDryRun: arguments.action.isDryRun, isJSON: arguments.action.isJSON)
         }
-        let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) {
+        let change = OperationChange(verb: "release", states: [.held], objection: objectionToReleasing) {
             queue, entry, times throws(SpoolError) in
             try queue.spool.release(entry, now: times.now) != nil
         }
-        return try action.perform(arguments.action, on: queue)
+        return try change.perform(arguments.action, on: queue)
     }
 }
 

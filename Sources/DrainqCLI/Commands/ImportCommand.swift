@@ -132,7 +132,7 @@ private struct Importer {
         }
         reportRefused()
         hasAnswered = true
-        if !reportDropped(accepted) { applying.insert(.inputOutput) }
+        if !reportEvicted(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 

@@ -68,13 +68,13 @@ struct ReceivedLine {
             guard let value = try scanner.next(), try scanner.next() == nil else { return nil }
             let blanks = Set("\n\r\t".utf8)
             let line = body[value].map { blanks.contains($0) ? UInt8(ascii: " ") : $0 }
-            return JSONText.escapedForDisplay(String(decoding: line, as: UTF8.self))
+            return JSONText.escapedJSONForDisplay(String(decoding: line, as: UTF8.self))
         } catch {
             return nil
         }
     }
 
     static func string(_ text: String) -> String {
-        JSONText.escapedForDisplay(JSONText.quoted(text))
+        JSONText.escapedJSONForDisplay(JSONText.quoted(text))
     }
 }

@@ -1,263 +1,43 @@
-import CSystem
 import Drain
 import Policy
 import Spool
 
-/// Performs `drainq retry`: makes operations due with no attempts counted, at once or one after the other at a rate.
+/// Performs `drainq retry`: makes operations due again, with the attempt count at 0, at once or one after the other at
+/// a rate. A file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) {
+    var change = OperationChange(verb: "retry", states: [.failed], objection: objectionToMoving) {
         queue, entry, times throws(SpoolError) in
         try queue.spool.retry(entry, now: times.now, notBefore: times.due) != nil
     }
-    action.onQuarantined = { queue, item, times, isDryRun in
+    change.onQuarantined = { queue, item, times, isDryRun in
         var control = AdmissionControl(queue.configuration)
         let readmission = try queue.spool.readmit(
-            item, within: &control, now: times.now, notBefore: times.due, isRehearsal: isDryRun)
+            item, within: &control, now: times.now, notBefore: times.due, isDryRun: isDryRun)
         switch readmission {
         case .refused(let reason): return .refused(reason)
         case .gone: return .gone
         case .admitted(let accepted):
-            _ = reportDropped(accepted)
+            _ = reportEvicted(accepted)
             return .done
         }
     }
-    action.spacing = arguments.rate?.interval
-    return try action.perform(arguments.action, environment)
+    change.spacing = arguments.rate?.interval
+    return try change.perform(arguments.action, environment)
 }
 
 /// Performs `drainq drop`: removes operations for good.
 func drop(_ arguments: DropArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
+    var change = OperationChange(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving)
+    {
         queue, entry, _ throws(SpoolError) in try queue.spool.drop(entry)
     }
-    action.onQuarantined = { queue, item, _, isDryRun in
+    change.onQuarantined = { queue, item, _, isDryRun in
         try isDryRun || queue.spool.drop(item) ? .done : .gone
     }
-    action.includesFollowers = arguments.includesFollowers
-    return try action.perform(arguments.action, environment)
+    change.includesFollowers = arguments.includesFollowers
+    return try change.perform(arguments.action, environment)
 }
 
 private func objectionToMoving(_ entry: Entry) -> String? {
     entry.state == .claimed || entry.state == .delivered ? "it is \(entry.state.word)" : nil
-}
-
-/// The change that a command makes to operations. Chooses them by ids or filters, changes each, and prints the ids of
-/// those that it changed.
-struct Action {
-    /// The verb of messages, as in `cannot retry`.
-    var verb: String
-    /// The states that filters search unless `--state` names others.
-    var states: Set<ShownState>
-    /// Returns why the operation cannot change, or `nil`. Filters without `--state` skip operations with a reason.
-    var objection: (Entry) -> String?
-    /// Changes the operation. Returns false if a run was faster.
-    var body: (OpenQueue, Entry, Times) throws(SpoolError) -> Bool
-    /// Changes a file in quarantine, chosen by `--state quarantined` or its name; `nil` if that makes no sense. With
-    /// `isDryRun`, changes nothing.
-    var onQuarantined: ((OpenQueue, QuarantineItem, Times, _ isDryRun: Bool) throws -> Answer)?
-    /// The time between the due times of two operations; `nil` if the command sets none.
-    var spacing: Duration?
-    /// Whether the operations that are held behind the chosen failed ones are chosen too.
-    var includesFollowers = false
-
-    /// An operation that is held behind a failed one.
-    private struct Follower {
-        var entry: Entry
-        var failed: OperationID
-    }
-
-    /// The result for a file in quarantine.
-    enum Answer {
-        case done
-        case gone
-        /// The reason why the file stays in quarantine.
-        case refused(String)
-    }
-
-    /// The time of the change, and the due time that the operation gets.
-    struct Times {
-        var now: Timestamp
-        var due: Timestamp?
-
-        /// Returns the times for the next operation.
-        func next(_ spacing: Duration?) -> Times {
-            Times(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing } })
-        }
-    }
-
-    init(
-        verb: String, states: Set<ShownState>, objection: @escaping (Entry) -> String?,
-        body: @escaping (OpenQueue, Entry, Times) throws(SpoolError) -> Bool
-    ) {
-        self.verb = verb
-        self.states = states
-        self.objection = objection
-        self.body = body
-    }
-
-    func perform(_ options: ActionOptions, _ environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing { try perform(options, on: try OpenQueue(options.queue, environment)) }
-    }
-
-    func perform(_ options: ActionOptions, on queue: OpenQueue) throws -> ExitStatus {
-        let now = Timestamp.now()
-        var times = Times(now: now, due: spacing.map { _ in now })
-        let limit = options.limit ?? .max
-        var entries: [Entry] = []
-        var items: [QuarantineItem] = []
-        var status = ExitStatus.ok
-        if options.ids.isEmpty {
-            let known = try queue.knownDestinations()
-            let filter = try Filter(options.filter, states: states, of: known, now: now)
-            entries = try queue.entries(filter, known)
-            if options.filter.states.isEmpty { entries.removeAll { objection($0) != nil } }
-            if filter.states.contains(.quarantined) {
-                if onQuarantined == nil {
-                    throw CommandFailure(
-                        .usage, "cannot \(verb) files in quarantine", hint: "runs do not attempt them")
-                }
-                items = try queue.spool.quarantined().filter(filter.includes)
-            }
-        } else {
-            let targets = try namedTargets(options.ids)
-            let found = try queue.found(targets)
-            for target in targets {
-                if found[target] == nil {
-                    status = .failed
-                    Messages.error("cannot \(verb) '\(target)': no such operation in the queue", hint: target.hint)
-                }
-                for one in found[target] ?? [] {
-                    switch one {
-                    case .operation(let entry): entries.append(entry)
-                    case .quarantined(let item): items.append(item)
-                    }
-                }
-            }
-        }
-        entries = Array(entries.prefix(limit))
-        items = Array(items.prefix(limit - entries.count))
-        status = .first(of: [status, try performOnQuarantined(items, options, queue, &times)])
-        let before = try heldBehindFailed(queue)
-        var released = before
-        defer { reportReleased(released, queue, options) }
-        if includesFollowers {
-            let dropped = Set(entries.map(\.name.id))
-            let followers = before.values.filter { dropped.contains($0.failed) }.map(\.entry)
-            released = before.filter { !dropped.contains($0.value.failed) }
-            // Drops the newest first and the failed ones last: if the command ends early, no run sends a follower.
-            entries =
-                followers.filter { !dropped.contains($0.name.id) }
-                .sorted { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) } + entries
-        }
-        var hasBegun = false
-        for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
-            let batch = entries[start..<min(start + Self.batchSize, entries.count)]
-            do {
-                try perform(on: batch, queue, options, &times, &status, &hasBegun)
-            } catch let error as SpoolError {
-                throw CommandFailure(error, hasBegun: hasBegun)
-            }
-        }
-        return status
-    }
-
-    /// Returns the operations that are held behind a failed one, each with that one. Empty if no route holds them, or
-    /// the command does not change failed operations.
-    private func heldBehindFailed(_ queue: OpenQueue) throws -> [OperationID: Follower] {
-        guard states.contains(.failed), queue.configuration.holdsBehindFailed else { return [:] }
-        let known = try queue.knownDestinations()
-        var held: [OperationID: Follower] = [:]
-        for state in [QueueState.new, .deferred] {
-            try queue.spool.forEachEntry(in: state) { entry in
-                if let failed = known.failedHolder(of: entry.name) {
-                    held[entry.name.id] = Follower(entry: entry, failed: failed)
-                }
-            }
-        }
-        return held
-    }
-
-    /// Reports how many operations are no longer held, because the command has changed the failed ones.
-    private func reportReleased(_ before: [OperationID: Follower], _ queue: OpenQueue, _ options: ActionOptions) {
-        guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
-        let count = before.keys.count { after[$0] == nil }
-        guard count > 0, !options.verbosity.isQuiet else { return }
-        Messages.notice(
-            "\(InWords.are(count, "operation")) no longer held behind a failed operation")
-    }
-
-    /// The number of operations that share a sync. Their answers wait for it: half a second's worth of renames.
-    private static let batchSize = 20_000
-
-    private func perform(
-        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ times: inout Times,
-        _ status: inout ExitStatus, _ hasBegun: inout Bool
-    ) throws {
-        var done: [(entry: Entry, times: Times)] = []
-        var refused: [(id: OperationID, reason: String)] = []
-        func perform(on entry: Entry) throws(SpoolError) {
-            if let reason = objection(entry) {
-                refused.append((entry.name.id, reason))
-                return
-            }
-            let isDone = if options.isDryRun { true } else { try body(queue, entry, times) }
-            if isDone {
-                done.append((entry, times))
-                times = times.next(spacing)
-            } else {
-                refused.append((entry.name.id, "a run has just claimed it"))
-            }
-        }
-        // A failed sync does not undo the moves.
-        defer { hasBegun = hasBegun || !done.isEmpty }
-        var work = Result<Void, SpoolError>.success(())
-        try queue.spool.withSharedSyncs {
-            work = Result { () throws(SpoolError) in for entry in batch { try perform(on: entry) } }
-        }
-        // Each answered change is durable, even if the work ended early.
-        for (entry, times) in done { answer(entry.name.id, entry, times, options) }
-        for (id, reason) in refused {
-            status = .failed
-            Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
-        }
-        try work.get()
-    }
-
-    private func performOnQuarantined(
-        _ items: [QuarantineItem], _ options: ActionOptions, _ queue: OpenQueue, _ times: inout Times
-    ) throws -> ExitStatus {
-        var status = ExitStatus.ok
-        for item in items {
-            let path = "quarantine/\(item.fileName)"
-            let result =
-                try onQuarantined?(queue, item, times, options.isDryRun) ?? .refused("it is quarantined")
-            switch result {
-            case .done:
-                answer(ActionResult(state: QueueState.quarantine.word, path: path, due: times.due), path, options)
-                times = times.next(spacing)
-            case .gone:
-                status = .failed
-                Messages.error("cannot \(verb) '\(path)': it is gone")
-            case .refused(let reason):
-                status = .failed
-                Messages.error("cannot \(verb) '\(path)': \(reason)", hint: pasted("show", item.fileName))
-            }
-        }
-        return status
-    }
-
-    private func answer(_ id: OperationID, _ entry: Entry, _ times: Times, _ options: ActionOptions) {
-        answer(ActionResult(id: id, state: entry.state.word, due: times.due), id.description, options)
-    }
-
-    /// Prints the name alone, for another command to read. A rehearsal also prints the due time.
-    private func answer(_ result: ActionResult, _ name: String, _ options: ActionOptions) {
-        if options.isJSON {
-            JSONLine.write(result)
-        } else if options.isDryRun, let due = result.due {
-            standardOutput.line("\(escapedForDisplay(name))  \(due)")
-        } else {
-            standardOutput.line(escapedForDisplay(name))
-        }
-    }
 }

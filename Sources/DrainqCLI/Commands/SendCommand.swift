@@ -157,7 +157,7 @@ private struct OperationSender {
         } catch {
             return "\(error)"
         }
-        _ = reportDropped(accepted)
+        _ = reportEvicted(accepted)
         switch accepted.results.first {
         case .rejected(let limit): return "\(limit)"
         case .refused(let reason): return reason

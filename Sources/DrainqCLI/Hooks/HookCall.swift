@@ -44,14 +44,14 @@ struct HookCall {
     static func calls(for news: [HookNews], queue: OpenQueue, at now: Timestamp) -> [HookCall] {
         Hooks.Event.allCases.compactMap { event in
             let items = news.filter { $0.event == event }
-            guard let first = items.first, let words = queue.configuration.hooks.commands[event] else { return nil }
+            guard let first = items.first, let arguments = queue.configuration.hooks.commands[event] else { return nil }
             var document = Document(of: items, first, queue: absolutePath(queue.spool.path), at: now)
             if event == .delivered { document.answers = Answer.kept(of: document.ids, in: queue) }
-            return HookCall(words, document, queue)
+            return HookCall(arguments, document, queue)
         }
     }
 
-    private init(_ words: [String], _ document: Document, _ queue: OpenQueue) {
+    private init(_ arguments: [String], _ document: Document, _ queue: OpenQueue) {
         let store = SecretStore(
             sources: queue.configuration.secrets, environment: queue.environment,
             passing: queue.configuration.passEnvironment, base: queue.directory)
@@ -61,7 +61,7 @@ struct HookCall {
             "DRAINQ_REASON": document.reason, "DRAINQ_IDS": document.ids.joined(separator: " "),
         ]
         command = ExternalCommand(
-            words, directory: queue.directory,
+            arguments, directory: queue.directory,
             environment: store.commandEnvironment.merging(variables.mapValues(escapedForDisplay)) { $1 })
         self.document = document
     }

@@ -59,7 +59,7 @@ struct EntryView: JSONObject {
         switch name.gate {
         case .open: break
         case .notBefore(let moment): notBefore = moment.rfc3339
-        case .due(let moment): due = moment.rfc3339
+        case .retryAt(let moment): due = moment.rfc3339
         }
         attempts = name.attempts
         attemptsAllowed = route.retry.attemptsAllowed

@@ -15,8 +15,8 @@ final class Progress: Sendable {
     private static let interval: DispatchTimeInterval = .milliseconds(200)
 
     private let isInPlace: Bool
-    /// Whether the line replaces the messages of attempts that went well.
-    private let replacesAttempts: Bool
+    /// Whether the options let the line replace messages, see `replacesAttemptLines`.
+    private let mayReplaceAttemptLines: Bool
     private let started = ContinuousClock.now
     private let state: Mutex<State>
 
@@ -36,21 +36,21 @@ final class Progress: Sendable {
             isInPlace = true
         case .never: return nil
         }
-        replacesAttempts = arguments.progress == .auto && !arguments.verbosity.isVerbose
+        mayReplaceAttemptLines = arguments.progress == .auto && !arguments.verbosity.isVerbose
         let stays = arguments.staysUntilEmpty || arguments.wait != nil
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
     }
 
-    /// Whether attempts that need no person get no message of their own.
+    /// Whether the line replaces the messages of attempts that neither failed nor held their operation.
     var replacesAttemptLines: Bool {
-        replacesAttempts && state.withLock { $0.count.total > Self.threshold }
+        mayReplaceAttemptLines && state.withLock { $0.count.total > Self.threshold }
     }
 
     /// Counts an event.
-    func take(_ event: RunEvent) {
+    func count(_ event: RunEvent) {
         state.withLock { state in
-            state.count.take(event)
+            state.count.add(event)
             if !isInPlace { writeLine(&state) }
         }
     }
@@ -108,10 +108,10 @@ struct ProgressCount: Hashable, Sendable {
 
     var done: Int { delivered + deferred + held + failed }
 
-    mutating func take(_ event: RunEvent) {
+    mutating func add(_ event: RunEvent) {
         switch event {
         case .chosen(let count, let leftDue): choose(count, leftDue: leftDue)
-        case .attempted(let attempt), .settledUnsent(let attempt): take(attempt.record.outcome)
+        case .attempted(let attempt), .settledUnsent(let attempt): add(attempt.record.outcome)
         default: break
         }
     }
@@ -121,7 +121,7 @@ struct ProgressCount: Hashable, Sendable {
         total = done + count + (countsWhatIsLeft ? leftDue : 0)
     }
 
-    mutating func take(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome) {
         switch outcome {
         case .delivered: delivered += 1
         case .deferred: deferred += 1

@@ -55,18 +55,18 @@ struct QueueStatus: JSONObject {
             .maybe("lastSuccess", .time, "the time of the last delivery to it", \.lastSuccess),
         ]
 
-        init(_ tally: QueueCount.Tally) {
-            let state = tally.state
-            destination = tally.destination.name
-            func count(_ state: ShownState) -> Int { tally.operations[state] ?? 0 }
+        init(_ counts: QueueCount.DestinationCount) {
+            let state = counts.state
+            destination = counts.destination.name
+            func count(_ state: ShownState) -> Int { counts.operations[state] ?? 0 }
             (new, deferred, held, claimed, failed) = (
                 count(.new), count(.deferred), count(.held), count(.claimed), count(.failed)
             )
-            for (word, _) in QueueCount.ages { ages[word] = tally.ages[word] ?? 0 }
-            oldest = tally.oldest?.rfc3339
-            nextDue = tally.next?.rfc3339
+            for (word, _) in QueueCount.ageGroups { ages[word] = counts.countsByAge[word] ?? 0 }
+            oldest = counts.oldest?.rfc3339
+            nextDue = counts.next?.rfc3339
             paused = state.isPaused
-            if case .blocked(let block) = tally.availability {
+            if case .blocked(let block) = counts.availability {
                 switch block.reason {
                 case .retryAfter: retryAfterUntil = block.until?.rfc3339
                 case .circuitBreaker: coolDownUntil = block.until?.rfc3339
@@ -74,7 +74,7 @@ struct QueueStatus: JSONObject {
                 }
             }
             if state.coolDowns > 0 {
-                circuitBreaker = if case .blocked = tally.availability { "open" } else { "half-open" }
+                circuitBreaker = if case .blocked = counts.availability { "open" } else { "half-open" }
             }
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
@@ -157,12 +157,12 @@ struct QueueStatus: JSONObject {
 
 extension QueueStatus.Hold {
     /// Makes the hold of a destination; `nil` if it is not held.
-    init?(_ tally: QueueCount.Tally, at now: Timestamp) {
-        guard let hold = tally.state.hold else { return nil }
-        destination = tally.destination.name
+    init?(_ counts: QueueCount.DestinationCount, at now: Timestamp) {
+        guard let hold = counts.state.hold else { return nil }
+        destination = counts.destination.name
         (reason, since, byHand) = (hold.reason, hold.since.rfc3339, hold.isByHand)
-        operations = tally.operations[.held] ?? 0
-        switch tally.availability {
+        operations = counts.operations[.held] ?? 0
+        switch counts.availability {
         case .probe: nextProbe = now.rfc3339
         case .blocked(let block): nextProbe = block.until?.rfc3339
         case .available: break
@@ -177,29 +177,30 @@ extension QueueStatus {
         let known = try queue.knownDestinations()
         let count = try QueueCount(of: queue.spool, queue.configuration, known, at: now)
         for state in ShownState.allCases { states[state.rawValue] = count.states[state] ?? 0 }
-        let tallies = count.tallies
-        destinations = tallies.map { Row($0) }
-        holds = tallies.compactMap { Hold($0, at: now) }
+        let counts = count.destinationCounts
+        destinations = counts.map { Row($0) }
+        holds = counts.compactMap { Hold($0, at: now) }
         heldByThemselves = count.heldByThemselves
         heldBehindFailed = count.heldBehindFailed
         merged = count.merged
         lackingKept = count.lackingKept
         due = count.due
-        behind = count.behind
+        behind = count.waitingForOlder
         superseded = count.superseded
-        oldest = tallies.compactMap(\.oldest).min()?.rfc3339
-        nextDue = tallies.compactMap(\.next).min()?.rfc3339
+        oldest = counts.compactMap(\.oldest).min()?.rfc3339
+        nextDue = counts.compactMap(\.next).min()?.rfc3339
         let counters = try Counters.read(from: queue.spool)
         deliveredTotal = counters.delivered
         lastSuccess =
             ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
         let asked = queue.configuration.conditions
-        let (ways, surroundings) = (NetworkState.read(), Surroundings.read(for: asked, environment: queue.environment))
-        network = ways.kind(isMetered: surroundings.isMetered).rawValue
+        let networkState = NetworkState.read()
+        let surroundings = Surroundings.read(for: asked, environment: queue.environment)
+        network = networkState.kind(isMetered: surroundings.isMetered).rawValue
         if case .wait(let reason) = asked.decision(in: surroundings) {
             conditions = reason
         } else if let offline = known.offline {
-            conditions = ways.absence(behind: offline.error)?.description
+            conditions = networkState.absence(behind: offline.error)?.description
         }
         // A record of the last run that cannot be understood does not prevent the status.
         lastRun = try StateFile.lastRun.read(SummaryView.self, in: queue.spool)

@@ -8,7 +8,7 @@ struct RunReporter {
     enum Detail {
         /// Reports what calls for action: operations that failed or are held by themselves, quarantined files, holds
         /// that begin, and the end of a hold that was reported; operations that the server keeps refusing without a
-        /// witness, a network that is newly absent, values that an answer did not leave, and dropped operations;
+        /// witness, a network that is newly absent, values that an answer did not leave, and evicted operations;
         /// input/output errors and agents that do not start.
         case actionable
         /// Also reports every attempt and a summary.
@@ -53,7 +53,7 @@ struct RunReporter {
     }
 
     mutating func take(_ event: RunEvent) {
-        progress?.take(event)
+        progress?.count(event)
         log?.take(event)
         if log != nil, detail != .json { return }
         switch event {
@@ -97,7 +97,7 @@ struct RunReporter {
                 )
             }
         case .dropped(let name):
-            if detail != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
+            if detail != .silent, log == nil { Messages.say(.warning, evictedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if detail == .everything {
                 Messages.say(

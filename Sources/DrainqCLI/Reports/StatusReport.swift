@@ -114,7 +114,7 @@ struct StatusReport {
 
     /// The table, in as many age groups as fit the terminal.
     private var table: [String] {
-        let fine = table(QueueCount.ages.map { ($0.word == "older" ? "3d+" : $0.word, [$0.word]) })
+        let fine = table(QueueCount.ageGroups.map { ($0.word == "older" ? "3d+" : $0.word, [$0.word]) })
         if fine.fits(terminal) || fine.fits(terminal, stacked: true) { return fine.lines(for: terminal) }
         let coarse = table([("1h", ["1m", "5m", "1h"]), ("1d", ["6h", "1d"]), ("3d", ["3d"]), ("3d+", ["older"])])
         return coarse.lines(for: terminal)

@@ -1,9 +1,9 @@
-/// The times in answers from which on a server accepts requests again.
+/// Parses the wait that a server asks for.
 package enum AnswerTime {}
 
 extension AnswerPlace {
-    /// Returns how long the answer asks for at this place, at most `RetryAfter.longest`; `nil` if it has no readable
-    /// time there.
+    /// Returns the wait that the answer asks for in this field or value, at most `RetryAfter.longest`; `nil` if it has
+    /// no readable time there.
     func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
         let text: String?
         switch self {
@@ -16,13 +16,11 @@ extension AnswerPlace {
         }
         return text.flatMap { AnswerTime.parse($0, date: answer.head.header("Date"), now: now) }
     }
-
 }
 
 extension AnswerTime {
-    /// Returns the time from the moment of the answer on, at most `RetryAfter.longest`. Reads a number of seconds,
-    /// which may have a fraction; seconds or milliseconds since 1970; an HTTP or RFC 3339 date. `nil` for anything
-    /// else.
+    /// Returns the wait, counted from the answer, at most `RetryAfter.longest`. Reads a number of seconds, which may
+    /// have a fraction; seconds or milliseconds since 1970; an HTTP or RFC 3339 date. `nil` for anything else.
     ///
     /// A number from 1,000,000,000 on is since 1970 (no server asks for thirty years), and from 1,000,000,000,000 on in
     /// milliseconds. A moment is measured from the answer's own Date, so neither clock needs to be right.

@@ -17,7 +17,7 @@ package struct Retention: Hashable, Sendable {
     }
 
     /// One search for files in `failed/`, and for kept values without operations, that are too old.
-    package struct Look: Hashable, Sendable {
+    package struct Search: Hashable, Sendable {
         /// Files that came to `failed/` before this time are removed; `nil` removes none.
         package var limit: Timestamp?
         /// Values without operations that were kept before this time are removed; `nil` removes none.
@@ -37,20 +37,20 @@ package struct Retention: Hashable, Sendable {
     /// If files are kept for a day or longer, there is one search a day, which removes only files that were too old at
     /// the search before. So a clock that is ahead for less than a day, by however much, removes nothing early.
     /// `keepsValues` says whether values are kept for keys.
-    package func look(last: Timestamp?, keepsValues: Bool = false, now: Timestamp) -> Look? {
-        let failed = failed.flatMap { Self.look(for: $0, last, now) }
-        let kept = keepsValues ? Self.look(for: kept, last, now) : nil
+    package func search(last: Timestamp?, keepsValues: Bool = false, now: Timestamp) -> Search? {
+        let failed = failed.flatMap { Self.search(for: $0, last, now) }
+        let kept = keepsValues ? Self.search(for: kept, last, now) : nil
         if failed == nil && kept == nil { return nil }
-        return Look(
+        return Search(
             limit: failed?.limit, keptLimit: kept?.limit,
             isRemembered: [failed, kept].contains { $0?.isRemembered ?? false })
     }
 
-    private static func look(for time: Duration, _ last: Timestamp?, _ now: Timestamp) -> Look? {
-        if time < lookInterval { return Look(limit: now - time, isRemembered: false) }
-        guard let last, last <= now else { return Look(limit: nil, isRemembered: true) }
-        return now - last < lookInterval ? nil : Look(limit: last - time, isRemembered: true)
+    private static func search(for time: Duration, _ last: Timestamp?, _ now: Timestamp) -> Search? {
+        if time < searchInterval { return Search(limit: now - time, isRemembered: false) }
+        guard let last, last <= now else { return Search(limit: nil, isRemembered: true) }
+        return now - last < searchInterval ? nil : Search(limit: last - time, isRemembered: true)
     }
 
-    private static let lookInterval = Duration.seconds(86_400)
+    private static let searchInterval = Duration.seconds(86_400)
 }

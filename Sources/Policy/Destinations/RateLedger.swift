@@ -36,7 +36,7 @@ package struct RateLedger: Hashable, Sendable {
     /// Reserves a destination for attempts with this interval; `isOnly` reserves it for one attempt.
     ///
     /// Ignores an end further away than a span and `skew`: the clock has been set back since, or the rate was lower.
-    package mutating func take(
+    package mutating func acquire(
         _ destination: String, every interval: Duration, isOnly: Bool = false, at now: Timestamp
     ) -> Span {
         let span = Self.span(of: interval)

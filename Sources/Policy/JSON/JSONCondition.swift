@@ -46,28 +46,28 @@ extension JSONCondition: CustomStringConvertible {
     /// `/content is not empty`, `/result/success equals true`, `/error does not exist`.
     package var description: String {
         switch test {
-        case .exists(true): "\(place) exists"
-        case .exists(false): "\(place) does not exist"
-        case .equals(let value): "\(place) equals \(escapedForDisplay(value.description))"
-        case .contains(let part): "\(place) contains \(escapedForDisplay(JSONText.quoted(part)))"
-        case .unset: "\(place) is not set"
-        case .notEmpty: "\(place) is not empty"
+        case .exists(true): "\(location) exists"
+        case .exists(false): "\(location) does not exist"
+        case .equals(let value): "\(location) equals \(escapedForDisplay(value.description))"
+        case .contains(let part): "\(location) contains \(escapedForDisplay(JSONText.quoted(part)))"
+        case .unset: "\(location) is not set"
+        case .notEmpty: "\(location) is not empty"
         }
     }
 
     /// The description of the opposite, for a document that fails the condition: `/result/success does not equal true`.
     package var opposite: String {
         switch test {
-        case .exists(true): "\(place) does not exist"
-        case .exists(false): "\(place) exists"
-        case .equals(let value): "\(place) does not equal \(escapedForDisplay(value.description))"
-        case .contains(let part): "\(place) does not contain \(escapedForDisplay(JSONText.quoted(part)))"
-        case .unset: "\(place) is set"
-        case .notEmpty: "\(place) is empty"
+        case .exists(true): "\(location) does not exist"
+        case .exists(false): "\(location) exists"
+        case .equals(let value): "\(location) does not equal \(escapedForDisplay(value.description))"
+        case .contains(let part): "\(location) does not contain \(escapedForDisplay(JSONText.quoted(part)))"
+        case .unset: "\(location) is set"
+        case .notEmpty: "\(location) is empty"
         }
     }
 
-    private var place: String {
+    private var location: String {
         pointer.tokens.isEmpty ? "the document" : escapedForDisplay(pointer.description)
     }
 }

@@ -25,9 +25,9 @@ package enum JSONText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Escapes everything in the JSON that could steer a terminal (`escapedForDisplay`). It must stand in strings only:
-    /// remove line breaks between tokens before.
-    package static func escapedForDisplay(_ json: String) -> String {
+    /// Escapes everything in the JSON that could steer a terminal (`escapedForDisplay`). Such characters must occur
+    /// only inside JSON strings: remove line breaks between tokens before.
+    package static func escapedJSONForDisplay(_ json: String) -> String {
         guard json.unicodeScalars.contains(where: \.isUnsafeForDisplay) else { return json }
         return json.unicodeScalars.map { scalar in
             scalar.isUnsafeForDisplay ? String(scalar).utf16.map(escape).joined() : String(scalar)

@@ -49,7 +49,7 @@ extension EntryName: CustomStringConvertible {
             case .notBefore(let moment):
                 writer.write(",n=" as StaticString)
                 writer.writeCompactMilliseconds(moment)
-            case .due(let moment):
+            case .retryAt(let moment):
                 writer.write(",t=" as StaticString)
                 writer.writeCompactMilliseconds(moment)
             }

@@ -22,7 +22,7 @@ package struct EntryName: Hashable, Sendable {
         /// Set by the operation: it must not be sent before this time, however far away.
         case notBefore(Timestamp)
         /// Set by the schedule. A time further away than the schedule could have set counts as due (clocks jump).
-        case due(Timestamp)
+        case retryAt(Timestamp)
     }
 
     package var createdAt: Timestamp

@@ -62,7 +62,7 @@ package struct ListedName {
         switch gate {
         case .open: break
         case .notBefore(let moment): take(UInt64(bitPattern: moment.microseconds) << 1)
-        case .due(let moment): take(UInt64(bitPattern: moment.microseconds) << 1 | 1)
+        case .retryAt(let moment): take(UInt64(bitPattern: moment.microseconds) << 1 | 1)
         }
         take(UInt64(attempts) << 16 | UInt64(interruptions) << 1 | (isHeld ? 1 : 0))
         return mark
@@ -110,7 +110,7 @@ package struct ListedName {
             isHeld = true
         case .gate:
             guard let moment = Timestamp(compactMilliseconds: value) else { return false }
-            gate = letter == UInt8(ascii: "n") ? .notBefore(moment) : .due(moment)
+            gate = letter == UInt8(ascii: "n") ? .notBefore(moment) : .retryAt(moment)
         }
         return true
     }

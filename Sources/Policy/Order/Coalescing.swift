@@ -40,7 +40,7 @@ package struct Coalescing: Sendable {
     private func supersedes(_ name: EntryName) -> Bool {
         switch name.gate {
         case .notBefore(let opening): opening <= moment && !name.isHeld
-        case .open, .due: true
+        case .open, .retryAt: true
         }
     }
 }

@@ -107,7 +107,7 @@ package struct DispatchOrder {
     }
 
     /// Puts back an operation that was handed out and not attempted. It regains its place in its line.
-    package mutating func takeBack(_ position: Int) {
+    package mutating func putBack(_ position: Int) {
         places[position].isTaken = false
         waiting += 1
         lines[places[position].line].waiting += 1

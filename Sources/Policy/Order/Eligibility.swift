@@ -12,7 +12,7 @@ extension Eligibility {
     package func mayBeMerged(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
         case (.held, _), (.deferred, .notBefore): false
-        case (.due, _), (.deferred, .open), (.deferred, .due): true
+        case (.due, _), (.deferred, .open), (.deferred, .retryAt): true
         }
     }
 }
@@ -49,7 +49,7 @@ private func eligibility(
         return .due
     case .notBefore(let moment):
         return moment <= now ? .due : .deferred(until: moment)
-    case .due(let moment):
+    case .retryAt(let moment):
         if moment <= now || ignoringBackoff || moment - now > longestDelay { return .due }
         return .deferred(until: moment)
     }

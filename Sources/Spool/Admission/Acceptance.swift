@@ -48,8 +48,8 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
 package struct Accepted: Hashable, Sendable {
     /// One result for each operation, in the order of the batch.
     package var results: [Acceptance]
-    /// The operations that `dropOldest` dropped: from the queue, and older ones of the batch, which count as accepted.
-    package var dropped: [Entry] = []
+    /// The operations that `dropOldest` evicted: from the queue, and older ones of the batch, which count as accepted.
+    package var evicted: [Entry] = []
     /// The operations that others of the batch replaced.
     package var replaced: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.

@@ -19,9 +19,9 @@ package struct AdmissionControl {
     /// The operations that this batch adds.
     private var batch = Count()
     private var free = Int.max
-    private var dropCandidates: DropCandidates?
+    private var removalCandidates: RemovalCandidates?
     /// The operations that leave for this batch, of the queue or of the batch itself.
-    private(set) var victims: [DropCandidates.Victim] = []
+    private(set) var victims: [RemovalCandidates.Victim] = []
     /// A size that found no room in this batch even after everything that may go had gone.
     private var hopeless: (size: Int, limit: FullLimit)?
 
@@ -43,12 +43,12 @@ package struct AdmissionControl {
         victims = []
         hopeless = nil
         isFresh = false
-        dropCandidates = nil
+        removalCandidates = nil
         // An older value must not come back after a newer one has been sent.
         if rule.configuration.hasSequentialRoutes { try queue.completeBatchesOfDeadWriters() }
         if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
             let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
-            dropCandidates = DropCandidates(
+            removalCandidates = RemovalCandidates(
                 rule.configuration, for: names, isWhole: allOrNone,
                 at: submissions.first?.at ?? Timestamp(microseconds: 0))
         }
@@ -61,7 +61,7 @@ package struct AdmissionControl {
 
     /// Ends the batch. `isDone`: the queue has every operation that was let in, and none of the victims.
     mutating func endBatch(isDone: Bool) {
-        dropCandidates = nil
+        removalCandidates = nil
         guard isDone else {
             waiting = nil
             return
@@ -78,7 +78,7 @@ package struct AdmissionControl {
         guard let replaced, QueueState.waiting.contains(replaced.state) else {
             return try admit(&submission, number: number, queue)
         }
-        let old = DropCandidates.Victim(entry: replaced, size: try queue.size(of: replaced) ?? 0)
+        let old = RemovalCandidates.Victim(entry: replaced, size: try queue.size(of: replaced) ?? 0)
         count(old, by: -1)
         let result = try admit(&submission, number: number, queue)
         if case .failure = result { count(old, by: 1) }
@@ -93,7 +93,7 @@ package struct AdmissionControl {
         let file = submission.file
         let waits = QueueState.waiting.contains(file.entry.state)
         if let refusal = try rule.objection(
-            to: submission.operation, headerLength: file.header, waits: waits, queue)
+            to: submission.operation, headerLength: file.headerLength, waits: waits, queue)
         {
             return .failure(refusal)
         }
@@ -117,15 +117,15 @@ package struct AdmissionControl {
         let size = file.bytes.count
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
         if let hopeless, size >= hopeless.size { return hopeless.limit }
-        var going: [DropCandidates.Victim] = []
+        var going: [RemovalCandidates.Victim] = []
         while let limit = limitExceeded(by: size) {
             if !isFresh {
                 try count(queue)
                 continue
             }
-            guard var victim = try dropCandidates?.next(for: file.entry.name, queue) else {
+            guard var victim = try removalCandidates?.next(for: file.entry.name, queue) else {
                 for victim in going { count(victim, by: 1) }
-                dropCandidates?.giveBack(going)
+                removalCandidates?.giveBack(going)
                 if !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
                 return limit
             }
@@ -137,12 +137,12 @@ package struct AdmissionControl {
         batch.operations += 1
         batch.bytes += size
         if limits.minimumFree != nil { free -= size }
-        dropCandidates?.letIn(number, file.entry, size: size)
+        removalCandidates?.letIn(number, file.entry, size: size)
         return nil
     }
 
     /// Counts a victim out of the waiting operations or of the batch; with `sign` 1 counts it in again.
-    private mutating func count(_ victim: DropCandidates.Victim, by sign: Int) {
+    private mutating func count(_ victim: RemovalCandidates.Victim, by sign: Int) {
         let bytes = sign * (victim.size ?? 0)
         if victim.member == nil {
             waiting?.operations += sign

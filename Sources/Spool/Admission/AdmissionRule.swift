@@ -1,7 +1,7 @@
 package import Policy
 
 /// The conditions that an operation must meet to enter a queue from any source: `add`, `send`, `import`, `retry` of a
-/// file in quarantine, a file that another program dropped, or `SpoolWriter`.
+/// file in quarantine, a foreign file, or `SpoolWriter`.
 ///
 /// The rule is the same before anything is promised (`send`) and when the file is written (`AdmissionControl`). The rule does
 /// not cover the remaining room and the ids in use, which the queue checks.
@@ -74,7 +74,7 @@ package final class AdmissionRule {
     /// Otherwise the newest value of a key could count as an old one, and one file from the future supersede every
     /// later one.
     private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
-        if submission.header.createdAt > submission.at + Self.skew { submission.undate() }
+        if submission.header.createdAt > submission.at + Self.skew { submission.useSubmissionTime() }
         let name = submission.entry.name
         guard QueueState.waiting.contains(submission.entry.state),
             configuration.route(of: name.type).isSequential
@@ -89,7 +89,7 @@ package final class AdmissionRule {
             try spool.forEachStandingName { name, _ in found.note(EntryName(name)) }
             clock = found
         }
-        submission.date(clock!.creation(of: name))
+        submission.setCreation(clock!.creation(of: name))
         clock!.note(submission.entry.name)
     }
 }

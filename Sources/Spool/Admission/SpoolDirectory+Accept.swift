@@ -92,7 +92,7 @@ extension SpoolDirectory {
 
     /// Row N, D → gone, for operations that newer ones displace. An error leaves the rest: the newer ones have been
     /// accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
-    func remove(_ victims: [DropCandidates.Victim], _ accepted: inout Accepted) -> Bool {
+    func remove(_ victims: [RemovalCandidates.Victim], _ accepted: inout Accepted) -> Bool {
         if victims.isEmpty { return true }
         var isComplete = true
         do throws(SpoolError) {
@@ -110,7 +110,7 @@ extension SpoolDirectory {
                 if victim.isSuperseded {
                     accepted.superseded.append(victim.entry)
                 } else {
-                    accepted.dropped.append(victim.entry)
+                    accepted.evicted.append(victim.entry)
                 }
             }
             for state in states { try syncDirectory(state.path) }

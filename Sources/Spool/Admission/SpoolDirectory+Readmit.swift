@@ -3,7 +3,8 @@ package import Policy
 
 /// The result of `retry` for a file in quarantine.
 package enum Readmission: Hashable, Sendable {
-    /// The operation waits again, or its file is in `new/` for the next run. With the operations that it displaced.
+    /// The operation waits again, or its file is in `new/` for the next run. With the operations that were removed to
+    /// make room.
     case admitted(Accepted)
     /// Why the file stays in quarantine. Nothing has changed.
     case refused(String)
@@ -14,15 +15,15 @@ package enum Readmission: Hashable, Sendable {
 /// Readmission from quarantine: row Q → N, D or F, by the same admission as from any other source.
 extension SpoolDirectory {
     /// Takes a file out of quarantine: as an operation if it has the name of one, else into `new/` to be read again
-    /// like a dropped file. With `isRehearsal` changes nothing.
+    /// like a foreign file. With `isDryRun` changes nothing.
     ///
-    /// Operations that it displaces under `dropOldest` go once it is in. If it throws, the file may be in either place.
+    /// Operations that `dropOldest` evicts for it go once it is in. If it throws, the file may be in either place.
     package func readmit(
         _ item: QuarantineItem, within control: inout AdmissionControl, now: Timestamp, notBefore: Timestamp? = nil,
-        isRehearsal: Bool = false
+        isDryRun: Bool = false
     ) throws(SpoolError) -> Readmission {
         guard let name = item.name else {
-            return try readmitForeign(item, within: &control, now, isRehearsal)
+            return try readmitForeign(item, within: &control, now, isDryRun)
         }
         let stored: StoredOperation
         switch try read(item.path, name: name, limit: Self.readLimit) {
@@ -35,20 +36,20 @@ extension SpoolDirectory {
         let result = Self.retried(entry, now, notBefore)
         let submission = Submission(
             stored.operation, as: result.name, hasOwnID: true, at: now, isDated: true)
-        return try judge(submission, of: item, within: &control, displaces: !isRehearsal) {
+        return try judge(submission, of: item, within: &control, displaces: !isDryRun) {
             file throws(SpoolError) in
-            if isRehearsal { return true }
+            if isDryRun { return true }
             if file.entry.name.createdAt == name.createdAt {
                 return try retry(entry, now: now, notBefore: notBefore) != nil
             }
-            // Admission has changed its time of creation: a copy with another header enters, then the file is dropped.
+            // Admission has changed its time of creation: a copy with another header enters, then the file is removed.
             _ = try publish([file], durable: true, allOrNone: false)
             return try drop(entry)
         }
     }
 
     private func readmitForeign(
-        _ item: QuarantineItem, within control: inout AdmissionControl, _ now: Timestamp, _ isRehearsal: Bool
+        _ item: QuarantineItem, within control: inout AdmissionControl, _ now: Timestamp, _ isDryRun: Bool
     ) throws(SpoolError) -> Readmission {
         let configuration = control.rule.configuration
         let limit = configuration.limits.operationBytes +| OperationFile.headerLimit
@@ -67,9 +68,9 @@ extension SpoolDirectory {
             }
         }
         // The next run makes room for it.
-        var rehearsal = control
-        return try judge(submission, of: item, within: &rehearsal, displaces: false) { _ throws(SpoolError) in
-            if isRehearsal { return true }
+        var discardedControl = control
+        return try judge(submission, of: item, within: &discardedControl, displaces: false) { _ throws(SpoolError) in
+            if isDryRun { return true }
             guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
             removeReason(item)
             return true

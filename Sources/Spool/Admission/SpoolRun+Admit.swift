@@ -1,9 +1,10 @@
 import CSystem
 package import Policy
 
-/// Admission of the files that other programs have dropped into `new/`.
+/// Admission of foreign files: those that other programs have put into `new/`.
 extension SpoolRun {
-    /// The most files that one call of `admitForeign` takes. Keeps memory and time independent of how many others drop.
+    /// Upper bound on the files that one call of `admitForeign` takes. Keeps memory and time independent of their
+    /// number.
     package static let admissionSize = 10_000
 
     /// Row F → N or Q: reads the files in `new/` that have no canonical name, or that belong to another user, once
@@ -193,7 +194,7 @@ extension SpoolRun {
         if !staying.isEmpty { try replace(staying, &admission, &copies, now) }
         var accepted = Accepted(results: [])
         isDone = queue.remove(control.victims, &accepted)
-        admission.dropped += accepted.dropped
+        admission.evicted += accepted.evicted
         admission.superseded += accepted.superseded
         admission.errors += accepted.errors
     }
@@ -311,8 +312,8 @@ package struct Admission: Hashable, Sendable {
     package var quarantined: [QuarantineItem] = []
     /// Whether there were more files than one call takes.
     package var hasMore = false
-    /// The operations that `dropOldest` dropped: from the queue, and older ones of the admitted files.
-    package var dropped: [Entry] = []
+    /// The operations that `dropOldest` evicted: from the queue, and older ones of the admitted files.
+    package var evicted: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [Entry] = []
     /// The errors of reading and writing. Their files stay in `new/`, or claimed until the next run recovers them.

@@ -11,7 +11,8 @@ package struct Submission: Sendable {
     private var content: Content
     /// Whether the submitter chose the id. Such an id is in the queue only once.
     package let hasOwnID: Bool
-    /// When it was submitted, by this machine's clock: the latest time of creation that it may claim, but for a skew.
+    /// The time of submission, by this machine's clock. The latest creation time accepted is this, plus
+    /// `AdmissionRule.skew`.
     package let at: Timestamp
     /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence.
     private(set) var isDated: Bool
@@ -77,7 +78,7 @@ package struct Submission: Sendable {
     }
 
     /// Sets its time of creation.
-    mutating func date(_ time: Timestamp) {
+    mutating func setCreation(_ time: Timestamp) {
         if time == header.createdAt { return }
         switch content {
         case .operation(var operation, var name):
@@ -90,9 +91,9 @@ package struct Submission: Sendable {
     }
 
     /// Replaces the submitter's time of creation by the time of submission.
-    mutating func undate() {
+    mutating func useSubmissionTime() {
         isDated = false
-        date(at)
+        setCreation(at)
     }
 
     var file: IncomingFile {
@@ -100,11 +101,13 @@ package struct Submission: Sendable {
         case .operation(let operation, _):
             let bytes = OperationFile.encode(operation)
             // 1 is the newline that ends the body.
-            let history = operation.attempts.reduce(1) { $0 + OperationFile.encode($1).count }
-            return IncomingFile(entry: entry, bytes: bytes, body: operation.body.count, history: history)
+            let historyLength = operation.attempts.reduce(1) { $0 + OperationFile.encode($1).count }
+            return IncomingFile(
+                entry: entry, bytes: bytes, bodyLength: operation.body.count, historyLength: historyLength)
         case .portable(let operation):
             return IncomingFile(
-                entry: entry, bytes: operation.file, body: operation.body.count, history: operation.historyLength)
+                entry: entry, bytes: operation.file, bodyLength: operation.body.count,
+                historyLength: operation.historyLength)
         }
     }
 }
@@ -115,11 +118,11 @@ struct IncomingFile {
     var bytes: [UInt8]
     /// The operation that it replaces.
     var replaced: Entry?
-    /// The bytes of the operation's body.
-    var body: Int
-    /// The bytes after the body: its newline, and records of attempts.
-    var history = 1
+    /// The length of the operation's body in bytes.
+    var bodyLength: Int
+    /// The length in bytes of the part after the body: its newline, and records of attempts.
+    var historyLength = 1
 
-    /// The bytes of the header line.
-    var header: Int { bytes.count - body - history }
+    /// The length of the header line in bytes.
+    var headerLength: Int { bytes.count - bodyLength - historyLength }
 }

@@ -49,7 +49,7 @@ extension SpoolDirectory {
         }
         if namesKeptSince == nil {
             try lockNames(patience)
-            if postponed != nil { namesKeptSince = system.elapsed() }
+            if deferredSyncs != nil { namesKeptSince = system.elapsed() }
         }
         hasNamesLock = true
         defer {

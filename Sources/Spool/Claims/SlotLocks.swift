@@ -8,7 +8,7 @@ package import Policy
 /// (`FileSystem.lockReach`), each host has slots of its own.
 package final class SlotLocks {
     static let directory = QueuePath("state/slots")
-    /// The most slots that one `take` tries beside the open ones. If there are more slots, one of those tried is
+    /// The most slots that one `acquire` tries beside the open ones. If there are more slots, one of those tried is
     /// usually free, or all slots are taken.
     private static let mostTried = 32
 
@@ -30,8 +30,8 @@ package final class SlotLocks {
     /// The number of slots that this process has.
     package var count: Int { taken.count }
 
-    /// Takes a slot. Returns false if other processes have every slot that was tried.
-    package func take() throws(SpoolError) -> Bool {
+    /// Acquires a slot. Returns false if other processes have every slot that was tried.
+    package func acquire() throws(SpoolError) -> Bool {
         let first = Int.random(in: 0..<size)
         let others = (first..<first + size).lazy.map { $0 % self.size }
         let free =

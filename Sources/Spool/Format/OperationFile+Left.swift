@@ -4,7 +4,7 @@ import Policy
 extension OperationFile {
     /// Reads a whole file and leaves its body in it. Returns `nil` if anything about the file is unusual.
     ///
-    /// Compares the whole file with its checksum, a piece at a time, so memory does not depend on its length.
+    /// Verifies the checksum of header and body in pieces, so memory does not depend on the body's length.
     static func decode(_ file: OpenFile, size: Int) -> Operation? {
         guard let head = file.bytes(at: 0, min(size, headerLimit)),
             let headerEnd = head.firstIndex(of: UInt8(ascii: "\n")),
@@ -47,7 +47,8 @@ extension OperationFile {
         }
     }
 
-    /// Returns the records after a body; `nil` if anything else follows the body.
+    /// Returns the records after a body; `nil` if anything else follows the body. Skips lines that are not readable
+    /// records.
     private static func attempts(of file: OpenFile, from end: Int, to size: Int) -> [AttemptRecord]? {
         guard let rest = file.bytes(at: end, size -| end) else { return nil }
         guard let first = rest.first else { return [] }

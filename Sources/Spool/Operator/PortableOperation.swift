@@ -73,7 +73,7 @@ package struct PortableOperation: Hashable, Sendable {
         switch name.gate {
         case .open: break
         case .notBefore(let moment): line.member("notBefore", moment.rfc3339)
-        case .due(let moment): line.member("due", moment.rfc3339)
+        case .retryAt(let moment): line.member("due", moment.rfc3339)
         }
         guard let header = object(parts.header) else {
             throw OperationFileError(file: entry.path, line: 1, reason: "the header is nested too deeply")
@@ -219,7 +219,7 @@ package struct PortableOperation: Hashable, Sendable {
         name.interruptions = try count("interruptions", 99)
         name.isHeld = try fields.flag("held") ?? false
         switch (try fields.time("due"), try fields.time("notBefore")) {
-        case (let due?, nil): name.gate = .due(due)
+        case (let due?, nil): name.gate = .retryAt(due)
         case (nil, let moment?): name.gate = .notBefore(moment)
         case (nil, nil): name.gate = .open
         case (.some, .some): throw fields.error("notBefore", "not together with due")

@@ -8,13 +8,13 @@ extension SpoolDirectory {
     /// syncs each directory once, not for each operation, and keeps the names lock from one to the next. If it throws,
     /// none of it is promised.
     package func withSharedSyncs(_ body: () -> Void) throws(SpoolError) {
-        postponed = ([], [])
+        deferredSyncs = ([], [])
         body()
         giveNamesBack()
         sharedScratch?.close()
         sharedScratch = nil
-        let (withAdditions, withRemovals) = postponed ?? ([], [])
-        postponed = nil
+        let (withAdditions, withRemovals) = deferredSyncs ?? ([], [])
+        deferredSyncs = nil
         for directory in Array(withAdditions) + withRemovals.subtracting(withAdditions) { try syncDirectory(directory) }
     }
 
@@ -44,7 +44,7 @@ extension SpoolDirectory {
         name.attempts = 0
         name.interruptions = 0
         name.isHeld = false
-        name.gate = wait ?? (wasAttempted ? .due(now) : .open)
+        name.gate = wait ?? (wasAttempted ? .retryAt(now) : .open)
         return Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
     }
 
@@ -70,8 +70,8 @@ extension SpoolDirectory {
         name.attempts = 0
         name.interruptions = 0
         switch (entry.state, name.gate) {
-        case (.deferred, _): name.gate = .due(now)
-        case (_, .due): name.gate = .open
+        case (.deferred, _): name.gate = .retryAt(now)
+        case (_, .retryAt): name.gate = .open
         case (_, .open), (_, .notBefore): break
         }
         let result = Entry(state: entry.state, name: name.asWritten)
@@ -131,7 +131,7 @@ extension SpoolDirectory {
             }
         }
         let scratch = try scratchUnlessFull()
-        if postponed != nil { sharedScratch = scratch }
+        if deferredSyncs != nil { sharedScratch = scratch }
         defer { if sharedScratch == nil { scratch?.close() } }
         return try drop(path, scratch)
     }
@@ -188,9 +188,9 @@ extension SpoolDirectory {
     /// Syncs the target first: after a power cut a file is in two places rather than in none. Within `withSharedSyncs`
     /// postpones both.
     func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
-        if postponed != nil {
-            if let target { postponed?.withAdditions.insert(target) }
-            postponed?.withRemovals.insert(source)
+        if deferredSyncs != nil {
+            if let target { deferredSyncs?.withAdditions.insert(target) }
+            deferredSyncs?.withRemovals.insert(source)
             return
         }
         if let target { try syncDirectory(target) }

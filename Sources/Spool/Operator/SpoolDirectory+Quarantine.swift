@@ -3,7 +3,7 @@ package import Policy
 
 /// Quarantine: files that are no operations, and operations too dangerous to try again, each with its reason beside it.
 extension SpoolDirectory {
-    /// Returns the files in quarantine, in the order of the directory.
+    /// Returns the files in quarantine, in the order of their file names.
     package func quarantined() throws(SpoolError) -> [QuarantineItem] {
         var items: [QuarantineItem] = []
         for name in try names(in: QueueState.quarantine.path) {
@@ -30,8 +30,9 @@ extension SpoolDirectory {
         }
     }
 
-    /// Keeps input that is no operation, so nothing that an operator gave is lost: row W → Q. Once it returns, all of
-    /// it survives a power cut, if `durable`; all inputs share the syncs. A crash or a thrown error leaves some of it.
+    /// Keeps input that is no operation, so nothing that an operator gave is lost: row W → Q (rows: `SpoolDirectory`).
+    /// Once it returns, all inputs survive a power cut, if `durable`; they share the syncs. A crash or a thrown error
+    /// may have kept only some of the inputs.
     package func keepBadInput(
         _ inputs: [BadInput], durable: Bool = true, now: Timestamp
     ) throws(SpoolError) -> [QuarantineItem] {

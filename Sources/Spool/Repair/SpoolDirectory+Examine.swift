@@ -44,7 +44,7 @@ extension SpoolDirectory {
 
     // MARK: - Modes
 
-    /// Returns the directories and files with wrong modes. An owner who lets others write to `new/` wants files dropped
+    /// Returns the directories and files with wrong modes. An owner who lets others write to `new/` wants foreign files
     /// there: then `new/`, `tmp/` and the queue itself may have such modes. So may a directory whose setgid bit gives
     /// it to a group. Both must be trusted (`distrust`). Everything else is for the owner alone.
     func damagedModes() throws(SpoolError) -> [Damage] {

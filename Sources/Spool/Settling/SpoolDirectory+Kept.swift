@@ -74,7 +74,7 @@ extension SpoolDirectory {
     /// Removes the values of keys that have no operation in the queue: those kept before `limit`, and the oldest beyond
     /// `most` keys. Returns how many files it removed.
     ///
-    /// The key of a dropped file is unknown until a run admits it. While one waits in `new/`, values stay longer by the
+    /// The key of a foreign file is unknown until a run admits it. While one waits in `new/`, values stay longer by the
     /// time since it was written: a value that was there then is there when the file is admitted. Such a file does not
     /// raise `most`. While a run admits files, or more files wait than one admission takes, no value is removed.
     ///

@@ -33,7 +33,7 @@ extension SpoolRun {
             append(record, to: claim)
             if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
             name.interruptions = 0
-            name.gate = .due(until)
+            name.gate = .retryAt(until)
             settled = try place(claim, Entry(state: .deferred, name: name.asWritten), "defer", now)
         case .held:
             append(record, to: claim)

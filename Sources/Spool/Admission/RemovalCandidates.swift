@@ -1,11 +1,11 @@
 import Policy
 
-/// Finds operations that may be dropped to make room for a newer one: first superseded ones, then, under `dropOldest`,
+/// Finds operations that may be removed to make room for a newer one: first superseded ones, then, under `dropOldest`,
 /// the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed operations stay.
 ///
 /// It lists the queue when a limit first needs it. It keeps a bounded number of candidates, whatever the queue's size.
-struct DropCandidates {
-    /// An operation that may be dropped.
+struct RemovalCandidates {
+    /// An operation that may be removed.
     struct Victim {
         var entry: Entry
         /// Its number in the batch; `nil` if it is in the queue.
@@ -20,11 +20,11 @@ struct DropCandidates {
     private static let bound = 4096
 
     private let dropsOldest: Bool
-    /// Whether the batch is all or none: then none of its operations may be dropped.
+    /// Whether the batch is all or none: then none of its operations may be removed.
     private let isWhole: Bool
     private var coalescing: Coalescing?
     private var groups: Set<SequenceKey> = []
-    /// Superseded operations that may be dropped. `listsSuperseded`: there may be more than `bound`.
+    /// Superseded operations that may be removed. `listsSuperseded`: there may be more than `bound`.
     private var superseded: [Victim] = []
     private var listsSuperseded = true
     /// Operations by key that a later operation of the batch may supersede.
@@ -56,7 +56,7 @@ struct DropCandidates {
         if !isWhole { values[group, default: []].append(victim) }
     }
 
-    /// Returns the operation to drop next for the operation of this name; `nil` if none may be dropped.
+    /// Returns the operation to remove next for the operation of this name; `nil` if none may be removed.
     mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         var found = try nextSuperseded(for: name, queue)
         if found == nil { found = try nextOldest(queue) }

@@ -3,13 +3,15 @@ package import Policy
 
 extension NetworkState {
     /// Reads the network of this machine: interfaces by getifaddrs(3), routes and name servers from the files of kernel
-    /// and resolver, as this process sees them. Whatever cannot be found out counts as present.
+    /// and resolver, as this process sees them. If getifaddrs fails, an interface counts as present; if the kernel
+    /// shows no table of routes, so do the routes. Without a readable resolv.conf(5), Linux has no resolver; other
+    /// systems always have one.
     ///
     /// - Parameter root: the directory of /proc, /sys and /etc, for tests. Interfaces are always those of this machine.
     package static func read(root: String = "") -> NetworkState {
         let routes = DefaultRoutes(root: root)
         return NetworkState(
-            hasInterface: hasInterface, hasRoute: routes.hasAny, hasDefaultRoute: routes.areThere,
+            hasInterface: hasInterface, hasRoute: routes.hasAny, hasDefaultRoute: routes.hasDefault,
             hasResolver: hasResolver(root: root))
     }
 
