@@ -28,7 +28,7 @@ final class CurlHandle {
     let kind: Kind
     let pointer: OpaquePointer
     /// libcurl's error message: a buffer of `CURL_ERROR_SIZE` bytes.
-    let words: UnsafeMutablePointer<CChar>
+    let errorMessage: UnsafeMutablePointer<CChar>
 
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
@@ -37,15 +37,15 @@ final class CurlHandle {
         }
         self.kind = kind
         self.pointer = pointer
-        words = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, words)
+        errorMessage = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorMessage.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorMessage)
         try CurlOptions(pointer).set(kind)
     }
 
     deinit {
         ccurl_easy_cleanup(pointer)
-        words.deallocate()
+        errorMessage.deallocate()
     }
 }
 

@@ -10,7 +10,7 @@ final class CurlSockets {
         case none
         case bytes
         /// The peer has closed or reset the connection.
-        case end
+        case closed
     }
 
     /// The number of calls of curl_multi_perform.
@@ -41,7 +41,7 @@ final class CurlSockets {
     }
 
     /// Returns the socket between two addresses; `nil` if it was not noted.
-    func socket(between local: CurlSocket.End, and remote: CurlSocket.End) -> CurlSocket? {
+    func socket(between local: CurlSocket.Endpoint, and remote: CurlSocket.Endpoint) -> CurlSocket? {
         sockets.values.first { $0.connects(local, remote) }
     }
 
@@ -54,13 +54,13 @@ final class CurlSockets {
 /// A socket that libcurl has opened.
 final class CurlSocket {
     /// An address as libcurl writes it, and a port.
-    struct End: Equatable {
+    struct Endpoint: Equatable {
         var address: String
         var port: Int
     }
 
     fileprivate let descriptor: Int32
-    private var ends: (local: End, remote: End)?
+    private var ends: (local: Endpoint, remote: Endpoint)?
     /// The number of requests that have begun on the socket.
     var requests = 0
     /// Whether the connection speaks HTTP/2, whose frames carry a stream id; `nil` until an answer has begun.
@@ -73,7 +73,7 @@ final class CurlSocket {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         if count > 0 { return .bytes }
-        return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .none : .end
+        return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .none : .closed
     }
 
     /// The path of the unix socket that the socket is connected to.
@@ -81,11 +81,11 @@ final class CurlSocket {
         Self.address { getpeername(descriptor, $0, $1) }?.path
     }
 
-    fileprivate func connects(_ local: End, _ remote: End) -> Bool {
+    fileprivate func connects(_ local: Endpoint, _ remote: Endpoint) -> Bool {
         if ends == nil {
             // A socket has no ends before it is connected; afterwards they never change.
-            guard let own = Self.address({ getsockname(descriptor, $0, $1) })?.end,
-                let other = Self.address({ getpeername(descriptor, $0, $1) })?.end
+            guard let own = Self.address({ getsockname(descriptor, $0, $1) })?.endpoint,
+                let other = Self.address({ getpeername(descriptor, $0, $1) })?.endpoint
             else { return false }
             ends = (own, other)
         }
@@ -95,7 +95,7 @@ final class CurlSocket {
 
     private static func address(
         _ get: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
-    ) -> (end: End?, path: String?)? {
+    ) -> (endpoint: Endpoint?, path: String?)? {
         var storage = sockaddr_storage()
         return withUnsafeMutableBytes(of: &storage) { bytes in
             let general = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
@@ -104,10 +104,10 @@ final class CurlSocket {
             switch Int32(general.pointee.sa_family) {
             case AF_INET:
                 var address = bytes.load(as: sockaddr_in.self)
-                return (End(address: text(AF_INET, &address.sin_addr), port: port(address.sin_port)), nil)
+                return (Endpoint(address: text(AF_INET, &address.sin_addr), port: port(address.sin_port)), nil)
             case AF_INET6:
                 var address = bytes.load(as: sockaddr_in6.self)
-                return (End(address: text(AF_INET6, &address.sin6_addr), port: port(address.sin6_port)), nil)
+                return (Endpoint(address: text(AF_INET6, &address.sin6_addr), port: port(address.sin6_port)), nil)
             case AF_UNIX:
                 let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)!
                 let path = bytes[start..<max(start, Int(length))].prefix { $0 != 0 }

@@ -96,7 +96,8 @@ extension CurlTransfer {
     private func failure(_ code: Int32) -> CurlFailure {
         // libcurl reports a path of a unix socket that is too long as an unresolved host.
         CurlFailure(
-            code: code == 6 && request.connection.unixSocket != nil ? 7 : code, errorMessage: String(cString: words),
+            code: code == 6 && request.connection.unixSocket != nil ? 7 : code,
+            errorMessage: String(cString: errorMessage),
             systemError: Int32(number(CURLINFO_OS_ERRNO)),
             hasStatus: head.isComplete, wasConnected: size(CURLINFO_PRETRANSFER_TIME_T) > 0,
             isFromProxy: isFromProxy(code))
@@ -108,13 +109,13 @@ extension CurlTransfer {
         case .direct: return false
         // Every connection goes to the proxy; later failures may be the destination's.
         case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
-        case .environment: return request.hasFailedAtProxy(String(cString: words))
+        case .environment: return request.hasFailedAtProxy(String(cString: errorMessage))
         }
     }
 
     /// Returns libcurl's message, or its general text for the code if the message might quote a URL with a secret.
     private func said(_ code: Int32) -> String {
-        let own = String(cString: words)
+        let own = String(cString: errorMessage)
         return own.isEmpty || own.contains("://") || own.contains("@")
             ? String(cString: ccurl_easy_strerror(code)) : own
     }

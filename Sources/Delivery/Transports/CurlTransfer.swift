@@ -35,7 +35,7 @@ final class CurlTransfer {
     private let file: (any StreamedBody)?
     private let sockets: CurlSockets
     private var fields: UnsafeMutablePointer<ccurl_list>?
-    var words: UnsafeMutablePointer<CChar> { owned.words }
+    var errorMessage: UnsafeMutablePointer<CChar> { owned.errorMessage }
     private var sent = 0
     private(set) var head = AnswerHead()
     private(set) var body: [UInt8] = []
@@ -88,7 +88,7 @@ final class CurlTransfer {
         request.forEachCurlField { fields = ccurl_list_append(fields, $0) ?? fields }
         self.fields = fields
         length = request.bodyLength ?? 0
-        words[0] = 0
+        errorMessage[0] = 0
         try CurlOptions(handle).set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
@@ -155,8 +155,8 @@ final class CurlTransfer {
         }
         ccurl_set_prerequest_function(handle) { this, remote, local, remotePort, localPort in
             let isAllowed = CurlTransfer.at(this).beginRequest(
-                from: CurlSocket.End(address: String(cString: local!), port: Int(localPort)),
-                to: CurlSocket.End(address: String(cString: remote!), port: Int(remotePort)))
+                from: CurlSocket.Endpoint(address: String(cString: local!), port: Int(localPort)),
+                to: CurlSocket.Endpoint(address: String(cString: remote!), port: Int(remotePort)))
             return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
         }
     }
@@ -232,8 +232,8 @@ final class CurlTransfer {
     /// An attempt is one request. libcurl would repeat it if a kept connection dies or an HTTP/2 server refuses a
     /// stream. Only one repetition is allowed: to an HTTP/2 server that requires HTTP/1.1 (RFC 9113 §7), which has not
     /// processed the request and would answer every attempt so.
-    private func beginRequest(from local: CurlSocket.End, to remote: CurlSocket.End) -> Bool {
-        if requests > 1 || requests == 1 && !String(cString: words).contains("HTTP_1_1_REQUIRED") {
+    private func beginRequest(from local: CurlSocket.Endpoint, to remote: CurlSocket.Endpoint) -> Bool {
+        if requests > 1 || requests == 1 && !String(cString: errorMessage).contains("HTTP_1_1_REQUIRED") {
             stop = .repeated
             return false
         }
@@ -278,7 +278,7 @@ final class CurlTransfer {
         switch (socket.input, socket.isMultiplexed) {
         case (.none, _): nil
         // libcurl itself reports how a new connection ended.
-        case (.end, _): socket.requests > 0 ? .stale : nil
+        case (.closed, _): socket.requests > 0 ? .stale : nil
         case (.bytes, true): nil
         case (.bytes, false): .stale
         // A connection that is shared before its first answer speaks HTTP/2.
@@ -298,7 +298,7 @@ final class CurlTransfer {
         stop = nil
         isFresh = true
         hasAlteredHandle = true
-        words[0] = 0
+        errorMessage[0] = 0
         started = .now
         moved = started
         return ccurl_set_number(handle, CURLOPT_FRESH_CONNECT, 1) == 0

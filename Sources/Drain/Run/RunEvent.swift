@@ -21,7 +21,7 @@ package enum RunEvent: Sendable {
     /// An operation was removed unsent, because a newer one of its key replaces it.
     case superseded(EntryName, by: OperationID, destination: String)
     /// An operation was evicted (`dropOldest`) to admit a foreign file.
-    case dropped(EntryName)
+    case evicted(EntryName)
     case recovered(Recovery)
     /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.
     case notKept(OperationID, name: String, reason: KeepError)

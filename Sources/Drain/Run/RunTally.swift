@@ -48,7 +48,7 @@ final class RunTally {
     /// Counts what the admission of foreign files did.
     func count(_ admission: Admission) {
         summary.superseded += admission.superseded.count
-        for entry in admission.evicted { tell(.dropped(entry.name)) }
+        for entry in admission.evicted { tell(.evicted(entry.name)) }
         for item in admission.quarantined { quarantined(item) }
         for error in admission.errors { inputOutput(error) }
         summary.leftForeign = admission.hasMore && admission.errors.isEmpty

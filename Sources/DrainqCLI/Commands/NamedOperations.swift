@@ -41,7 +41,7 @@ struct NamedOperations {
         case .attempted(let attempt), .settledUnsent(let attempt): reported.insert(attempt.id)
         case .superseded(let name, by: _, destination: _): reported.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
-        case .chosen, .notKept, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .recovered, .stopping,
+        case .chosen, .notKept, .destinationHeld, .holdEnded, .parked, .networkAbsent, .evicted, .recovered, .stopping,
             .inputOutputError, .agentsFailed:
             break
         }

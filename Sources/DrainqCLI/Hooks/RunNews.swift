@@ -46,7 +46,7 @@ struct RunNews {
             }
         case .quarantined(let item): quarantined(item)
         case .recovered(let recovery): for item in recovery.quarantined { quarantined(item) }
-        case .chosen, .notKept, .parked, .networkAbsent, .stopping, .superseded, .dropped, .inputOutputError,
+        case .chosen, .notKept, .parked, .networkAbsent, .stopping, .superseded, .evicted, .inputOutputError,
             .agentsFailed:
             break
         }

@@ -22,7 +22,7 @@ struct RunLog {
             write(SupersededView(name, by: newer, destination), .info)
         case .notKept(let id, let name, let reason):
             write(MessageView(message: notKeptMessage(id, name, reason)), .warning)
-        case .dropped(let name): write(MessageView(message: evictedMessage(name)), .warning)
+        case .evicted(let name): write(MessageView(message: evictedMessage(name)), .warning)
         case .recovered(let recovery):
             for item in recovery.quarantined { write(QuarantineView(item), .error) }
             for entry in recovery.returned { write(RecoveredView(entry), .warning) }

@@ -96,7 +96,7 @@ struct RunReporter {
                     notKeptMessage(id, name, reason), hint: "operations of the same key that send the value wait for it"
                 )
             }
-        case .dropped(let name):
+        case .evicted(let name):
             if detail != .silent, log == nil { Messages.say(.warning, evictedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if detail == .everything {
