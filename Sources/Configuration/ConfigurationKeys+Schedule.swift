@@ -5,11 +5,14 @@ extension ConfigurationKeys {
     static let schedule: [ConfigurationKey<ScheduleDraft>] = [
         ConfigurationKey(
             "preset", optional: .preset, default: #""standard""#, example: #""quick""#, "the preset to change",
-            "The preset that the other keys change. standard, unless the object has a base or a schedule.",
+            """
+            The preset to change: attempts, maxAge and jitter change any preset; base, multiplier and max only one \
+            whose delays are multiplied. If absent: standard, unless the object has a base or a schedule.
+            """,
             into: \.preset),
         ConfigurationKey(
             "schedule", optional: .durations, example: #"["5s", "30s", "2m"]"#, "the delays in order",
-            "The delays as a list. The last one repeats as long as attempts and maxAge allow.",
+            "The delays as a list. If attempts or maxAge allow more, the last one repeats.",
             into: \.schedule),
         ConfigurationKey(
             "base", optional: .positiveDuration, example: #""30s""#, "the first delay",
@@ -27,8 +30,8 @@ extension ConfigurationKeys {
             "attempts", ConfigurationValue<Int>.count(1...9_999).orNull, example: "8",
             "number of attempts, null: no limit",
             """
-            The number of attempts in all, with the first. With a list of delays that names neither attempts nor \
-            maxAge, each delay is used once; otherwise, and with null, the age alone decides.
+            The number of attempts in all, with the first. If absent, a list of delays without maxAge uses each delay \
+            once, and maxAge ends any other schedule. null does not limit the attempts: maxAge ends them.
             """,
             set: { $0.attempts = .some($1) }),
         ConfigurationKey(

@@ -61,7 +61,7 @@ final class AnswerAssessor {
         let absence = attempt.absence(behind: received, world)
         let meaning = attempt.meaning(of: report, absence, at: world.now())
         if let absence, let error = received.error { conditions.block(for: absence, error) }
-        if meaning.isUnauthenticated, refreshesSecrets(of: attempt) {
+        if meaning.mayNeedFreshSecrets, refreshesSecrets(of: attempt) {
             var again = attempt
             again.hasFreshSecrets = true
             return queue.enqueueAgain(again)

@@ -4,13 +4,13 @@ import Policy
 extension Attempt {
     /// The meaning of a report for the operations of an attempt.
     struct Meaning {
-        /// The verdict on all operations, if the answer has no result for each.
+        /// The verdict on the answer as a whole. It counts only if `each` is `nil`.
         var together: Verdict
         /// The verdict on each operation, in the attempt's order; `nil` if the answer has no result for each.
         var each: [Verdict]?
 
-        /// Whether the server may have refused the credentials for all of them.
-        var isUnauthenticated: Bool { (each ?? [together]).allSatisfy(\.isUnauthenticated) }
+        /// Whether fresh secrets may help all of them.
+        var mayNeedFreshSecrets: Bool { (each ?? [together]).allSatisfy(\.mayNeedFreshSecrets) }
     }
 
     /// Returns what a report means. `absence`: why this machine has no network, if that made the attempt fail.

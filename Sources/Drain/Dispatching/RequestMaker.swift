@@ -10,7 +10,8 @@ final class RequestMaker {
     private let secretNames: Set<String>
     /// The names of the kept values that its requests use.
     let keptNames: Set<String>
-    /// The credentials of its requests, by name; see `RequestForm.credentials`.
+    /// The names of all credentials of its requests as one text (`RequestForm.credentials`). Two requests with the same
+    /// text use the same credentials.
     let credentialNames: String
     /// The number of attempts that the route's schedule allows; `nil` if it does not limit them.
     private(set) lazy var attemptsAllowed = route.retry.attemptsAllowed

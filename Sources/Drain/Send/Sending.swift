@@ -191,7 +191,7 @@ package final class Sending {
         }
         let report = SealedReport(received, attempt.redaction)
         let meaning = attempt.meaning(of: report, attempt.absence(behind: received, world), at: world.now())
-        if meaning.isUnauthenticated, !item.hasRefreshed, !attempt.secrets.values.isEmpty {
+        if meaning.mayNeedFreshSecrets, !item.hasRefreshed, !attempt.secrets.values.isEmpty {
             item.hasRefreshed = true
             if world.credentials.refresh(attempt.secrets) {
                 keepsSlot = true

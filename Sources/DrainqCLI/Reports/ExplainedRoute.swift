@@ -171,7 +171,7 @@ struct ExplainedRoute {
                         + "no more operations fail")
             }
         }
-        if verdict.isUnauthenticated, !route.secretNames(settings: settings).isEmpty {
+        if verdict.mayNeedFreshSecrets, !route.secretNames(settings: settings).isEmpty {
             sentences.append("before that, the run reads its secrets again, once")
         }
         return sentences

@@ -21,8 +21,8 @@ package struct Redaction: Sendable {
     /// Whether a match can begin with a byte, plain or escaped; indexed by the byte.
     private let canBegin: [Bool]
 
-    /// Creates the redaction for these secrets. `signed` are the fields that the route's command made: their whole
-    /// values, and the words in these, are secrets too.
+    /// Creates the redaction for these secrets. `signed` are the fields that the headers command or AWS signing
+    /// added: their values, and the words in these from 8 bytes on, are secrets too, but for `Content-*` and `Accept*`.
     package init(_ secrets: SecretValues, signed: [HeaderField] = []) {
         let plain = secrets.values.values.map { Array($0.utf8) }.filter { !$0.isEmpty }
         let values = plain + signed.flatMap(Self.secrets(in:))

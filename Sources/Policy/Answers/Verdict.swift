@@ -64,9 +64,10 @@ package struct Verdict: Hashable, Sendable {
         return verdict
     }
 
-    /// Whether the server may have refused the credentials of the request: it says so, whatever the route decides, or
-    /// the route holds because of the body, as for `{"error": "invalid_auth"}`.
-    package var isUnauthenticated: Bool {
+    /// Whether fresh secrets may help: the server says that the request lacks valid credentials, whatever the route
+    /// decides, or the route holds because of the body, as for `{"error": "invalid_auth"}`. `isAboutCredentials` decides
+    /// who is to blame.
+    package var mayNeedFreshSecrets: Bool {
         if outcome == .delivered { return false }
         return status == 401 || canonical == .unauthenticated
             || outcome == .held && rule.match?.isOfAnswersWords == true

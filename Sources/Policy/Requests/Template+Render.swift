@@ -40,6 +40,7 @@ extension Template {
                 bytes +=
                     values.secrets == nil
                     ? Array("${secret:\(name)}".utf8) : try Self.secret(name, values.secrets!, in: place)
+            // The members are joined already.
             case .value(.items, _, _): bytes += values.items
             case .value(let word, let isBase64, let place):
                 let value = try reader.value(of: word, values, for: isBase64 ? nil : place)
@@ -132,7 +133,7 @@ private struct PayloadReader {
 
     init(_ operation: Operation?) { self.operation = operation }
 
-    /// Returns the value of a word; without a `place`, of the bytes unchanged.
+    /// Returns the value of a word of one operation. Without a `place` (Base64), the value is the raw bytes.
     mutating func value(
         of word: TemplateWord, _ values: TemplateValues, for place: Template.Place?
     ) throws(RequestError) -> TemplateValue {

@@ -12,7 +12,8 @@ package enum Readmission: Hashable, Sendable {
     case gone
 }
 
-/// Readmission from quarantine: row Q → N, D or F, by the same admission as from any other source.
+/// Readmission from quarantine: an operation goes to `new/` or `deferred/`, any other file to `new/` as a foreign file,
+/// by the same admission as from any other source. Row Q → N, D or F (rows: `SpoolDirectory`).
 extension SpoolDirectory {
     /// Takes a file out of quarantine: as an operation if it has the name of one, else into `new/` to be read again
     /// like a foreign file. With `isDryRun` changes nothing.

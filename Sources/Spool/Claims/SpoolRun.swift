@@ -248,6 +248,7 @@ package final class SpoolRun {
 
     /// Row C → the row that the claim came from, under the name that it had.
     func putBack(_ claim: Claim) throws(SpoolError) {
+        // The time is used only if another file has the name by now: then the operation goes to quarantine.
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
     }
 

@@ -18,7 +18,8 @@ package struct FileSystem: Hashable, Sendable {
         case thisHost
     }
 
-    /// How far its locks reach, by what its client does with flock(2). A local one has no locks but this kernel's.
+    /// How far its locks reach, by what its client does with flock(2). Only this host sees a local file system, so its
+    /// locks reach every host that sees it.
     package var lockReach: LockReach {
         switch type {
         case "nfs4": return hasLocalLocks ? .thisHost : .everyHost
