@@ -2,7 +2,8 @@ import CCurl
 import CSystem
 import Policy
 
-/// The libcurl options of a request, set on a handle.
+/// The libcurl options of a request, set on a handle. Those set by `ccurl_set_…` itself may be unknown to an older
+/// libcurl, which then goes without; `number` and `text` throw its refusal.
 struct CurlOptions {
     private let handle: OpaquePointer
 
@@ -40,7 +41,7 @@ struct CurlOptions {
     }
 
     private func setUseOfConnections(for kind: CurlHandle.Kind) throws(CurlRefusal) {
-        if Libcurl.showsConnections {
+        if Libcurl.hasConnectionHooks {
             // HTTP/2 if TLS offers it. A library without HTTP/2 speaks HTTP/1.1.
             ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             if kind.isFresh { try setOwnConnection() }

@@ -137,7 +137,7 @@ final class CurlTransfer {
             CurlTransfer.at(this).note(received + sent) ? 0 : 1
         }
         ccurl_set_number(handle, CURLOPT_NOPROGRESS, 0)
-        if Libcurl.showsConnections { setConnectionCallbacks(this) }
+        if Libcurl.hasConnectionHooks { setConnectionCallbacks(this) }
     }
 
     private func setConnectionCallbacks(_ this: UnsafeMutableRawPointer) {
@@ -216,7 +216,7 @@ final class CurlTransfer {
     private func note(_ bytes: Int64) -> Bool {
         if requests == 0 {
             told = (sockets.performCount, told.pass == sockets.performCount ? told.count + 1 : 0)
-            if Libcurl.showsConnections, told.count > Self.tunnelLimit {
+            if Libcurl.hasConnectionHooks, told.count > Self.tunnelLimit {
                 stop = .longTunnel
                 return false
             }

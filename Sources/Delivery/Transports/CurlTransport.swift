@@ -45,7 +45,7 @@ package final class CurlTransport: AgentTransport {
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(
                 request, to: connections.origin(of: request), ticket: ticket, sockets: sockets, handles: &handles)
-            if Libcurl.showsConnections { transfer.cache = connections.take(for: request, to: transfer.origin) }
+            if Libcurl.hasConnectionHooks { transfer.cache = connections.take(for: request, to: transfer.origin) }
             transfers[ticket] = transfer
             if !hasToWait(transfer) { add(transfer) }
         } catch {
@@ -58,7 +58,7 @@ package final class CurlTransport: AgentTransport {
     }
 
     private func hasToWait(_ transfer: CurlTransfer) -> Bool {
-        guard Libcurl.showsConnections, mayShare(transfer) else { return false }
+        guard Libcurl.hasConnectionHooks, mayShare(transfer) else { return false }
         return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.origin))
     }
 

@@ -10,7 +10,7 @@ enum Libcurl {
     ///
     /// Without that, kept connections cannot be checked and repeated requests cannot be stopped. So an older library
     /// gets HTTP/1.1 and a new connection for each attempt, on which it never repeats a request.
-    static let showsConnections = ccurl_version_number() >= 0x07_50_00
+    static let hasConnectionHooks = ccurl_version_number() >= 0x07_50_00
 
     /// Opens the library for the rest of the process, once. The reason why it cannot be used; `nil` if it can.
     static let defect: String? = {

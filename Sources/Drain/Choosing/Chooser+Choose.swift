@@ -10,7 +10,7 @@ extension Chooser {
     ) throws(SpoolError) -> Pass {
         var kinds = kinds
         defer { self.kinds = kinds }
-        guard case .hasSequenceLock = order else { return try list(budget: budget, clock, &kinds, open) }
+        guard case .hasSequenceLock = authority else { return try list(budget: budget, clock, &kinds, open) }
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             try list(budget: budget, clock, &kinds, open)
         }
@@ -32,9 +32,9 @@ extension Chooser {
     ) throws(SpoolError) -> Pass {
         var listing = Listing(
             pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count))
-        switch order {
+        switch authority {
         case .undecided: break
-        case .hasSequenceLock, .shown:
+        case .hasSequenceLock, .showsOnly:
             (listing.precedence, listing.failed) = (try takePrecedence(&kinds), try failedSequences(&kinds))
         }
         for state in [QueueState.new, .deferred] {
@@ -153,9 +153,9 @@ extension Chooser {
     private func opened(
         _ kind: OperationKinds.Kind, _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) -> RunDestination {
-        if let opened = kind.opened { return opened }
+        if let known = kind.runDestination { return known }
         let destination = open(kind)
-        kind.opened = destination
+        kind.runDestination = destination
         listing.destinations[kind.destination.digest] = destination
         return destination
     }

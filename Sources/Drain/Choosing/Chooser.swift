@@ -11,7 +11,7 @@ package struct Chooser {
     let configuration: Configuration
     let options: RunOptions
     let now: Timestamp
-    let order: Order
+    let authority: Authority
     /// The runs that share the operations without an order.
     let peers: Peers
     /// Operations that this run could not read or settle.
@@ -27,11 +27,11 @@ package struct Chooser {
     let expiries: OwnExpiries?
 
     /// The authority of a listing over the order.
-    package enum Order {
+    package enum Authority {
         /// This process has the sequence lock. It lists under the names lock, and decides the order.
         case hasSequenceLock
         /// The caller only shows the order.
-        case shown
+        case showsOnly
         /// The listing decides nothing: another run has the sequence lock, the names lock was not free in time, or no
         /// route has an order. Operations that have an order are left to another run or pass.
         case undecided
@@ -39,7 +39,7 @@ package struct Chooser {
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
-        options: RunOptions = RunOptions(), now: Timestamp, order: Order, setAside: Set<OperationID> = [],
+        options: RunOptions = RunOptions(), now: Timestamp, authority: Authority, setAside: Set<OperationID> = [],
         deferred: Set<OperationID> = [], apart: Set<SequenceKey> = [],
         parked: [Digest: [OperationID: Timestamp]] = [:], peers: Peers = .none, expiries: OwnExpiries? = nil
     ) {
@@ -51,7 +51,7 @@ package struct Chooser {
         self.configuration = configuration
         self.options = options
         self.now = now
-        self.order = configuration.hasSequentialRoutes ? order : .undecided
+        self.authority = configuration.hasSequentialRoutes ? authority : .undecided
         self.setAside = setAside
         self.deferred = deferred
         kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
@@ -66,9 +66,9 @@ package struct Chooser {
     package mutating func precedence() throws(SpoolError) -> Precedence? {
         var kinds = kinds
         defer { self.kinds = kinds }
-        switch order {
+        switch authority {
         case .undecided: return nil
-        case .shown: return try takePrecedence(&kinds)
+        case .showsOnly: return try takePrecedence(&kinds)
         case .hasSequenceLock:
             return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
                 try takePrecedence(&kinds)

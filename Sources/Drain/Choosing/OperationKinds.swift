@@ -14,7 +14,7 @@ struct OperationKinds {
         /// The destination's operations that wait for a witness, and until when; `nil` if there are none.
         let parked: [OperationID: Timestamp]?
         /// Its destination within the run; `nil` before the first due or expired operation.
-        var opened: RunDestination?
+        var runDestination: RunDestination?
         /// The sort keys that the selection of each rank (`Peers.rank`) can still use. They shrink during a listing.
         var reach: [SortKeyBounds]
         private let typeBytes: [UInt8]

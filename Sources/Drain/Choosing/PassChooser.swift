@@ -33,16 +33,17 @@ final class PassChooser {
 
     /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
     /// this run's share first.
-    func choose(budget: Int, _ order: Chooser.Order, _ peers: Peers = .none) throws(SpoolError) -> Pass {
+    func choose(budget: Int, _ authority: Chooser.Authority, _ peers: Peers = .none) throws(SpoolError) -> Pass {
         let now = world.now()
-        let isPlanning = order == .shown
+        let isPlanning = authority == .showsOnly
         try book.read(now)
         conditions.look(isPlanning: isPlanning)
         let budget = isPlanning ? budget : min(budget, options.portion)
         do throws(SpoolError) {
-            return try list(budget, order, peers, now)
-        } catch let error where error.isLocked && order == .hasSequenceLock {
-            // The holder of the names lock delays only operations that have an order.
+            return try list(budget, authority, peers, now)
+        } catch let error where error.isLocked && authority == .hasSequenceLock {
+            // This run has the sequence lock, but another process has the names lock. That delays only operations that
+            // have an order.
             if !isNamesLockTold { tally.inputOutput(error) }
             isNamesLockTold = true
             return try list(budget, .undecided, peers, now)
@@ -50,17 +51,18 @@ final class PassChooser {
     }
 
     private func list(
-        _ budget: Int, _ order: Chooser.Order, _ peers: Peers, _ now: Timestamp
+        _ budget: Int, _ authority: Chooser.Authority, _ peers: Peers, _ now: Timestamp
     ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: book.table, options: options, now: now,
-            order: order, setAside: operations.setAside.union(operations.claimsLost), deferred: operations.deferred,
+            authority: authority, setAside: operations.setAside.union(operations.claimsLost),
+            deferred: operations.deferred,
             apart: operations.apart,
             parked: book.parked(now), peers: peers, expiries: operations.expiries)
         return try chooser.choose(budget: budget, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)
-            if !destination.isBlocked, order != .shown { sender.prepare(for: kind.route, destination) }
+            if !destination.isBlocked, authority != .showsOnly { sender.prepare(for: kind.route, destination) }
             return destination
         }
     }

@@ -121,7 +121,7 @@ final class Claimer {
                 try settler.settleUnsent(member, settlement, attempt)
                 return nil
             }
-            guard try settler.provide(for: &member, maker) else {
+            guard try settler.fillOrPutBack(&member, maker) else {
                 queue.advance(candidate.sequence, continues: false)
                 return nil
             }

@@ -73,7 +73,7 @@ package final class Run {
 
     /// Returns the operations that a run would attempt, in order. Claims and sends nothing.
     package func plan() throws(SpoolError) -> [(entry: Entry, destination: String)] {
-        try chooser.choose(budget: options.limit, .shown).chosen.map { ($0.entry, $0.destination.name) }
+        try chooser.choose(budget: options.limit, .showsOnly).chosen.map { ($0.entry, $0.destination.name) }
     }
 
     /// Whether any type that the run sends has an order. If not, the run leaves the sequence lock to others.

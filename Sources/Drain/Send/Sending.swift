@@ -176,8 +176,8 @@ package final class Sending {
         if attempt.isProbe, !isRepeated, try !book.beginDueProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
         }
-        if let lack = try provide(attempt.maker.keptNames, for: &attempt.members[0].operation, in: spool) {
-            return .end(item.postponed(Rule.notKept(lack).description))
+        if let missing = try fillKeptValues(attempt.maker.keptNames, of: &attempt.members[0].operation, in: spool) {
+            return .end(item.postponed(Rule.notKept(missing).description))
         }
         if let defect = lackOfRoom(for: item.operation, item.route) {
             return .end(.broken(item.postponement(defect.description)))
@@ -365,7 +365,7 @@ package final class Sending {
     private func isFirst(_ item: SentOperation) throws(SpoolError) -> Bool {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: book.table, now: world.now(),
-            order: .hasSequenceLock)
+            authority: .hasSequenceLock)
         do throws(SpoolError) {
             return try chooser.isFirst(item.name)
         } catch let error where error.isLocked {

@@ -10,8 +10,8 @@ func checkKept(of operation: Operation, _ route: Route, in spool: SpoolDirectory
 
 /// Reads the values kept for an operation's key into the operation. Returns the first name that has no value; `nil` if
 /// the operation can be sent.
-func provide(
-    _ names: Set<String>, for operation: inout Operation, in spool: SpoolDirectory
+func fillKeptValues(
+    _ names: Set<String>, of operation: inout Operation, in spool: SpoolDirectory
 ) throws(SpoolError) -> String? {
     // Without a key, making the request reports the error.
     guard !names.isEmpty, let key = operation.header.key else { return nil }

@@ -5,9 +5,9 @@ import Spool
 extension Settler {
     /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
     /// chosen, or if there is no room to keep its answer.
-    func provide(for member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
-        let lack = try Drain.provide(maker.keptNames, for: &member.operation, in: spool)
-        if lack == nil, try hasRoomToKeep(maker.route) {
+    func fillOrPutBack(_ member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
+        let missing = try fillKeptValues(maker.keptNames, of: &member.operation, in: spool)
+        if missing == nil, try hasRoomToKeep(maker.route) {
             try checkKept(of: member.operation, maker.route, in: spool)
             return true
         }
@@ -42,15 +42,16 @@ extension Settler {
     /// This run may send the operations that have waited for the values.
     func keep(_ kept: KeptValues, of operation: Operation) throws(SpoolError) {
         guard !kept.isEmpty, let key = operation.header.key else { return }
+        // This takes long, so the collected outcomes are applied first.
         settleDecided()
-        let lacking: Set<String>
+        let notStored: Set<String>
         do throws(SpoolError) {
-            lacking = try spool.keep(kept, of: operation.header.id, for: key, at: world.now())
+            notStored = try spool.keep(kept, of: operation.header.id, for: key, at: world.now())
         } catch {
             noteLackOfRoom(error)
             throw error
         }
-        for name in lacking.sorted() {
+        for name in notStored.sorted() {
             tally.tell(.notKept(operation.header.id, name: name, reason: kept.unkept[name] ?? .missing))
         }
         if configuration.sendsKeptValues, !kept.values.isEmpty { operations.hasToListAgain = true }
@@ -62,7 +63,7 @@ extension Settler {
             return settlement
         }
         var operation = operation
-        guard let lack = try Drain.provide(maker.keptNames, for: &operation, in: spool) else { return nil }
-        return Settlement.decide(onLackOf: lack, for: operation, route: maker.route, now: world.now())
+        guard let missing = try fillKeptValues(maker.keptNames, of: &operation, in: spool) else { return nil }
+        return Settlement.decide(onLackOf: missing, for: operation, route: maker.route, now: world.now())
     }
 }

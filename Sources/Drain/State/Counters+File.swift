@@ -8,7 +8,7 @@ package import Spool
 ///   "destinations": { "https://api.example.com": { "at": time, "counts": { "attempts": 40, "delivered": 38 } } } }
 /// ```
 /// A run that did something writes it once; `send` writes it once a second. It is not synced. A file that is lost or
-/// cannot be decoded begins at 0 again.
+/// cannot be decoded begins at 0 again, so a new field must be optional in `init(from:)`.
 extension Counters {
     package static func read(from spool: SpoolDirectory) throws(SpoolError) -> Counters {
         decode(try StateFile.metrics.contents(in: spool))
@@ -40,7 +40,7 @@ extension Counters: Codable {
         self.init(
             runs: try fields.decode([String: Int].self, forKey: .runs),
             quarantined: try fields.decode(Int.self, forKey: .quarantined),
-            destinations: try fields.decode([String: Tally].self, forKey: .destinations),
+            destinations: try fields.decode([String: PerDestination].self, forKey: .destinations),
             delivered: try fields.decodeIfPresent(Int.self, forKey: .delivered),
             lastDelivery: try fields.decodeIfPresent(String.self, forKey: .lastDelivery)
                 .flatMap { Timestamp(rfc3339: $0) })
@@ -57,7 +57,7 @@ extension Counters: Codable {
     }
 }
 
-extension Counters.Tally: Codable {
+extension Counters.PerDestination: Codable {
     private enum CodingKeys: String, CodingKey {
         case at
         case counts

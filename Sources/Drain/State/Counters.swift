@@ -26,7 +26,7 @@ package struct Counters: Hashable {
     }
 
     /// The counts at one destination.
-    package struct Tally: Hashable {
+    package struct PerDestination: Hashable {
         package var counts: [String: Int] = [:]
         /// The time of the last count.
         package var at: Timestamp
@@ -38,7 +38,7 @@ package struct Counters: Hashable {
             at = now
         }
 
-        mutating func add(_ other: Tally) {
+        mutating func add(_ other: PerDestination) {
             for (name, number) in other.counts { counts[name] = sum(counts[name], number) }
             at = max(at, other.at)
         }
@@ -51,7 +51,7 @@ package struct Counters: Hashable {
     /// The number of runs by exit status, without runs that did nothing.
     package private(set) var runs: [String: Int] = [:]
     package private(set) var quarantined = 0
-    package private(set) var destinations: [String: Tally] = [:]
+    package private(set) var destinations: [String: PerDestination] = [:]
     /// The number of delivered operations, including those to destinations that are no longer kept.
     package private(set) var delivered = 0
     /// The time of the last delivery; `nil` before the first.
@@ -60,7 +60,7 @@ package struct Counters: Hashable {
     package init() {}
 
     package init(
-        runs: [String: Int], quarantined: Int, destinations: [String: Tally], delivered: Int? = nil,
+        runs: [String: Int], quarantined: Int, destinations: [String: PerDestination], delivered: Int? = nil,
         lastDelivery: Timestamp? = nil
     ) {
         self.runs = runs
@@ -74,7 +74,7 @@ package struct Counters: Hashable {
     package var isEmpty: Bool { self == Counters() }
 
     mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
-        destinations[destination, default: Tally(at: now)].add(count, now)
+        destinations[destination, default: PerDestination(at: now)].add(count, now)
         guard count == .delivered else { return }
         delivered = sum(delivered, 1)
         lastDelivery = now

@@ -31,7 +31,7 @@ package struct KnownDestinations {
         self.init(configuration, try DestinationsFile(spool: spool).read())
         guard configuration.holdsBehindFailed else { return }
         var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: table, now: now, order: .shown)
+            spool: spool, configuration: configuration, destinations: table, now: now, authority: .showsOnly)
         failed = try chooser.failedSequences()
     }
 

@@ -54,7 +54,7 @@ package struct WaitReasons {
         parked = known.parked(at: now)
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: known.table,
-            options: RunOptions(ids: named.map { Set($0) }), now: now, order: .shown, parked: parked)
+            options: RunOptions(ids: named.map { Set($0) }), now: now, authority: .showsOnly, parked: parked)
         precedence = try chooser.precedence()
         self.chooser = chooser
     }

@@ -17,9 +17,10 @@ final class StopCheck {
         grace = options.grace
     }
 
-    /// Whether the run must stop claiming: because of a signal, the time limit, an operator, or an error that ended it.
+    /// Returns whether the run must stop claiming: because of a signal, the time limit, an operator, or an error that
+    /// ended it. Takes over changes from outside (`OperatorCheck`), and records the end of the run.
     func mustStop() -> Bool {
-        operators.look()
+        operators.refresh()
         return tally.hasEnded || isTimeUp() || tally.isInterrupted()
     }
 

@@ -37,7 +37,7 @@ extension SpoolDirectory {
         let result = Self.retried(entry, now, notBefore)
         let submission = Submission(
             stored.operation, as: result.name, hasOwnID: true, at: now, isDated: true)
-        return try judge(submission, of: item, within: &control, displaces: !isDryRun) {
+        return try admitIfAllowed(submission, of: item, within: &control, displaces: !isDryRun) {
             file throws(SpoolError) in
             if isDryRun { return true }
             if file.entry.name.createdAt == name.createdAt {
@@ -70,7 +70,8 @@ extension SpoolDirectory {
         }
         // The next run makes room for it.
         var discardedControl = control
-        return try judge(submission, of: item, within: &discardedControl, displaces: false) { _ throws(SpoolError) in
+        return try admitIfAllowed(submission, of: item, within: &discardedControl, displaces: false) {
+            _ throws(SpoolError) in
             if isDryRun { return true }
             guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
             removeReason(item)
@@ -79,7 +80,7 @@ extension SpoolDirectory {
     }
 
     /// Calls `admit` if the submission may enter. `admit` returns false if the file is gone.
-    private func judge(
+    private func admitIfAllowed(
         _ submission: Submission, of item: QuarantineItem, within control: inout AdmissionControl,
         displaces: Bool, _ admit: (IncomingFile) throws(SpoolError) -> Bool
     ) throws(SpoolError) -> Readmission {
