@@ -10,7 +10,7 @@ struct Law: Sendable, CustomTestStringConvertible {
     var testDescription: String { functions.joined(separator: ", ") }
 }
 
-@Suite struct `What is done in one place only` {
+struct `What is done in one place only` {
     static let laws = [
         Law(
             functions: ["print", "debugPrint", "dump", "fputs", "puts", "putchar", "printf", "perror", "vfprintf"],

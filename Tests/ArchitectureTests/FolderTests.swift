@@ -1,7 +1,7 @@
 import Testing
 
 /// Within DrainqCLI too one thing rests on another, and never the other way round.
-@Suite struct `The folders of DrainqCLI` {
+struct `The folders of DrainqCLI` {
     /// From the ground up: a folder uses the types of those before it. A new folder needs a place.
     static let floors = [
         "CommandLine", "Output", "Queue", "Input", "Reports", "Metrics", "Hooks", "Documents", "Commands",

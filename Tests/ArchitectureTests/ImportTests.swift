@@ -1,7 +1,7 @@
 import Testing
 
 /// Imports run one way: Policy ← Spool, Delivery ← Drain ← DrainqCLI ← drainq.
-@Suite struct `Who may import whom` {
+struct `Who may import whom` {
     /// What a target may import: a new target needs a row, and a new import a reason.
     static let allowed: [String: Set<String>] = [
         "CSystem": cLibraries.union(["CPlatform"]),

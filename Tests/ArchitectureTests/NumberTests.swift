@@ -13,7 +13,7 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
 ///
 /// What these rules see is a line that names such a number, by one of the names below. They do not see one that was given
 /// another name first: whoever reads a new kind of number adds its name here.
-@Suite struct `Numbers never trap` {
+struct `Numbers never trap` {
     static let foreign = [
         ForeignNumber(
             names: [
@@ -130,7 +130,7 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
 }
 
 /// Paths are bytes: `String(raw:)` keeps them, and a call that got their text would find another file.
-@Suite struct `Paths are bytes` {
+struct `Paths are bytes` {
     @Test func `a system call gets a path as bytes`() {
         let calls: Set = ["open(", "openat(", "stat(", "access(", "realpath(", "strdup(", "opendir(", "mkdir("]
         // The first has pointers already, the others name files of the kernel.

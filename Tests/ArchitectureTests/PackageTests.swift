@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct `The package` {
+struct `The package` {
     @Test func `the top level has the agreed folders and nothing else`() throws {
         let agreed: Set = ["Package.swift", "README.md", "Sources", "Tests", "etc", "man", "completions"]
         let files = try House.committedFiles()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// One word for each state, in code, messages and manual pages: these are the words that have gone.
-@Suite struct `Words that have gone` {
+struct `Words that have gone` {
     static let gone: [(pattern: String, instead: String)] = [
         (#"suspen(d|sion)"#, "the circuit breaker is open"), (#"\bleft alone\b"#, "name the state: held, paused, open"),
         (#"\b[Pp]assage\b"#, "circuit breaker, or what may be sent"), (#"\b[Oo]utlook\b"#, "wait reason"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct `The rules for answers of a route` {
+struct `The rules for answers of a route` {
     @Test func `every key has its value, and every rule its line`() throws {
         let route = try configured(
             """

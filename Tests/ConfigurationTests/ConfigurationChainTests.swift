@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 /// What is kept of answers, and who sends it.
-@Suite struct `The configuration of a chain` {
+struct `The configuration of a chain` {
     private func routes(_ create: String, _ update: String = "url: 'http://h/{kept.id}'") -> String {
         "{ routes: {\n default: { url: 'http://h/' },\n create: { \(create) },\n update: { \(update) },\n} }"
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 /// Destinations, secrets and conditions.
-@Suite struct `The configuration of destinations` {
+struct `The configuration of destinations` {
     @Test func `every key has its value, and paths start from the file's directory`() throws {
         let configuration = try configured(
             """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct `The configuration file` {
+struct `The configuration file` {
     private func read(_ text: String) throws(ConfigurationErrors) -> Configuration {
         try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/etc/drainq")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct `JSON5 as the configuration reads it` {
+struct `JSON5 as the configuration reads it` {
     private func content(_ text: String) throws -> JSON5Value.Content {
         try JSON5Parser.value(of: Array(text.utf8)).content
     }

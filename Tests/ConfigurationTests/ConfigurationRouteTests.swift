@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 
 /// What a route says of payloads, answers and order.
-@Suite struct `The configuration of a route` {
+struct `The configuration of a route` {
     private func route(_ members: String) throws -> Route {
         try configured("{ routes: { default: { \(members) } } }").defaultRoute
     }

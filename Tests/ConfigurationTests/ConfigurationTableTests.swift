@@ -3,7 +3,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct `The table of configuration keys` {
+struct `The table of configuration keys` {
     @Test func `the example of every key can be read, and is not its default`() throws {
         try readExamples(of: ConfigurationKeys.file, into: Configuration())
         try readExamples(of: ConfigurationKeys.route, into: Route())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite struct AnswerHeadTests {
+struct AnswerHeadTests {
     private func head(_ lines: [String]) -> AnswerHead {
         var head = AnswerHead()
         let taken = lines.map { head.take($0.utf8) }

@@ -2,7 +2,7 @@ import Delivery
 import Foundation
 import Testing
 
-@Suite struct `External commands` {
+struct `External commands` {
     private func run(
         _ arguments: String..., input: [UInt8] = [], environment: [String: String] = [:], directory: String = "/",
         within timeout: Duration = .seconds(20), outputLimit: Int = 1 << 20

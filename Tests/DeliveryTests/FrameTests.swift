@@ -2,7 +2,7 @@ import Delivery
 import Policy
 import Testing
 
-@Suite struct FrameTests {
+struct FrameTests {
     static let frames: [Frame] = [
         .setup(concurrency: 5),
         .ready(), .opened(defect: nil), .opened(defect: "none"),

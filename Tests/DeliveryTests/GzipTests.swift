@@ -1,7 +1,7 @@
 import Delivery
 import Testing
 
-@Suite struct GzipTests {
+struct GzipTests {
     /// As the program that everybody has decompresses it.
     private func decompressed(_ bytes: [UInt8]) -> ExternalCommandResult {
         ExternalCommand(["gzip", "-dc"], directory: "/", environment: [:])

@@ -3,7 +3,7 @@ import Foundation
 import Policy
 import Testing
 
-@Suite struct `Header commands` {
+struct `Header commands` {
     private let environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
 
     private func fields(

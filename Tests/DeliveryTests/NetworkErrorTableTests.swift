@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite struct NetworkErrorTableTests {
+struct NetworkErrorTableTests {
     struct Row: Sendable {
         let code: Int
         let message: String

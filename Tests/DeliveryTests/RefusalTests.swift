@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite struct RefusalTests {
+struct RefusalTests {
     private func request(_ url: String = "http://a/", method: String = "POST", header: (String, String)? = nil)
         -> OutgoingRequest
     {

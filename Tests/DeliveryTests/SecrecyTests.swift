@@ -4,7 +4,7 @@ import Policy
 import Testing
 
 /// Whatever fails, and however it is shown: the secret is not in it.
-@Suite struct `A secret stays secret` {
+struct `A secret stays secret` {
     static let marker = "sk_live_4f9a1c77e0"
 
     /// Every way in which text is made of a value.

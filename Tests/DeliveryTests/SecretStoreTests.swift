@@ -46,7 +46,7 @@ final class SecretPlace {
     }
 }
 
-@Suite struct `Secrets` {
+struct `Secrets` {
     let place: SecretPlace
 
     init() throws {

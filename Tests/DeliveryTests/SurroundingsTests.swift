@@ -52,7 +52,7 @@ private func route(
 private let rejectsAll = "\(zeros) 00 \(zeros) 00 \(zeros) ffffffff 00000001 00000000 00200200       lo"
 private let zeros = String(repeating: "0", count: 32)
 
-@Suite struct `The surroundings of a run` {
+struct `The surroundings of a run` {
     // MARK: - Online
 
     @Test(arguments: [
@@ -211,7 +211,7 @@ private let zeros = String(repeating: "0", count: 32)
     }
 }
 
-@Suite struct `The network of this machine` {
+struct `The network of this machine` {
     private func state(_ machine: Machine) -> NetworkState { NetworkState.read(root: machine.root) }
 
     @Test(arguments: [

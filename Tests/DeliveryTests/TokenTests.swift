@@ -4,7 +4,7 @@ import Policy
 import Synchronization
 import Testing
 
-@Suite struct `Tokens` {
+struct `Tokens` {
     private let place: SecretPlace
     private let runtime: String
     private let oauth2 = OAuth2(tokenURL: "https://id.example/token", clientID: "me", clientSecret: "secret")

@@ -3,7 +3,7 @@ import Policy
 import Spool
 import Testing
 
-@Suite struct `A run finds its concurrency` {
+struct `A run finds its concurrency` {
     @Test func `it begins with five at once, and has more in flight where the server answers as fast`() throws {
         let bench = try Bench()
         try bench.add(400)

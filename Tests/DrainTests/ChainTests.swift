@@ -8,7 +8,7 @@ import Testing
 @testable import Drain
 
 /// Chains: later operations of a key send what the answer to an earlier one has left, and wait for it.
-@Suite struct ChainTests {
+struct ChainTests {
     private func bench(_ ordering: Ordering = .key, _ onFailure: OnFailure = .hold) throws -> Bench {
         let bench = try Bench()
         bench.configuration = Configuration(

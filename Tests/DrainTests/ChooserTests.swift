@@ -7,7 +7,7 @@ import Testing
 @testable import Drain
 
 /// What a run makes of listings that differ.
-@Suite struct ChooserTests {
+struct ChooserTests {
     /// Two values of one key wait, and the nth listing of `new/` misses the older one.
     private func bench(missingIn listing: Int, _ change: (inout Route) -> Void) throws -> (Bench, SpoolDirectory) {
         let bench = try Bench()

@@ -6,7 +6,7 @@ import Testing
 @testable import Drain
 
 /// `compress`, with a compressor that turns the bytes round.
-@Suite struct CompressionRunTests {
+struct CompressionRunTests {
     private let signing = AWSSigning(service: "sqs", region: "eu-central-1", accessKey: "AK", secretKey: "sk")
 
     private func bench(_ change: (inout Route) -> Void) throws -> Bench {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct DestinationTests {
+struct DestinationTests {
     // MARK: - Holds
 
     @Test func `a hold goes on in later runs, without a request and without a word`() throws {

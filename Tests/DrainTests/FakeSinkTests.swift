@@ -3,7 +3,7 @@ import Policy
 import Testing
 
 /// The sink of the run's tests keeps what `Sink` promises, as ConformanceTests shows of the real one.
-@Suite struct FakeSinkTests {
+struct FakeSinkTests {
     private let request = OutgoingRequest(method: "POST", url: "http://one/")
 
     @Test func `every ticket is reported once, and a closed sink has no reports`() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import Drain
 
 /// `onFailure: "hold"`: those behind an operation that failed for good are held with it.
-@Suite struct HeldBehindFailedTests {
+struct HeldBehindFailedTests {
     private func bench(_ ordering: Ordering, _ onFailure: OnFailure = .hold) throws -> Bench {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = ordering

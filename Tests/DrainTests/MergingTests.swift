@@ -8,7 +8,7 @@ import Testing
 @testable import Drain
 
 /// `coalesce: "merge"`: the newest of a key goes with what the older ones change.
-@Suite struct MergingTests {
+struct MergingTests {
     private func bench(_ change: (inout Route) -> Void = { _ in }) throws -> Bench {
         let bench = try Bench()
         bench.configuration.defaultRoute.method = "PATCH"

@@ -6,7 +6,7 @@ import Testing
 @testable import Drain
 
 /// `run ID…`: these operations now, whatever they wait for but a hold.
-@Suite struct NamedRunTests {
+struct NamedRunTests {
     private func options(_ ids: String...) -> RunOptions {
         RunOptions(ids: Set(ids.map { OperationID($0)! }))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct NetworkTests {
+struct NetworkTests {
     private static let away = NetworkState(hasInterface: false, hasRoute: false, hasDefaultRoute: false)
 
     private func sayings(_ bench: Bench) -> [Bool] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct NewestTests {
+struct NewestTests {
     private func bench(_ change: (inout Route) -> Void = { _ in }) throws -> Bench {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .newest

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct `Refused operations` {
+struct `Refused operations` {
     /// Refuses the bodies of these numbers, and delivers the rest.
     private static func refusing(_ numbers: Int..., with status: Int = 403) -> (OutgoingRequest) -> AttemptReport.Result
     {

@@ -9,7 +9,7 @@ import Testing
 /// A listing is no snapshot: other processes add, rename, drop and recover at every read of a directory.
 ///
 /// `DRAINQ_RACED_READS` is the number of reads for each case, 1,500 unless it is set; 100,000 take about a minute.
-@Suite struct RacedListingTests {
+struct RacedListingTests {
     static let reads =
         ProcessInfo.processInfo.environment["DRAINQ_RACED_READS"].flatMap { Int($0) } ?? 1500
 

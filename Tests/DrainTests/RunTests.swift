@@ -7,7 +7,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct RunTests {
+struct RunTests {
     @Test func `nothing due starts no sink`() throws {
         let bench = try Bench()
         let summary = try bench.run()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Drain
 
-@Suite final class SendingTests {
+final class SendingTests {
     /// What could not be remembered.
     private var untold: [SpoolError] = []
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct SequenceTests {
+struct SequenceTests {
     private func bench(_ change: (inout Route) -> Void) throws -> Bench {
         let bench = try Bench()
         change(&bench.configuration.defaultRoute)

@@ -7,7 +7,7 @@ import Testing
 @testable import Drain
 
 /// Several runs over one queue, one within the other.
-@Suite struct SharedQueueTests {
+struct SharedQueueTests {
     /// A run over the queue of a bench as another process has it; every claim that it loses is counted.
     private final class Process {
         private(set) var sent: [String] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Drain
 
-@Suite struct SyncPaceTests {
+struct SyncPaceTests {
     private let start = ContinuousClock.now
 
     @Test func `nothing is due before something is settled, and then it is due at once`() {

@@ -2,7 +2,7 @@ import DrainqCLI
 import LoopbackReceiver
 import Testing
 
-@Suite struct AnswerScriptTests {
+struct AnswerScriptTests {
     static let rules: [(text: String, rule: Script.Rule)] = [
         ("503", .init(Answer(503))),
         ("  503   *3 ", .init(Answer(503), times: 3)),

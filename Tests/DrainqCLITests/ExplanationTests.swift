@@ -8,7 +8,7 @@ private func configured(_ text: String) throws -> Policy.Configuration {
     try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/etc/drainq")
 }
 
-@Suite struct `The explanation of an answer` {
+struct `The explanation of an answer` {
     private func explained(_ text: String, type: String = "default", available: [Transport] = Transport.allCases) throws
         -> ExplainedRoute
     {

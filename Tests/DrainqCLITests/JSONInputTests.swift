@@ -2,7 +2,7 @@ import Testing
 
 @testable import DrainqCLI
 
-@Suite struct JSONInputTests {
+struct JSONInputTests {
     private func items(_ text: String, parts: Int) -> [JSONInput.Item] {
         let bytes = Array(text.utf8)
         var input = JSONInput()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DrainqCLI
 
-@Suite struct `A recorded answer` {
+struct `A recorded answer` {
     private func parse(_ text: String) throws -> AttemptReport.Answer {
         try RecordedAnswer.parse(Array(text.utf8), name: "answer.txt")
     }

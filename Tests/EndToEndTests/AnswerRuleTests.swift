@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 /// Rules for answers, through the program.
-@Suite struct AnswerRuleTests {
+struct AnswerRuleTests {
     private static let github = """
         answers: [
           { status: [403, 429], header: { "x-ratelimit-remaining": "0" }, is: "defer", until: "x-ratelimit-reset" },

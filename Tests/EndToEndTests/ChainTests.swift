@@ -39,7 +39,7 @@ private struct Made: Sendable {
 }
 
 /// Chains: a create whose server makes the id, and what follows it.
-@Suite struct ChainTests {
+struct ChainTests {
     private let server: Emulation<Made>
     private let drainq: Drainq
 
@@ -174,7 +174,7 @@ private struct Made: Sendable {
 }
 
 /// `drainq wait`.
-@Suite struct WaitTests {
+struct WaitTests {
     @Test func `it ends when runs have done with each, and prints the kept answers`() throws {
         let server = try Emulation(0) { request, _ in
             request.text.contains("bad") ? .json(422, "{}") : .json("{\"got\":\(request.text)}")

@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 /// Operations whose files changed after they were accepted.
-@Suite struct DamageTests {
+struct DamageTests {
     /// A queue with one operation whose file says `text`, which is replaced by `other` behind drainq's back.
     private func damaged(
         _ text: String, _ other: String, to receiver: LoopbackReceiver

@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 /// What older drainqs have written is read as they meant it, and what a newer one has written is left to it.
-@Suite struct FormatTests {
+struct FormatTests {
     let recorded: RecordedQueue
     let drainq: Drainq
 

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-@Suite struct InputTests {
+struct InputTests {
     @Test func `a bad line is reported with its number, kept, and stops no other`() throws {
         let drainq = try Drainq()
         let added = try drainq.run("add", input: "{\"n\":1}\n{\"n\":\n{\"n\":3}\n")

@@ -6,7 +6,7 @@ import Testing
 private let limited = "export LLVM_PROFILE_FILE=/dev/null; ulimit -f 1"
 
 /// Numbers that no caller has checked, and limits of the process.
-@Suite struct NumberTests {
+struct NumberTests {
     @Test(arguments: [
         "new", "tmp/f", "drainq.json", "new/$first", "failed/x", ".", "new/f", "state", "state/format",
     ])

@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 /// Runs in a network namespace of their own, with loopback up and nothing else.
-@Suite struct OfflineTests {
+struct OfflineTests {
     /// Whether this process may make one; in the suites that run with privileges it must.
     static let namespaces: Bool = {
         let process = Process()

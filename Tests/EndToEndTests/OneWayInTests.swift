@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-@Suite struct OneWayInTests {
+struct OneWayInTests {
     @Test func `an id that many add at the same moment is in the queue once, and each is told that it is there`() throws
     {
         let drainq = try Drainq()

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-@Suite struct PathTests {
+struct PathTests {
     @Test func `a queue whose name is no text is that directory, and no other`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()

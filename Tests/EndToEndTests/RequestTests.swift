@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 /// What goes over the wire, with the real program and real sockets.
-@Suite struct RequestTests {
+struct RequestTests {
     private func deliver(
         _ url: String, _ route: String = "", _ more: String = "", add arguments: [String] = [], input: String = "1"
     ) throws -> Finished {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-@Suite struct RunTests {
+struct RunTests {
     @Test func `two lines added are two requests in order, then the queue is empty and nothing is said`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-@Suite struct SecretTests {
+struct SecretTests {
     private static let mark = "MARKER-5d41402abc4b2a76b9719d911017c592"
 
     /// Everything that a run leaves behind: files in and beside the queue (but for the secrets' own), and what was said.

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-@Suite struct SendTests {
+struct SendTests {
     @Test func `what is delivered is answered with the answer's body and never seen in the queue`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: "{\"id\":7}")))
         let drainq = try Drainq(to: receiver)

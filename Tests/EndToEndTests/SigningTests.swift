@@ -4,7 +4,7 @@ import Testing
 @testable import Policy
 
 /// Whether what arrives is what was signed: a transport that rewrites an address or a field breaks the signature.
-@Suite struct SigningTests {
+struct SigningTests {
     private static let key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
     /// The signature of a request as it came.

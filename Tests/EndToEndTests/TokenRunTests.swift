@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tokens for client credentials, in runs of the program.
-@Suite struct TokenRunTests {
+struct TokenRunTests {
     /// The endpoint and the API: `/token` gives the next of its tokens, everything else takes the tokens that are good.
     private final class Service: Sendable {
         let tokens: Mutex<[String]>

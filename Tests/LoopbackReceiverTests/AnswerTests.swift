@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 /// Every behaviour as a client sees it on the wire.
-@Suite struct AnswerTests {
+struct AnswerTests {
     static let close: [HeaderLine] = ["Connection: close"]
 
     @Test func `an answer has its status, reason, headers and body`() throws {

@@ -4,7 +4,7 @@ import LoopbackReceiver
 import Synchronization
 import Testing
 
-@Suite struct ReceiveCommandTests {
+struct ReceiveCommandTests {
     /// The lines of a command that gets these requests, one connection each, in order.
     private func lines(
         of command: ReceiveCommand, for requests: [String]

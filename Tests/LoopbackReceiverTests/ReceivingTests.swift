@@ -1,7 +1,7 @@
 import LoopbackReceiver
 import Testing
 
-@Suite struct ReceivingTests {
+struct ReceivingTests {
     @Test func `a request is recorded with its line, headers, body and connection`() throws {
         let receiver = try LoopbackReceiver()
         let client = Client(receiver)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Policy
 
-@Suite struct AWSSignatureTests {
+struct AWSSignatureTests {
     struct Vector: CustomTestStringConvertible {
         var fields: [String]
         var testDescription: String { fields[0] }

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct AcceptTests {
+struct AcceptTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
     private static let success = JSONCondition(
         pointer: JSONPointer(tokens: ["result", "success"]), test: .equals(.bool(true)))

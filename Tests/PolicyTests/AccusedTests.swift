@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct AccusedTests {
+struct AccusedTests {
     private static let route = Route(url: "http://one/")
 
     private static func verdict(_ answer: String, on route: Route = route) -> Verdict {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-@Suite struct `Concurrency finds itself` {
+struct `Concurrency finds itself` {
     /// A drain of today's default beside one that adapts.
     @Test func `a server of 50 ms with room for 64 is drained ten times as fast as five at a time`() {
         var fixed = CrowdedServer()
@@ -167,7 +167,7 @@ import Testing
     }
 }
 
-@Suite struct OverloadTests {
+struct OverloadTests {
     private let now = CrowdedServer.start
 
     @Test func `as many are tried again after a minute, then after twice as long each time`() {

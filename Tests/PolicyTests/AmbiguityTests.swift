@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct AmbiguityTests {
+struct AmbiguityTests {
     static let created = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
     static let ttl = Duration.seconds(86_400)
 

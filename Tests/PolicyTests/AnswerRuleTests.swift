@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct AnswerRuleTests {
+struct AnswerRuleTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
     private func json(_ pointer: String, _ test: JSONCondition.Test) -> AnswerContent {
@@ -285,7 +285,7 @@ import Testing
     }
 }
 
-@Suite struct AnswerTimeTests {
+struct AnswerTimeTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
     @Test(

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct BackoffScheduleTests {
+struct BackoffScheduleTests {
     static let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
     /// The delays after attempt 1, 2, …, without jitter, in seconds, until the schedule ends or 13 have been seen.

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct ClassificationTests {
+struct ClassificationTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
     private func answer(_ status: Int, _ route: Route = Route(), _ headers: [HeaderField] = []) -> Verdict {

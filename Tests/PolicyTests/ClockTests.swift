@@ -2,7 +2,7 @@ import Policy
 import Testing
 
 /// Clocks jump: what is decided then.
-@Suite struct ClockTests {
+struct ClockTests {
     static let now = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
     static let booted = Timestamp(rfc3339: "1970-01-01T00:00:42Z")!
     static let ahead = Timestamp(rfc3339: "2099-01-01T00:00:00Z")!

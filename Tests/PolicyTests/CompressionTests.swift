@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct CompressionTests {
+struct CompressionTests {
     private static let file = BodyFile(path: "/x", length: 1, modified: 0, inode: 1)
 
     private func compressed(_ request: OutgoingRequest, by compression: Compression = .gzip) throws -> OutgoingRequest {

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct ConditionsTests {
+struct ConditionsTests {
     private static let offline = Surroundings(isOnline: false)
     private static let metered = Surroundings(isMetered: true)
     private static let unknown = Surroundings(isMetered: nil)

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct CredentialFingerprintTests {
+struct CredentialFingerprintTests {
     static let route = Route(
         url: "https://a.example/v1", headers: [HeaderField(name: "Authorization", value: "Bearer ${secret:api}")])
     static let sources: [String: SecretSource] = ["api": .file("/etc/token"), "proxy": .environment("PROXY")]

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct DestinationEventTests {
+struct DestinationEventTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
     private func report(_ status: Int, _ retryAfter: String? = nil, _ body: String = "") -> SealedReport {

@@ -2,7 +2,7 @@ import Foundation
 import Policy
 import Testing
 
-@Suite struct DestinationLedgerTests {
+struct DestinationLedgerTests {
     static let now = Timestamp(rfc3339: "2026-11-21T09:15:00.250Z")!
     static let settings = DestinationSettings()
 

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct DestinationStateTests {
+struct DestinationStateTests {
     static let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
     static let settings = DestinationSettings()
 

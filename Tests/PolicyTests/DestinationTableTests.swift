@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct DestinationTableTests {
+struct DestinationTableTests {
     static let crm = TypeName("crm")!
     static let erp = TypeName("erp")!
     static let own = TypeName("own")!

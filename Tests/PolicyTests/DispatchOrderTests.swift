@@ -45,7 +45,7 @@ private struct NamedOrder {
     private static func letter(_ line: Int) -> Character { Character(Unicode.Scalar(UInt8(line + 0x61))) }
 }
 
-@Suite struct DispatchOrderTests {
+struct DispatchOrderTests {
     private func order(_ concurrency: Int, _ destinations: String) -> NamedOrder {
         var order = NamedOrder(concurrency: concurrency)
         for (index, destination) in destinations.enumerated() { order.append("\(destination)\(index)") }

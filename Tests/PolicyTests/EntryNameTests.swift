@@ -2,7 +2,7 @@ import Foundation
 import Policy
 import Testing
 
-@Suite struct EntryNameTests {
+struct EntryNameTests {
     struct Row: CustomTestStringConvertible {
         var fields: [String]
         var testDescription: String { fields.prefix(2).joined(separator: " ") }

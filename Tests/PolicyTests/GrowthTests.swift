@@ -3,7 +3,7 @@ import Testing
 
 /// Ten million operations a day, in batches of 100, from one queue by four hosts to four destinations, of which one fails
 /// and has a tenth of it all.
-@Suite struct GrowthTests {
+struct GrowthTests {
     /// From one run to the next, of whichever host.
     private static let interval = Duration.seconds(15)
     private static let settings = DestinationSettings()
@@ -122,7 +122,7 @@ import Testing
 }
 
 /// The first wall of a queue with many destinations: all runs write one ledger under one lock, see `SharedLedger`.
-@Suite struct LedgerLockTests {
+struct LedgerLockTests {
     /// Runs that write the ledger again and again for five minutes. `hold` is how long one write takes; a run waits `pause`
     /// times its write, its wait for the lock included, and a second at least. They begin within a minute, as timers do.
     /// Returns how many writes there were, and how many gave up: a lock that is not free after two seconds is an error, and

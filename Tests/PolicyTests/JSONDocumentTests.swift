@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct JSONDocumentTests {
+struct JSONDocumentTests {
     private func document(_ text: String) throws(JSONSyntaxError) -> JSONDocument {
         try JSONDocument(Array(text.utf8))
     }

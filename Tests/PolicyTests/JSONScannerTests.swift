@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct JSONScannerTests {
+struct JSONScannerTests {
     private func scan(_ bytes: [UInt8]) throws -> [String] {
         var scanner = JSONScanner(bytes)
         var values: [String] = []

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct JSONTextTests {
+struct JSONTextTests {
     private static let texts = [
         "", "plain", "\"\\/", "\n\r\t\u{0}\u{1F}\u{7F}", "é\u{9B}", "\u{202E}abc\u{2066}", "\u{200B}\u{FEFF}",
         "\u{E0041}\u{1F600}",

@@ -2,7 +2,7 @@ import Policy
 import Testing
 
 /// Chains: what of an answer is kept, and where it may stand.
-@Suite struct KeptValueTests {
+struct KeptValueTests {
     private func operation(_ kept: [String: String]?, key: String? = "7") -> Operation {
         var operation = Operation(
             header: OperationHeader(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-@Suite struct OAuth2Tests {
+struct OAuth2Tests {
     private let oauth2 = OAuth2(
         tokenURL: "https://id.example:8443/token?x=1", clientID: "drain q", clientSecret: "${secret:client}",
         scope: "a b&c")

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct OriginTests {
+struct OriginTests {
     @Test(arguments: [
         ("https://api.example.com", "https://api.example.com"),
         ("https://api.example.com/v1/{type}?k={key}", "https://api.example.com"),

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct PaceTests {
+struct PaceTests {
     @Test func `without an interval everything may begin at once`() {
         var pace = Pace(interval: nil)
         for _ in 0..<3 {

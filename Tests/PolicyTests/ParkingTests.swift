@@ -2,7 +2,7 @@ import Foundation
 import Policy
 import Testing
 
-@Suite struct ParkingTests {
+struct ParkingTests {
     private static let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
     private let settings = DestinationSettings()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-@Suite struct PeersTests {
+struct PeersTests {
     private let runs = (0..<8).map { "20261121T091500.12345\($0)Z-9f86d081884c7d6\($0)" }
 
     private func peers(of run: String, in runs: [String]) -> Peers {

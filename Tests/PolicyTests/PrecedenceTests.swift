@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct PrecedenceTests {
+struct PrecedenceTests {
     static let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
     static let place = Destination(named: "https://a.example")
 

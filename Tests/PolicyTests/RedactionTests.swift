@@ -2,7 +2,7 @@ import Foundation
 import Policy
 import Testing
 
-@Suite struct RedactionTests {
+struct RedactionTests {
     private static let secrets = SecretValues(values: [
         "a": "s3cret-token", "b": "s3cret", "c": #"abc/DEF+"gehe<im"=1é2"#,
     ])

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct RedirectTests {
+struct RedirectTests {
     private func target(_ location: String?, status: Int = 307, from url: String = "http://a/b/c/d;p?q") -> String? {
         let headers = location.map { [HeaderField(name: "location", value: $0)] } ?? []
         return Redirect.target(of: .init(status: status, headers: headers), from: url)

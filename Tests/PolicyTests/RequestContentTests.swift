@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct RequestContentTests {
+struct RequestContentTests {
     private let file = BodyFile(path: "/data/x", length: 3, modified: 0, inode: 1)
 
     private func operation(

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct RequestSecretTests {
+struct RequestSecretTests {
     private let secrets = SecretValues(
         values: ["api": "s3cr/t é", "empty": "", "broken": "a\r\nX: y"],
         failures: ["gone": "cannot be read: no such file"])

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct RequestTests {
+struct RequestTests {
     private func operation(
         _ body: String = #"{"n":1}"#, change: (inout OperationHeader) -> Void = { _ in }
     ) -> Operation {

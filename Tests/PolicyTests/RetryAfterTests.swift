@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct RetryAfterTests {
+struct RetryAfterTests {
     static let now = Timestamp(rfc3339: "1994-11-06T08:49:37Z")!
 
     @Test(arguments: [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-@Suite struct SHA256Tests {
+struct SHA256Tests {
     /// FIPS 180-4's examples, and the lengths around a block's padding (from coreutils' sha256sum).
     @Test(arguments: [
         ("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),

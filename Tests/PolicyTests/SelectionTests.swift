@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct SelectionTests {
+struct SelectionTests {
     private func name(_ second: Int, _ id: String = "a") -> EntryName {
         EntryName(createdAt: Timestamp(microseconds: Int64(second) * 1_000_000), id: OperationID(id)!)
     }

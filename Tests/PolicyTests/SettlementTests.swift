@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct SettlementTests {
+struct SettlementTests {
     static let created = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
     static let now = created + .seconds(900)
     static let id = OperationID("a")!

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct SharedSelectionTests {
+struct SharedSelectionTests {
     private func choose(
         _ limit: Int, ranks: Int, _ offers: [(rank: Int, second: Int)]
     ) -> (chosen: [Int], newest: [Int]) {

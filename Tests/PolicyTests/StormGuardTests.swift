@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct StormGuardTests {
+struct StormGuardTests {
     typealias Guard = StormGuard<String>
 
     /// Tells a guard a story and says what it did: each word is an operation and its answer, `a404`, `b200`, `c503` for

@@ -2,7 +2,7 @@ import Policy
 import Testing
 
 /// One table of places, values and the bytes that are sent.
-@Suite struct TemplateTests {
+struct TemplateTests {
     private static let payload =
         #"{"s":"a\"b/ é\n","n":1.10,"t":true,"z":null,"e":"","o":{"x": [1, 2]},"l":["p","q"],"twice":1,"twice":2}"#
 

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct TerminalSafeTests {
+struct TerminalSafeTests {
     @Test(arguments: [
         ("plain é 😀 \\ 'x'", "plain é 😀 \\ 'x'"), ("a\nb\r\tc", "a\\nb\\r\\tc"), ("\u{1B}[31m", "\\u{1b}[31m"),
         ("\u{0}\u{7F}\u{9B}", "\\u{0}\\u{7f}\\u{9b}"), ("a\u{202E}b\u{2066}", "a\\u{202e}b\\u{2066}"),

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct TimestampTests {
+struct TimestampTests {
     @Test(
         arguments: [
             ("1970-01-01T00:00:00Z", 0),

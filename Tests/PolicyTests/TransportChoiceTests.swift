@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@Suite struct TransportChoiceTests {
+struct TransportChoiceTests {
     static let body: [UInt8] = [0x31]
     static func request(
         _ connection: ConnectionOptions = ConnectionOptions(), method: String = "POST", url: String = "https://a/",

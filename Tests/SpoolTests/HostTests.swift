@@ -5,7 +5,7 @@ import Spool
 import Testing
 
 /// Hosts that share a directory: whose run is alive, and what a run does that has been taken for dead.
-@Suite struct `Several hosts` {
+struct `Several hosts` {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
 

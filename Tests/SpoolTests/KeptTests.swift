@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// `state/keys/`: what answers leave for later operations of a key.
-@Suite struct KeptTests {
+struct KeptTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
     static let key = "note 7"

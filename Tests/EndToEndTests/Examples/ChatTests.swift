@@ -36,7 +36,7 @@ private struct ChatService: Sendable {
     }
 }
 
-@Suite struct ChatTests {
+struct ChatTests {
     private let service: Emulation<ChatService>
     private let drainq: Drainq
 

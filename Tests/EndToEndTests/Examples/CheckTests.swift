@@ -3,7 +3,7 @@ import Testing
 
 /// `drainq check` on the configurations of `etc/drainq/examples/`, as they stand there but for the place of what belongs to
 /// the machine.
-@Suite struct CheckTests {
+struct CheckTests {
     private static let examples = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../../etc/drainq/examples"
     ).standardized

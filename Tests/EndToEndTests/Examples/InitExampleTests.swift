@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `drainq init --example`.
-@Suite struct InitExampleTests {
+struct InitExampleTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized
 

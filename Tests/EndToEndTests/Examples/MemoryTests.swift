@@ -37,7 +37,7 @@ private struct MemoryService: Sendable {
     }
 }
 
-@Suite struct MemoryTests {
+struct MemoryTests {
     private let service: Emulation<MemoryService>
     private let drainq: Drainq
 

@@ -85,7 +85,7 @@ private struct NotesService: Sendable {
     }
 }
 
-@Suite struct NotesTests {
+struct NotesTests {
     private let service: Emulation<NotesService>
     private let drainq: Drainq
 

@@ -24,7 +24,7 @@ private struct ProfileService: Sendable {
     }
 }
 
-@Suite struct ProfileTests {
+struct ProfileTests {
     private let service: Emulation<ProfileService>
     private let drainq: Drainq
 

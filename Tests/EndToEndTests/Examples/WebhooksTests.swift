@@ -4,7 +4,7 @@ import Testing
 
 /// The receiver of webhooks checks signatures as Standard Webhooks says, which needs openssl; without it only what goes in
 /// and out of the command is looked at.
-@Suite struct WebhooksTests {
+struct WebhooksTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized
     private static let sign = root.appending(path: "etc/drainq/examples/standard-webhooks-sign").path
