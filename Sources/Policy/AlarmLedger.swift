@@ -52,8 +52,8 @@ package struct AlarmLedger: Hashable, Sendable {
     }
 
     private var failures: [Cause: Failures] = [:]
-    /// The destinations of which a run has reported the hold or its cause, the last report last. The end of such a hold is
-    /// reported as well.
+    /// The destinations of which a run has reported the hold or its cause, the last report last. The end of such a hold
+    /// is reported as well.
     private var holds: [String] = []
 
     package init() {}

@@ -59,4 +59,23 @@ struct `The package` {
             }
         }
     }
+
+    /// A type with tests is a suite anyway, and the macro more than doubles the time in which its module is checked.
+    @Test(arguments: House.tests)
+    func `a suite has its attribute only for a trait`(file: SourceFile) {
+        for line in file.lines where line.code.contains("@Suite") && !line.code.contains("@Suite(") {
+            Issue.record("\(file.path):\(line.number): leave out @Suite")
+        }
+    }
+
+    /// The formatter does not break comments. Tables may be wider.
+    @Test(arguments: House.sources.map(\.path))
+    func `a comment has lines of at most 120 characters`(path: String) {
+        for (number, line) in House.text(path).split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let text = line.drop { $0 == " " }
+            if text.hasPrefix("//"), !text.hasPrefix("/// |"), line.count > 120 {
+                Issue.record("\(path):\(number + 1): \(line.count) characters")
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ struct InterruptionTests {
                 raise(SIGTERM)
                 Interruption.uninstall()
             }
-            // Without the handler there is nothing to restore.
+            // Without the handler, uninstalling changes no disposition.
             Interruption.uninstall()
             raise(SIGTERM)
         }

@@ -154,8 +154,8 @@ extension OutgoingRequest {
         return String(cString: proxy).prefix(6).lowercased() == "https:"
     }
 
-    /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field, and
-    /// `Name:` for each field that libcurl must not add.
+    /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field,
+    /// and `Name:` for each field that libcurl must not add.
     func forEachCurlField(_ body: (_ line: UnsafePointer<CChar>) -> Void) {
         var line: [UInt8] = []
         line.reserveCapacity(256)

@@ -12,7 +12,8 @@ struct CurlScouts {
     private static let longest = Duration.milliseconds(250)
 
     /// Queues a transfer that may share a connection, and returns `true`, if another transfer to its origin (the
-    /// scout) is connecting. Otherwise returns `false`, and makes it the scout if `isUnknown`: no answer has shown that the origin speaks HTTP/2.
+    /// scout) is connecting. Otherwise returns `false`, and makes it the scout if `isUnknown`: no answer has shown that
+    /// the origin speaks HTTP/2.
     mutating func queueBehindScout(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
         let origin = transfer.origin
         if scouts[origin] == nil {

@@ -63,7 +63,8 @@ extension OutgoingRequest {
         return (length == 8 ? "https://" : "http://") + Substring(url.utf8.dropFirst(length))
     }
 
-    /// The number of bytes of `http://` or `https://`, in any case, with which the URL begins; `nil` for every other URL.
+    /// The number of bytes of `http://` or `https://`, in any case, with which the URL begins; `nil` for every other
+    /// URL.
     private var schemeLength: Int? {
         var url = url
         return url.withUTF8 { bytes in

@@ -3,9 +3,9 @@ package import Spool
 
 /// The choice of operations for one pass: what is attempted, in which order, and what each operation waits for.
 ///
-/// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeSequenceLock`). If operations may wait
-/// for each other, the queue is listed twice under the names lock, because the turn of one depends on all others. A
-/// third listing decides where the two differ.
+/// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeSequenceLock`). If operations may
+/// wait for each other, the queue is listed twice under the names lock, because the turn of one depends on all others.
+/// A third listing decides where the two differ.
 package struct Chooser {
     let spool: SpoolDirectory
     let configuration: Configuration

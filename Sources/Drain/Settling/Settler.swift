@@ -273,7 +273,7 @@ final class Settler {
 
     // MARK: - Syncing
 
-    /// The time of the next sync; `nil` if there is nothing to sync.
+    /// The time of the next sync; `nil` while every settled operation is synced.
     var syncDue: ContinuousClock.Instant? { syncPace.due }
 
     /// Whether the next operation of this sequence must wait for a sync.

@@ -17,7 +17,7 @@ struct SyncPace {
 
     init(now: ContinuousClock.Instant) { next = now }
 
-    /// The time of the next sync; `nil` if there is nothing to sync.
+    /// The time of the next sync; `nil` while every settled operation is synced.
     var due: ContinuousClock.Instant? { isPending ? next : nil }
 
     mutating func settled() { isPending = true }

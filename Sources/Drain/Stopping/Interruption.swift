@@ -40,8 +40,8 @@ package enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &both, nil)
     }
 
-    /// Gives both signals the effect that they had before `install`: by default they end the process. Only for a process
-    /// that has nothing in flight that would be lost.
+    /// Gives both signals the effect that they had before `install`: by default they end the process. Only for a
+    /// process that has nothing in flight that would be lost.
     package static func uninstall() {
         before.withLock {
             $0?.restore()

@@ -27,8 +27,9 @@ final class OperatorCheck {
 
     private static let interval = Duration.seconds(1)
 
-    /// Takes over pauses, holds, other runs and the state of this machine, unless the last check was less than a second ago, or less than four times its duration: with a million
-    /// destinations a check takes long. A paused queue ends the run.
+    /// Takes over pauses, holds, other runs and the state of this machine, unless the last check was less than a second
+    /// ago, or less than four times its duration: with a million destinations a check takes long. A paused queue ends
+    /// the run.
     func refresh() {
         let start = clock.instant()
         guard start >= next else { return }

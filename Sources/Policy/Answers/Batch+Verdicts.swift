@@ -90,8 +90,8 @@ extension Batch.Results {
 }
 
 extension JSONValue {
-    /// The status that 200, 200.0 or "200" stands for; `nil` for other values and outside 100–599. Reads the value once,
-    /// because a server may send a number of any length.
+    /// The status that 200, 200.0 or "200" stands for; `nil` for other values and outside 100–599. Reads the value
+    /// once, because a server may send a number of any length.
     fileprivate var statusNumber: Int? {
         switch self {
         case .number(let text): JSONNumber(text).flatMap { Self.statuses[$0] }

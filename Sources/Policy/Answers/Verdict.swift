@@ -65,8 +65,8 @@ package struct Verdict: Hashable, Sendable {
     }
 
     /// Whether fresh secrets may help: the server says that the request lacks valid credentials, whatever the route
-    /// decides, or the route holds because of the body, as for `{"error": "invalid_auth"}`. `isAboutCredentials` decides
-    /// who is to blame.
+    /// decides, or the route holds because of the body, as for `{"error": "invalid_auth"}`. `isAboutCredentials`
+    /// decides who is to blame.
     package var mayNeedFreshSecrets: Bool {
         if outcome == .delivered { return false }
         return status == 401 || canonical == .unauthenticated

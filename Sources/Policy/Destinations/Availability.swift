@@ -29,9 +29,9 @@ package enum Availability: Hashable, Sendable {
 extension DestinationState {
     /// Returns whether the destination may get attempts now, and how many at once.
     ///
-    /// `ignoringCircuitBreaker` (`--now`) overrides an open circuit breaker, never a stop by an operator or a retry-after.
-    /// Clocks jump: a wait that lies further ahead than anything could have set it is over, and a hold whose last probe
-    /// is in the future is due for a probe.
+    /// `ignoringCircuitBreaker` (`--now`) overrides an open circuit breaker, never a stop by an operator or a
+    /// retry-after. Clocks jump: a wait that lies further ahead than anything could have set it is over, and a hold
+    /// whose last probe is in the future is due for a probe.
     package func availability(
         _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool = false
     ) -> Availability {

@@ -81,8 +81,8 @@ package struct Parking: Hashable, Sendable {
 
     package subscript(id: OperationID) -> Entry? { entries.first { $0.id == id } }
 
-    /// Decides on a refusal by the operations that are parked. `.hold` applies only if this run has no other operation to
-    /// attempt.
+    /// Decides on a refusal by the operations that are parked. `.hold` applies only if this run has no other operation
+    /// to attempt.
     package func decision(on refusal: Refusal) -> Decision {
         guard blamed == refusal.blamed else { return .park }
         let alike = entries.filter { $0.credentials == refusal.credentials }

@@ -67,8 +67,8 @@ package struct JSONScanner {
         }
     }
 
-    /// Calls `take` with the ranges of each name and value of the only value in `range`, in order. Returns false if it is
-    /// no object. Throws if the range has more than one value.
+    /// Calls `take` with the ranges of each name and value of the only value in `range`, in order. Returns false if it
+    /// is no object. Throws if the range has more than one value.
     package static func forEachMember(
         ofOnlyValueIn range: Range<Int>, of bytes: [UInt8],
         _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void

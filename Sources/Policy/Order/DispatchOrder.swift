@@ -72,8 +72,9 @@ package struct DispatchOrder {
     /// Hands out the next operation to attempt; `nil` if none may be attempted now.
     ///
     /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line, and
-    /// `concurrencyLimit` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A destination with
-    /// an attempt in flight gets another only while more slots are free than other destinations wait for their first.
+    /// `concurrencyLimit` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A
+    /// destination with an attempt in flight gets another only while more slots are free than other destinations wait
+    /// for their first.
     package mutating func next(
         free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max }
     ) -> Int? {

@@ -12,9 +12,9 @@
 /// - No operation overtakes an older one that is claimed, set aside or not asked for (`untouchable`), and none is sent
 ///   while such a one may be in flight.
 ///
-/// The callers keep three rules, which make a race between runs harmless. List `claimed/` before the other directories and again after them, to
-/// see names that move meanwhile. Remove superseded operations before the newer one is sent. If that fails, another run
-/// has the older one: leave the newer one to the next run.
+/// The callers keep three rules, which make a race between runs harmless. List `claimed/` before the other directories
+/// and again after them, to see names that move meanwhile. Remove superseded operations before the newer one is sent.
+/// If that fails, another run has the older one: leave the newer one to the next run.
 ///
 /// A listing is no snapshot: it may miss a name that another process adds or renames meanwhile. A second listing
 /// therefore asks for the turn of each name with the `mark` that it was noted with, and `isConfirmed` says whether both

@@ -3,8 +3,8 @@ package import Policy
 /// The conditions that an operation must meet to enter a queue from any source: `add`, `send`, `import`, `retry` of a
 /// file in quarantine, a foreign file, or `SpoolWriter`.
 ///
-/// The rule is the same before anything is promised (`send`) and when the file is written (`AdmissionControl`). The rule does
-/// not cover the remaining room and the ids in use, which the queue checks.
+/// The rule is the same before anything is promised (`send`) and when the file is written (`AdmissionControl`). The
+/// rule does not cover the remaining room and the ids in use, which the queue checks.
 package final class AdmissionRule {
     /// How far in the future a time of creation may be: clocks of two machines may differ by that much.
     package static let skew: Duration = .seconds(60)

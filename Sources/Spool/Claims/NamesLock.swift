@@ -11,8 +11,9 @@ import CSystem
 /// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
 ///   `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also without `SequenceLock`.
 ///
-/// An operator's command that moves many operations keeps the lock from one to the next (`withSharedSyncs`), for at most
-/// `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it soon.
+/// An operator's command that moves many operations keeps the lock from one to the next (`withSharedSyncs`), for at
+/// most `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it
+/// soon.
 ///
 /// Three kinds of changes need no lock:
 ///
@@ -30,8 +31,8 @@ extension SpoolDirectory {
 
     /// How long `withSharedSyncs` keeps the names lock from one move to the next.
     static let longestKept: Duration = .milliseconds(20)
-    /// How long `withSharedSyncs` then leaves the names lock free at least: longer than the first pauses of a waiting process. In
-    /// a slow directory it also leaves it free for as long as one move has kept it beyond `longestKept`.
+    /// How long `withSharedSyncs` then leaves the names lock free at least: longer than the first pauses of a waiting
+    /// process. In a slow directory it also leaves it free for as long as one move has kept it beyond `longestKept`.
     static let shortestGap: Duration = .milliseconds(2)
 
     /// Calls `body` while no other process has the names lock. Throws EWOULDBLOCK, without a call, if the lock is not

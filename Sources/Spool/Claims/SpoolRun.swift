@@ -108,7 +108,8 @@ package final class SpoolRun {
     package var hasSequenceLock: Bool { sequenceLock != nil }
 
     /// Takes the sequence lock unless another run has it, then recovers dead runs: their claims are back in their rows
-    /// before this run looks at the order. Returns what recovery found; `hasSequenceLock` says whether this run has the lock.
+    /// before this run looks at the order. Returns what recovery found; `hasSequenceLock` says whether this run has the
+    /// lock.
     package func takeSequenceLock(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
         if sequenceLock == nil { sequenceLock = try queue.lockSequences() }
         return try recover(now: now, maximumInterruptions: maximumInterruptions)

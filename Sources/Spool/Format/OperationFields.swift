@@ -68,11 +68,9 @@ struct OperationFields {
 
     /// Returns whether a member has a name of ASCII.
     private func has(_ member: Member, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard member.name.count == name.count, member.decoded == nil else {
-            return member.decoded.map { $0.text.utf8.elementsEqual(name) } ?? false
-        }
-        for place in 0..<name.count where bytes[member.name.lowerBound + place] != name[place] { return false }
-        return true
+        if let decoded = member.decoded { return decoded.text.utf8.elementsEqual(name) }
+        let start = member.name.lowerBound
+        return member.name.count == name.count && name.indices.allSatisfy { bytes[start + $0] == name[$0] }
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {

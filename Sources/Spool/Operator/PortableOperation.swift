@@ -3,7 +3,8 @@ package import Policy
 /// An operation with all that its file and name say, as one line of JSON, which `export` writes and `import` reads.
 ///
 /// ```
-/// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},"payload":…,"history":[…]}
+/// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},
+///  "payload":…,"history":[…]}
 /// ```
 /// `header` and each element of `history` are the lines of the file, byte for byte, but `header` has no checksum. A
 /// body that is JSON without a line break is `payload`, byte for byte; any other body is `bodyBase64`. So an unedited

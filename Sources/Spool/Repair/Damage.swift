@@ -1,4 +1,5 @@
-/// Something in a queue directory that is not as it should be. Paths are relative to the queue, control characters escaped.
+/// Something in a queue directory that is not as it should be. Paths are relative to the queue, control characters
+/// escaped.
 package enum Damage: Hashable, Sendable {
     /// A directory of the layout is not there.
     case missingDirectory(String)
