@@ -6,6 +6,7 @@ import shlex
 import shutil
 import statistics
 import sys
+import uuid
 
 import peers
 from bench import (
@@ -231,8 +232,12 @@ class Ground:
             start = (f"parallel\nparallel-max = {limit}\n" if limit > 1 else "") + "silent\nshow-error\n"
             # A body that is data is read before the first request leaves; a file that is uploaded is streamed.
             source = 'data-binary = "@{}"' if length == body_length else 'upload-file = "{}"\nrequest = POST\nheader = "Expect:"'
+            # The fields of drainq's requests: all programs of a row send the same bytes.
+            fields = 'compressed\nuser-agent = "drainq/0.1.0"\nheader = "Accept:"\nheader = "Content-Type: application/json"\n' \
+                'header = "Drainq-Attempt: 1"\n'
             each = [
-                f'url = "{url or self.nginx.url}"\n{source.format(file)}\nheader = "Content-Type: application/json"\n'
+                f'url = "{url or self.nginx.url}"\n{source.format(file)}\n{fields}'
+                f'header = "Idempotency-Key: \\"{uuid.uuid4()}\\""\n'
                 'output = "/dev/null"\nfail\n' + (f'cacert = "{certificate}"\nhttp2\n' if certificate else "")
                 for file in sorted(path.iterdir())]
             configuration.write_text(start + "next\n".join(each))

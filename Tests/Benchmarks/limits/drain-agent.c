@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "fields.h"
 #include "files.h"
 
 struct head { int32_t ticket, number; };
@@ -22,6 +23,7 @@ static void write_all(int file, const char *bytes, size_t length) {
 
 struct transfer {
     CURL *easy;
+    struct curl_slist *fields;
     int ticket;
     char body[largest];
 };
@@ -33,7 +35,6 @@ static size_t discard(char *bytes, size_t size, size_t count, void *nowhere) {
 
 static void agent(int parent, int begun, const char *url, int concurrency, const char *authority) {
     CURLM *multi = curl_multi_init();
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     struct transfer *transfers = calloc(concurrency, sizeof *transfers), **idle = calloc(concurrency, sizeof *idle);
     int idle_count = concurrency;
     for (int index = 0; index < concurrency; index++) {
@@ -41,7 +42,7 @@ static void agent(int parent, int begun, const char *url, int concurrency, const
         idle[index] = &transfers[index];
         curl_easy_setopt(easy, CURLOPT_URL, url);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
         curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfers[index]);
         curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
         if (authority) curl_easy_setopt(easy, CURLOPT_CAINFO, authority);
@@ -79,6 +80,7 @@ static void agent(int parent, int begun, const char *url, int concurrency, const
             memcpy(transfer->body, inbox + read + sizeof head, head.number);
             curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, transfer->body);
             curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE, (long)head.number);
+            set_fields(transfer->easy, &transfer->fields, head.ticket);
             curl_multi_add_handle(multi, transfer->easy);
             tickets[ticket_count++] = head.ticket;
         }

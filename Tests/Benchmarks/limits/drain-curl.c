@@ -5,12 +5,14 @@
 // With CLAIMS each file is moved to that directory first, and with BATCH so many go into one request.
 #include <curl/curl.h>
 
+#include "fields.h"
 #include "files.h"
 
 struct transfer {
     CURL *easy;
     int first, count;
     char *body;
+    struct curl_slist *fields;
 };
 
 static CURLM *multi;
@@ -28,6 +30,7 @@ static void begin(struct transfer *transfer) {
         length += load(names[next_name++], transfer->body + length);
     curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, transfer->body);
     curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE, length);
+    set_fields(transfer->easy, &transfer->fields, transfer->first);
     curl_multi_add_handle(multi, transfer->easy);
 }
 
@@ -40,13 +43,12 @@ int main(int count, char **arguments) {
     struct transfer *transfers = calloc(concurrency, sizeof *transfers);
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi = curl_multi_init();
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     for (int index = 0; index < concurrency && next_name < name_count; index++) {
         transfers[index].body = malloc((size_t)batch * largest);
         CURL *easy = transfers[index].easy = curl_easy_init();
         curl_easy_setopt(easy, CURLOPT_URL, arguments[2]);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
         curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfers[index]);
         curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
         begin(&transfers[index]);
