@@ -29,12 +29,12 @@ struct `The table of configuration keys` {
     @Test(arguments: [nil, "https://example.com/{type}?k={key}"])
     func `the template says nothing but its version and its URL`(url: String?) throws {
         let configuration = try ConfigurationFile.read(
-            Array(ConfigurationFile.template(url: url).utf8), name: "t", directory: "/")
+            Array(ConfigurationFile.initial(url: url).utf8), name: "t", directory: "/")
         #expect(configuration == Configuration(defaultRoute: Route(url: url)))
     }
 
     @Test func `every line of the template can be taken out of its comment`() throws {
-        let lines = ConfigurationFile.template(url: nil).split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = ConfigurationFile.initial(url: nil).split(separator: "\n", omittingEmptySubsequences: false)
         let uncommented = lines.map { line in
             let isMember = line.contains(/^ *\/\/ +([a-zA-Z]+: |},)/)
             return isMember ? String(line).replacing("//", with: "", maxReplacements: 1) : String(line)

@@ -20,16 +20,16 @@ struct `Concurrency finds itself` {
         var server = CrowdedServer(room: room)
         server.takes = { _ in .milliseconds(500) }
         server.add()
-        server.go(until: .seconds(1800))
+        server.go(until: .seconds(900))
         // The first minute has the search in it.
-        for minute in 1..<30 {
+        for minute in 1..<15 {
             let refused = server.refusals.count { $0 >= .seconds(60 * minute) && $0 < .seconds(60 * (minute + 1)) }
             #expect(refused <= 2, "minute \(minute)")
         }
         if room == 3 { #expect(server.refusals.count { $0 < .seconds(60) } <= 2) }
         #expect(server.refusals.count { $0 < .seconds(60) } <= max(5, room / 2))
         // And it is used: at least four fifths of what it sustains.
-        #expect(server.delivered(from: .seconds(600), to: .seconds(1800)) * 5 >= 1200 * 2 * room * 4)
+        #expect(server.delivered(from: .seconds(300), to: .seconds(900)) * 5 >= 600 * 2 * room * 4)
     }
 
     @Test func `where requests queue at the server, few more of them wait there than it works on`() {

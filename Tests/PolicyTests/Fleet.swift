@@ -12,7 +12,6 @@ struct Fleet {
     /// Which of them the operations go to, in turn: the last one has a tenth.
     static let shares = [0, 1, 0, 1, 0, 2, 0, 1, 2, 3]
     static let failing = 3
-    static let batch = 100
     static let start = Timestamp(rfc3339: "2026-11-21T00:00:00Z")!
 
     /// For how long operations are added.
@@ -22,6 +21,7 @@ struct Fleet {
     let limit: Int
     let concurrency: Int
     let perDay: Int
+    let batch: Int
     /// What the failing one does, how long it takes to do it, and when.
     let failure: AttemptReport.Result
     let failureTakes: Duration
@@ -126,7 +126,7 @@ struct Fleet {
     private let route: Route
 
     init(
-        hosts: Int, perDay: Int, limit: Int, concurrency: Int,
+        hosts: Int, perDay: Int, batch: Int = 100, limit: Int, concurrency: Int,
         failure: AttemptReport.Result = .answer(AttemptReport.Answer(status: 503)),
         takes: Duration = .milliseconds(200), from: Duration = .zero, to: Duration = .zero,
         length: Duration = .seconds(86_400), latency: Duration = .milliseconds(200),
@@ -137,12 +137,13 @@ struct Fleet {
         self.settings = settings
         self.hosts = hosts
         self.perDay = perDay
+        self.batch = batch
         self.limit = limit
         self.concurrency = concurrency
         self.failure = failure
         failureTakes = takes
         outage = Self.start + from..<Self.start + to
-        route = Route(url: "http://a.test/", batch: Batch(max: Self.batch))
+        route = Route(url: "http://a.test/", batch: Batch(max: batch))
         runs = Array(repeating: nil, count: hosts)
         nextRun = (0..<hosts).map { Self.start + .seconds(60) * $0 / hosts }
     }
@@ -181,10 +182,10 @@ struct Fleet {
     private mutating func arrive() {
         let day = Duration.seconds(86_400)
         let due = min(now, Self.start + length) - Self.start
-        let count = Int(due.inSeconds * Double(perDay / Self.batch) / day.inSeconds)
+        let count = Int(due.inSeconds * Double(perDay / batch) / day.inSeconds)
         while items.count < count {
             let index = items.count
-            let createdAt = Self.start + day * index / (perDay / Self.batch)
+            let createdAt = Self.start + day * index / (perDay / batch)
             let header = OperationHeader(id: OperationID("\(index)")!, createdAt: createdAt)
             let name = EntryName(createdAt: createdAt, id: header.id)
             let destination = Self.shares[index % Self.shares.count]

@@ -7,7 +7,7 @@ final class ExternalChild {
     private let output: BytePipe
     private let errors: BytePipe
     /// A descriptor that is readable once the process has ended; -1 if the system has none, and the process is polled.
-    private let ending: Int32
+    private let endDescriptor: Int32
     private let unsent: [UInt8]
     private var sent = 0
     private let outputLimit: Int
@@ -24,7 +24,7 @@ final class ExternalChild {
         self.errors = errors
         self.unsent = unsent
         self.outputLimit = outputLimit
-        ending = csystem_process_descriptor(process)
+        endDescriptor = csystem_process_descriptor(process)
         for end in [input.writer, output.reader, errors.reader] {
             _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
         }
@@ -32,7 +32,7 @@ final class ExternalChild {
     }
 
     deinit {
-        if ending >= 0 { close(ending) }
+        if endDescriptor >= 0 { close(endDescriptor) }
     }
 
     static func start(
@@ -90,10 +90,12 @@ final class ExternalChild {
             pollfd(fd: input.writer, events: Int16(POLLOUT), revents: 0),
             pollfd(fd: output.reader, events: Int16(POLLIN), revents: 0),
             pollfd(fd: errors.reader, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: ending, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0),
         ]
         let pause = left.pollMilliseconds
-        guard poll(&descriptors, nfds_t(descriptors.count), ending < 0 ? min(pause, 20) : pause) > 0 else { return }
+        guard poll(&descriptors, nfds_t(descriptors.count), endDescriptor < 0 ? min(pause, 20) : pause) > 0 else {
+            return
+        }
         if descriptors[0].revents != 0 { writeInput() }
         if descriptors[1].revents != 0 { readOutput() }
         if descriptors[2].revents != 0 { readErrors() }
@@ -135,10 +137,10 @@ final class ExternalChild {
         return status == 0 ? end.si_signo != 0 : errno != EINTR
     }
 
-    /// Reaps the process and returns how it ended. ECHILD: the parent ignores SIGCHLD, and the exit status is lost.
+    /// Reaps the process and returns how it ended. A process that ignores SIGCHLD cannot know it (wait(2), ECHILD).
     private func howItEnded() -> ExternalCommandResult.Ending {
         var status: Int32 = 0
-        guard waitpid(process, &status, WNOHANG) == process else { return .notStarted(errno: ECHILD) }
+        guard waitpid(process, &status, WNOHANG) == process else { return .unknown }
         let signal = status & 0x7f
         return signal == 0 ? .exited(status: status >> 8 & 0xff) : .killed(signal: signal)
     }

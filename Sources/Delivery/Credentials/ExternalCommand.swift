@@ -46,6 +46,8 @@ package struct ExternalCommandResult: Sendable {
         /// The time was over, and the program was told to end.
         case timedOut(after: Duration)
         case notStarted(errno: Int32)
+        /// It ended, and its exit status is lost.
+        case unknown
     }
 
     package var ending: Ending
@@ -67,6 +69,7 @@ package struct ExternalCommandResult: Sendable {
         case .killed(let signal): "was killed by signal \(signal) (\(String(cString: strsignal(signal))))"
         case .timedOut(let duration): "did not end within \(duration.quantity)"
         case .notStarted(let errno): "cannot be started: \(Errno(errno))"
+        case .unknown: "ended without an exit status"
         }
     }
 }

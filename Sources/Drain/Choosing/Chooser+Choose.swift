@@ -142,9 +142,9 @@ extension Chooser {
         // Only this run sends operations that have an order: it has the sequence lock.
         let rank = sequence == nil ? peers.rank(of: name) : 0
         listing.selection.count(rank: rank)
-        guard kind.reach[rank].contains(kind.route.ordering.sortKey(of: name.createdAt)) else { return }
+        guard kind.bounds[rank].contains(kind.route.ordering.sortKey(of: name.createdAt)) else { return }
         let candidate = candidate(name, in: state, sequence, isHead, kind)
-        kind.reach[rank] = listing.selection.offer(
+        kind.bounds[rank] = listing.selection.offer(
             candidate.entry.name, rank: rank, by: kind.route.ordering, destination: kind.destination.digest,
             element: candidate)
     }

@@ -16,7 +16,7 @@ struct OperationKinds {
         /// Its destination within the run; `nil` before the first due or expired operation.
         var runDestination: RunDestination?
         /// The sort keys that the selection of each rank (`Peers.rank`) can still use. They shrink during a listing.
-        var reach: [SortKeyBounds]
+        var bounds: [SortKeyBounds]
         private let typeBytes: [UInt8]
         private let origin: Digest?
 
@@ -24,7 +24,7 @@ struct OperationKinds {
             _ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName,
             _ parked: [OperationID: Timestamp]?, ranks: Int
         ) {
-            reach = Array(repeating: .everything, count: ranks)
+            bounds = Array(repeating: .everything, count: ranks)
             self.route = route
             self.destination = destination
             self.isAskedFor = isAskedFor
@@ -37,7 +37,7 @@ struct OperationKinds {
             origin = name.originDigest
         }
 
-        fileprivate func isThat(of name: ListedName) -> Bool {
+        fileprivate func covers(_ name: ListedName) -> Bool {
             origin == name.originDigest && name.typeBytes.elementsEqual(typeBytes)
         }
     }
@@ -70,7 +70,7 @@ struct OperationKinds {
     }
 
     mutating func kind(of name: ListedName) -> Kind {
-        if let last, last.isThat(of: name) { return last }
+        if let last, last.covers(name) { return last }
         let kind = kinds[Key(type: TypeName(name), origin: name.originDigest)] ?? kind(of: EntryName(name))
         last = kind
         return kind

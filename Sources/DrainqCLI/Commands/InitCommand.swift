@@ -16,7 +16,7 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
         }
         let example = try arguments.example.map { try ExampleConfigurations().text(of: $0) }
         let queue = try SpoolDirectory.create(at: path)
-        let isNew = try queue.createConfiguration(example ?? ConfigurationFile.template(url: url))
+        let isNew = try queue.createConfiguration(example ?? ConfigurationFile.initial(url: url))
         if !isNew, url != nil || example != nil {
             throw CommandFailure(
                 .configuration, "'\(path)/drainq.json' exists already and was not changed",

@@ -34,9 +34,9 @@ package final class SlotLocks {
     package func acquire() throws(SpoolError) -> Bool {
         let first = Int.random(in: 0..<size)
         let others = (first..<first + size).lazy.map { $0 % self.size }
-        let free =
+        let candidates =
             (Array(idle.keys) + others.filter { self.idle[$0] == nil && self.taken[$0] == nil }.prefix(Self.mostTried))
-        for number in free {
+        for number in candidates {
             let path = QueuePath(in: Self.directory, "\(digest)-\(number)".utf8)
             let file = try queue.attempt("lock", path) { () throws(Errno) -> LockFile? in
                 let file: LockFile

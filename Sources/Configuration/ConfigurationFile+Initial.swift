@@ -5,7 +5,7 @@ extension ConfigurationFile {
     /// their defaults or examples behind `//`. Only `version`, and the URL if there is one, are not commented out.
     ///
     /// - Parameter url: a URL without a `urlError(_:)`.
-    package static func template(url: String? = nil) -> String {
+    package static func initial(url: String? = nil) -> String {
         var lines = [
             "// The configuration of this queue; drainq-config(5) explains every key.",
             "// A line after // shows the default or an example. Comments and trailing commas are allowed.",
