@@ -234,6 +234,7 @@ struct OperatorParserTests {
         ("pause now", "unexpected operand 'now'; 'drainq pause --help' lists its options"),
         ("add --envelope --body-file x", "options '--envelope' and '--body-file' exclude each other"),
         ("drop --reason x --all", "unknown option '--reason' for 'drainq drop'; it is an option of drainq hold"),
+        ("wait --max-time 1s a", "unknown option '--max-time'; did you mean --timeout?"),
         ("list --state hold", "cannot read '--state hold': not one of new, deferred, claimed, held, failed"),
     ])
     func `what cannot be meant is refused`(line: String, expected: String) {

@@ -41,6 +41,7 @@ struct JSONScannerTests {
             ("{", 1, "expected a name in quotes, found the end"),
             ("[", 1, "expected a value, found the end"),
             ("[1", 2, "expected ',' or ']', found the end"),
+            ("[1 \n\n", 2, "expected ',' or ']', found the end"),
             ("[1 2]", 3, "expected ',' or ']'"),
             ("[1,]", 3, "expected a value"),
             ("{\"a\":1,}", 7, "expected a name in quotes"),

@@ -127,6 +127,10 @@ struct Parser {
                 "option '\(option)' comes before the command",
                 hint: "write it after the command: drainq \(owners[0].rawValue) \(option)")
         }
+        let twin = [OptionName.maxTime: OptionName.timeout, .timeout: .maxTime][name]
+        if let twin, OptionDescription.row(twin, of: command) != nil {
+            return UsageError("unknown option '\(option)'", hint: "did you mean \(twin.spelling)?")
+        }
         return UsageError(
             "unknown option '\(option)' for 'drainq \(command.rawValue)'",
             hint: "it is an option of " + owners.map { "drainq \($0.rawValue)" }.joined(separator: ", "))

@@ -149,8 +149,12 @@ package struct JSONScanner {
 
     // MARK: - Scanning
 
+    /// Returns the error at the next byte. The end is where the last token ends: the line break of a last line does not
+    /// begin another line.
     private func error(_ reason: String) -> JSONSyntaxError {
-        JSONSyntaxError(offset: offset, reason: offset < end ? reason : "\(reason), found the end")
+        if offset < end { return JSONSyntaxError(offset: offset, reason: reason) }
+        let blank = bytes[..<end].reversed().prefix { [0x20, 0x09, 0x0A, 0x0D].contains($0) }.count
+        return JSONSyntaxError(offset: end - blank, reason: "\(reason), found the end")
     }
 
     private mutating func skipWhitespace() {
