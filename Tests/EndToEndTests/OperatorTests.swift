@@ -32,6 +32,71 @@ struct OperatorTests {
         #expect(receiver.requests().map(\.text) == ["{\"n\":2}", "{\"n\":1}"])
     }
 
+    @Test func `retry makes deferred ones due too, and a parked one waits for no witness`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .sequence([.status(503), .status(401), .status(204), .status(204)]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let deferred = try queue.run("add", input: "1").lines
+        try queue.run("run")
+        #expect(try queue.run("retry", "--all").lines == deferred)
+        let parked = try queue.run("add", "--type", "other", input: "2").lines
+        #expect(try queue.run("hold", deferred[0]).status == 0)
+        #expect(try queue.run("run").status == 75)
+        let shown = try queue.run("show", parked[0]).output
+        #expect(shown.contains("parked") && shown.contains("'drainq retry \(parked[0])'"))
+        #expect(try queue.run("retry", parked[0]).lines == parked)
+        #expect(try queue.run("retry", "--all").lines.isEmpty, "what a person holds stays held")
+        #expect(try queue.run("run").status == 0)
+        #expect(try queue.operations([]).map { $0["id"] as? String } == [deferred[0]])
+        #expect(receiver.requests().count == 3)
+    }
+
+    @Test func `an id means the operation that waits, not the copy of an earlier one`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "7")))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver, "keepAnswer: true")
+        try queue.run("add", "--id", "a", input: "1")
+        try queue.run("run")
+        try queue.run("add", "--id", "a", input: "2")
+        let waiting = try queue.run("wait", "a", "--timeout", "10ms")
+        #expect(waiting.status == 75 && waiting.output.isEmpty)
+        for command in ["hold", "release", "drop"] {
+            let finished = try queue.run(command, "a")
+            #expect(finished.status == 0 && finished.error.isEmpty && finished.lines == ["a"], "\(command)")
+        }
+        #expect(try queue.run("wait", "a").output == "7")
+        #expect(receiver.requests().count == 1)
+    }
+
+    @Test func `files that no run has read are spoken of`() throws {
+        let queue = try Drainq(Self.two)
+        try "{}".write(to: queue.directory.appending(path: "queue/new/note"), atomically: false, encoding: .utf8)
+        for command in [["list"], ["drop", "--all"], ["hold", "--all"]] {
+            let finished = try queue.run(command)
+            #expect(finished.error.contains("1 file in 'new' is not read yet: the next run reads them"), "\(command)")
+        }
+    }
+
+    @Test func `a queue that is made again is as it was`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example/in\" } } }")
+        let again = try queue.run("init")
+        #expect(again.status == 0 && !again.error.contains("routes.default.url"))
+        #expect(try queue.run("init", "--url", "https://a.example/in").status == 0)
+        let other = try queue.run("init", "--url", "https://b.example/in")
+        #expect(other.status == 78 && other.error.contains("was not changed"))
+    }
+
+    @Test func `what is larger than an operation may be is bad input, not a full queue`() throws {
+        let queue = try Drainq(
+            "{ routes: { default: { url: \"https://a.example\" } }, limits: { operationBytes: 10 } }")
+        let finished = try queue.run("add", input: "1\n\"0123456789\"\n")
+        #expect(finished.status == 65 && finished.lines.count == 1)
+        #expect(finished.error.contains("larger than the limit of 10 bytes") && finished.error.contains("kept as"))
+        #expect(try queue.run("add", "/none").status == 74)
+        #expect(try queue.run("add", "--method", "put", input: "1").status == 64)
+    }
+
     @Test func `a destination that is held keeps what waits and what comes, and another one goes on`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
@@ -162,7 +227,7 @@ struct OperatorTests {
         (["-H", "Host: evil"], "{\"content\":\"x\"}", "the operation's header 'Host' is not for users to set"),
         ([], "{\"content\":\"  \"}", "the payload does not meet the route's 'require': /content is empty"),
         (["--url", "https://else.example"], "{\"content\":\"x\"}", "the route lets no operation bring its own url"),
-        (["--method", "PO ST"], "{\"content\":\"x\"}", "the operation's method 'PO ST' cannot be used"),
+        (["--method", "CONNECT"], "{\"content\":\"x\"}", "the operation's method 'CONNECT' cannot be used"),
         (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}'"),
     ])
     func `what can never be sent is refused at the door`(options: [String], payload: String, reason: String) throws {

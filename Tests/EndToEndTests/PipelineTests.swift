@@ -96,7 +96,7 @@ struct PipelineTests {
             drainq add --json /none \(closed); echo $?
             """
         let finished = try queue.shell(script)
-        #expect(finished.lines.filter { $0.count < 3 } == ["0", "0", "65"])
+        #expect(finished.lines.filter { $0.count < 3 } == ["0", "0", "74"])
         let names = try queue.names("new")
         #expect(names.count == 1)
         let written = try String(contentsOf: queue.queue.appending(path: "new/\(names[0])"), encoding: .utf8)

@@ -109,6 +109,18 @@ struct RedactionTests {
         #expect(verdicts[0].rule.description == #"batch results: error "bad token [secret]": fails"#)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a word with thousands of matches is one, and backslashes are read once`() {
+        let secret = Redaction(SecretValues(values: ["a": "abcdef"]))
+        let filled = Array(String(repeating: "YWJjZGVm", count: 1 << 15).utf8)
+        #expect(secret(filled) == Array("[secret]".utf8))
+        let parts = Array("a YWJjZGVmYWJj%5aGVmYWJjZGVm/b".utf8)
+        #expect(secret(parts) == Array("a [secret]".utf8))
+        let slashes = Redaction(SecretValues(values: ["a": String(repeating: "\\", count: 24) + "x"]))
+        let body = Array(String(repeating: "\\", count: 3000).utf8)
+        #expect(String(decoding: slashes(body), as: UTF8.self).hasSuffix("\\[secret]"))
+        #expect(slashes(body + Array("x".utf8)).count < 3000)
+    }
+
     @Test(.timeLimit(.minutes(1))) func `a secret that is all escapes ends the search`() {
         let body = Array(String(repeating: "%2", count: 1 << 15).utf8)
         let long = Redaction(SecretValues(values: ["a": String(repeating: "%2", count: 4096)]))

@@ -45,6 +45,8 @@ struct AdmissionTests {
             ("it is empty", []), ("it is empty", Array(" \n".utf8)), ("it has a NUL at byte 1", [0x35, 0]),
             ("it is not valid UTF-8", [0x22, 0xFF, 0x22]), ("more than one JSON value", Array("1 2".utf8)),
             ("it is truncated: expected a name in quotes, found the end at byte 1", Array("{".utf8)),
+            ("it is truncated: expected ',' or '}', found the end at byte 6", Array("{\"a\":1\n".utf8)),
+            ("the name is not valid text at byte 24", Array(#"{"drainq":1,"payload":1,"\ud800":2}"#.utf8)),
             ("expected a value at byte 0", Array("x".utf8)),
             ("field 'bodyFile': \(BodyFileRefusal.noRoots)", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
             ("field 'drainq': written by a newer drainq (format 2)", Array(#"{"drainq":2}"#.utf8)),

@@ -112,9 +112,12 @@ package final class CurlTransport: AgentTransport {
     }
 
     private func tell() {
-        if ended.isEmpty { return }
-        report(ended)
-        ended.removeAll(keepingCapacity: true)
+        // A report may start the next hop of a redirect, which may end at once.
+        while !ended.isEmpty {
+            let news = ended
+            ended = []
+            report(news)
+        }
     }
 
     /// Ends an attempt. `isRegular`: libcurl ended the transfer, without an error.

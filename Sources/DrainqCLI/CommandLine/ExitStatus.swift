@@ -31,9 +31,10 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         case .permission: "no permission to read or write the queue; no attempt was made"
         case .internalError: "a defect in drainq; the work may be incomplete"
         case .inputOutput: "input or output failed, for example on a full disk; the other work was done"
-        case .held: "a destination or an operation is held until a person acts or a credential changes"
+        case .held:
+            "a destination, or an operation that the command names, is held until a person acts or a credential changes"
         case .failed: "operations failed for good in this run"
-        case .dataInvalid: "input was not an operation; drainq put it into quarantine"
+        case .dataInvalid: "input was not an operation; add and import put it into quarantine, send and --atomic do not"
         case .deferred: "an operation was deferred; a later run attempts it again"
         case .ok: "every due operation is delivered, no operation was due, or another run works on them"
         }

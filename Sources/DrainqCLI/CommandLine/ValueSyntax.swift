@@ -49,6 +49,14 @@ extension ValueSyntax<String> {
     static func file(_ placeholder: String) -> Self { nonempty(.file(placeholder)) }
     static func directory(_ placeholder: String) -> Self { nonempty(.directory(placeholder)) }
     static var destination: Self { nonempty(.destination) }
+    /// A method as in the configuration (RFC 9110 §9.1: methods are case-sensitive).
+    static var method: Self {
+        Self(.text("METHOD"), else: ValueDefect("methods are written in capitals", hint: "POST PUT PATCH DELETE")) {
+            text in
+            let isMethod = text.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "-") }
+            return isMethod && (1...32).contains(text.utf8.count) ? text : nil
+        }
+    }
 
     private static func nonempty(_ kind: ValueKind) -> Self {
         Self(kind) { text throws(ValueDefect) in

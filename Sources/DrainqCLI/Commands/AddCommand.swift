@@ -132,6 +132,9 @@ private struct Adder {
                 standardOutput.line(id)
                 Messages.notice("'\(id)' is in the queue already (\(state.word)): not added again")
             }
+        case .rejected(let limit) where !limit.isOfQueue:
+            applying.insert(.dataInvalid)
+            refused.append(given.text, given.place.source, given.place.line, reason: "\(limit)")
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if isJSON {

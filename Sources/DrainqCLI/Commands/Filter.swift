@@ -65,7 +65,11 @@ extension OpenQueue {
         let states = Set(filter.states.flatMap(\.queueStates))
         var found: [Entry] = []
         for state in QueueState.allCases where state != .quarantine && states.contains(state) {
-            try spool.forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
+            let others = try spool.forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
+            if state == .new, others > 0 {
+                Messages.notice(
+                    "\(InWords.are(others, "file in 'new'", "files in 'new'")) not read yet: the next run reads them")
+            }
         }
         if filter.needsContent { found = try found.filter { try filter.includes(attempts(of: $0)) } }
         // Indices are sorted faster than entries.

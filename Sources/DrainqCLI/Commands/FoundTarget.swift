@@ -8,8 +8,11 @@ enum FoundTarget {
 }
 
 extension OpenQueue {
-    /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it.
-    func found(_ targets: [NamedTarget]) throws(SpoolError) -> [NamedTarget: [FoundTarget]] {
+    /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it,
+    /// and the copy of a delivered operation only if no later one has it, unless `withCopies`.
+    func found(
+        _ targets: [NamedTarget], withCopies: Bool = false
+    ) throws(SpoolError) -> [NamedTarget: [FoundTarget]] {
         let wanted = Set(targets)
         var found: [NamedTarget: [FoundTarget]] = [:]
         for state in QueueState.allCases where state != .quarantine {
@@ -18,6 +21,7 @@ extension OpenQueue {
                 if wanted.contains(target) { found[target, default: []].append(.operation($0)) }
             }
         }
+        if !withCopies { found = found.mapValues(\.withoutEarlierCopies) }
         let missing = wanted.subtracting(found.keys)
         if missing.isEmpty { return found }
         for item in try spool.quarantined() {
@@ -26,5 +30,19 @@ extension OpenQueue {
             }
         }
         return found
+    }
+}
+
+extension [FoundTarget] {
+    /// Those of the operation that was created last. One operation may be met in two states: it moves meanwhile.
+    fileprivate var withoutEarlierCopies: Self {
+        let last = compactMap(\.createdAt).max()
+        return filter { $0.createdAt == last }
+    }
+}
+
+extension FoundTarget {
+    fileprivate var createdAt: Timestamp? {
+        if case .operation(let entry) = self { entry.name.createdAt } else { nil }
     }
 }

@@ -170,5 +170,5 @@ extension SpoolDirectory {
 
 extension DestinationState {
     /// Whether `release` has nothing to end.
-    var isOpen: Bool { hold == nil && coolDownUntil == nil && notBefore == nil }
+    var isOpen: Bool { hold == nil && coolDownUntil == nil && notBefore == nil && parking.isEmpty }
 }

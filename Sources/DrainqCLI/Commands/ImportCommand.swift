@@ -164,6 +164,7 @@ private struct Importer {
                 standardOutput.line(id)
                 Messages.notice("'\(id)' is in the queue already (\(state.word)): not imported again")
             }
+        case .rejected(let limit) where !limit.isOfQueue: refuse(text, source, line, "\(limit)")
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if arguments.isJSON {

@@ -1,4 +1,5 @@
 import Configuration
+import Policy
 import Spool
 
 /// Performs `drainq init`: makes the queue directory and a commented configuration, or that of a service. Does not
@@ -17,7 +18,12 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
         let example = try arguments.example.map { try ExampleConfigurations().text(of: $0) }
         let queue = try SpoolDirectory.create(at: path)
         let isNew = try queue.createConfiguration(example ?? ConfigurationFile.initial(url: url))
-        if !isNew, url != nil || example != nil {
+        let isSet =
+            isNew
+            ? url != nil
+            : (try? OpenQueue(arguments.queue, environment))?.configuration.defaultRoute.url
+                .map { url == nil || url == $0 } ?? false
+        if !isNew, example != nil || url != nil && !isSet {
             throw CommandFailure(
                 .configuration, "'\(path)/drainq.json' exists already and was not changed",
                 hint: url != nil ? "set routes.default.url in it" : "move it away first, or name another queue with -q")
@@ -28,7 +34,7 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
                 Messages.notice(
                     "next: edit '\(path)/drainq.json': its comments say where the address and the secrets go; then '\(pasted("check"))'"
                 )
-            } else if url == nil {
+            } else if !isSet {
                 Messages.notice("next: set routes.default.url in '\(path)/drainq.json'")
             }
         }

@@ -21,6 +21,9 @@ struct OperationChange {
     /// Whether the operations that are held behind the chosen failed ones are chosen too.
     var includesFollowers = false
 
+    /// Whether a changed operation no longer waits for a witness, see `Parking`.
+    var endsParking = false
+
     /// An operation that is held behind a failed one.
     private struct Follower {
         var entry: Entry
@@ -175,6 +178,7 @@ struct OperationChange {
         try queue.spool.withSharedSyncs {
             work = Result { () throws(SpoolError) in for entry in batch { try perform(on: entry) } }
         }
+        if endsParking { try queue.unpark(done.map(\.entry)) }
         // Each answered change is durable, even if the work ended early.
         for (entry, times) in done { printChanged(entry.name.id, entry, times, options) }
         for (id, reason) in refused {
@@ -220,5 +224,22 @@ struct OperationChange {
         } else {
             standardOutput.line(escapedForDisplay(name))
         }
+    }
+}
+
+extension OpenQueue {
+    /// Ends the parking of operations: the next run sends each, and does not wait for a witness. After a crash they are
+    /// parked as before.
+    fileprivate func unpark(_ entries: [Entry]) throws(SpoolError) {
+        let file = DestinationsFile(spool: spool)
+        let ids = Set(entries.map(\.name.id))
+        let events = try file.read().destinations.flatMap { name, state in
+            state.parking.entries.filter { ids.contains($0.id) }
+                .map { (destination: name, event: DestinationEvent.unparked($0.id)) }
+        }
+        if events.isEmpty { return }
+        let table = DestinationTable(configuration)
+        try file.record(
+            events, settings: { table.settings(of: Destination(named: $0)) }, at: .now(), durable: true)
     }
 }

@@ -5,10 +5,11 @@ import Spool
 /// Performs `drainq retry`: makes operations due again, with the attempt count at 0, at once or one after the other at
 /// a rate. A file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    var change = OperationChange(verb: "retry", states: [.failed], objection: objectionToMoving) {
+    var change = OperationChange(verb: "retry", states: [.failed, .deferred], objection: objectionToMoving) {
         queue, entry, times throws(SpoolError) in
         try queue.spool.retry(entry, now: times.now, notBefore: times.due) != nil
     }
+    change.endsParking = true
     change.onQuarantined = { queue, item, times, isDryRun in
         var control = AdmissionControl(queue.configuration)
         let readmission = try queue.spool.readmit(

@@ -98,7 +98,9 @@ private struct OperationSender {
             let status = answerDelivered(answer, event, id)
             return hasKept ? status : .inputOutput
         case .failed(let event):
-            return refuse("'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record), .failed)
+            return refuse(
+                "'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record, error: event.record.cause),
+                .failed)
         case .postponed(let postponement): return postpone(postponement, given, postponement.isHeld ? .held : .deferred)
         case .broken(let postponement): return postpone(postponement, given, .inputOutput)
         }

@@ -13,7 +13,7 @@ final class InputSource {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : open(path.rawCString, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 {
-            throw CommandFailure(.dataInvalid, "cannot read '\(path)': \(Errno(errno))")
+            throw CommandFailure(.inputOutput, "cannot read '\(path)': \(Errno(errno))")
         }
     }
 

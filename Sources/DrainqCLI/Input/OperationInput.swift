@@ -200,7 +200,8 @@ struct OperationInput {
             let text = try type.text(of: operation)
             guard let name = TypeName(text) else {
                 throw .unusableValue(
-                    placeholder: type.text, reason: "makes '\(escapedForDisplay(text))', which is not a type")
+                    placeholder: String(type.text.dropFirst().dropLast()),
+                    reason: "makes '\(escapedForDisplay(text))', which is not a type")
             }
             operation.header.type = name
         }

@@ -122,7 +122,9 @@ struct OperationReport {
         if let seconds = record.retryAfter {
             details.append("the server asked for \(InWords.rough(.seconds(seconds)))")
         }
-        if let excerpt = record.excerpt, !excerpt.isEmpty { details.append("the server said: \(excerpt)") }
+        if let excerpt = record.excerpt, !excerpt.isEmpty {
+            details.append(record.status == nil ? excerpt : "the server said: \(excerpt)")
+        }
         for detail in details { lines += terminal.wrapped("     " + escapedForDisplay(detail), indent: "     ") }
         return lines
     }

@@ -46,7 +46,8 @@ extension WaitReason {
         case .witness(let until):
             return
                 "parked: the server refused it, and another operation to '\(destination)' will show whether this operation "
-                + "or the credentials are to blame; the next attempt is at \(moment(until))"
+                + "or the credentials are to blame; the next attempt is at \(moment(until)), or after "
+                + "'\(pasted("retry", id.description))'"
         case .destination(let block):
             let until = block.until.map { ", until \(moment($0))" } ?? ""
             switch block.reason {

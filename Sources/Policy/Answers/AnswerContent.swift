@@ -170,10 +170,9 @@ struct JudgedAnswer {
         self.element = element
     }
 
-    /// The body as JSON; `nil` if it is not JSON, or if it is a number that may have more digits behind the cut. Parsed
-    /// once, on first use.
-    lazy var document: JSONDocument? =
-        element ?? (head.isCut && head.body.last?.isDigit == true ? nil : try? JSONDocument(head.body))
+    /// The body as JSON; `nil` if it is not JSON, or cut: what is missing may make it no JSON. Parsed once, on first
+    /// use.
+    lazy var document: JSONDocument? = element ?? (isCut ? nil : try? JSONDocument(head.body))
 
     /// The code that a callable function returned.
     lazy var word: CanonicalStatus? = {

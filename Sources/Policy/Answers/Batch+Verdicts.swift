@@ -16,7 +16,7 @@ extension Batch {
             verdict.retryAfter = whole.retryAfter
             return verdict
         }
-        guard let document = try? JSONDocument(answer.body),
+        guard !answer.isCut, let document = try? JSONDocument(answer.body),
             let elements = results.elements(of: document, about: members)
         else {
             let rule = Rule.misaligned(results, members: members.count)

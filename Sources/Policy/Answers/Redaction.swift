@@ -114,12 +114,25 @@ package struct Redaction: Sendable {
         return result
     }
 
+    /// Returns the matches in the text. Base64 words that overlap are one match: a server can fill its answer with a
+    /// single word that has thousands of matches.
     private func matches(in text: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
+        var word = 0..<0
         for start in text.indices where canBegin[Int(text[start])] {
             for needle in needles where needle.bytes[0] == text[start].small || Escape.canBegin(with: text[start]) {
                 guard let end = end(of: needle.bytes, in: text, from: start) else { continue }
-                found.append(needle.isBase64 ? Self.word(around: start..<end, in: text) : start..<end)
+                if !needle.isBase64 {
+                    found.append(start..<end)
+                } else if !word.contains(start) {
+                    word = Self.word(around: start..<end, in: text)
+                    found.append(word)
+                } else if end > word.upperBound {
+                    // An escaped letter ended the word.
+                    let rest = word.upperBound..<Self.word(around: end..<end, in: text).upperBound
+                    word = word.lowerBound..<rest.upperBound
+                    found.append(rest)
+                }
                 break
             }
         }
@@ -128,8 +141,15 @@ package struct Redaction: Sendable {
 
     /// Returns the end of a match that begins at `start`; `nil` if there is none. Each byte may be plain or escaped.
     private func end(of needle: [UInt8], in text: [UInt8], from start: Int) -> Int? {
-        var open = [(place: start, matched: 0)]
-        while let (place, matched) = open.popLast() {
+        struct Step: Hashable {
+            var place: Int
+            var matched: Int
+        }
+        var open = [Step(place: start, matched: 0)]
+        // The steps that lead on in two ways. Without them a run of backslashes would be read in each combination.
+        var forks: Set<Step> = []
+        while let step = open.popLast() {
+            let (place, matched) = (step.place, step.matched)
             if matched == needle.count { return place }
             if place >= text.count {
                 if matched >= Self.shortestBeginning { return text.count }
@@ -138,10 +158,11 @@ package struct Redaction: Sendable {
             if let escape = Escape(in: text, at: place) {
                 if escape.isCut, matched >= Self.shortestBeginning { return text.count }
                 if !escape.bytes.isEmpty, needle[matched...].starts(with: escape.bytes.lazy.map(\.small)) {
-                    open.append((place + escape.length, matched + escape.bytes.count))
+                    if text[place].small == needle[matched], !forks.insert(step).inserted { continue }
+                    open.append(Step(place: place + escape.length, matched: matched + escape.bytes.count))
                 }
             }
-            if text[place].small == needle[matched] { open.append((place + 1, matched + 1)) }
+            if text[place].small == needle[matched] { open.append(Step(place: place + 1, matched: matched + 1)) }
         }
         return nil
     }

@@ -28,7 +28,12 @@ extension JSONCondition {
         case .exists(let wanted): (document.range(at: pointer) != nil) == wanted
         case .equals(let value): document.value(at: pointer) == value
         case .contains(let part):
-            if case .string(let text) = document.value(at: pointer) { text.contains(part) } else { false }
+            if case .string(let text) = document.value(at: pointer) {
+                // By code points, as all JSON text is compared.
+                text.unicodeScalars.contains(part.unicodeScalars)
+            } else {
+                false
+            }
         case .unset: [nil, .null, .bool(false)].contains(document.value(at: pointer))
         case .notEmpty:
             switch document.value(at: pointer) {

@@ -26,7 +26,7 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
     case minimumFree(Int)
 
     /// Whether there may be room later. If false, no queue takes the operation.
-    var isOfQueue: Bool {
+    package var isOfQueue: Bool {
         switch self {
         case .operations, .bytes, .minimumFree: true
         case .operationBytes, .headerBytes: false

@@ -27,8 +27,13 @@ package enum Envelope {
         bodyFile: (String) -> Result<BodyFile, BodyFileRefusal> = { _ in .failure(.noRoots) }
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         let isObject = bytes[range.lowerBound] == UInt8(ascii: "{")
-        let isMarked =
-            isObject && ((try? JSONScanner.members(of: bytes, in: range))?.contains { $0.name == "drainq" } ?? false)
+        var isMarked = false
+        // A name that is no text does not hide the mark: the envelope is then refused for it.
+        if isObject {
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { (name, _) throws(JSONSyntaxError) in
+                isMarked = isMarked || JSONScanner.text(of: bytes, in: name, repairing: true) == "drainq"
+            }
+        }
         if isMarked || isSaidToBe {
             let fields = try OperationFields(bytes, in: range, file: file, line: line)
             if isMarked { try fields.version() }

@@ -28,7 +28,8 @@ extension SpoolDirectory {
             guard let value = try scanner.next() else { return refused("it is empty") }
             range = value
         } catch {
-            return refused(error.offset >= bytes.count ? "it is truncated: \(error)" : "\(error)")
+            let isTruncated = bytes[error.offset...].allSatisfy(\.isJSONWhitespace)
+            return refused(isTruncated ? "it is truncated: \(error)" : "\(error)")
         }
         guard bytes[range.upperBound...].allSatisfy(\.isJSONWhitespace) else {
             return refused("more than one JSON value")

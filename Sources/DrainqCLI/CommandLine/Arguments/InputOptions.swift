@@ -35,7 +35,7 @@ struct InputOptions {
             .url, .text("URL"), \.url, "send to this URL instead of the route's",
             "The URL for these operations alone.")
         Option(
-            .method, .text("METHOD"), \.method, "send with this method instead of the route's",
+            .method, .method, \.method, "send with this method instead of the route's",
             "The HTTP method for these operations alone, such as `PUT`.")
         Option(
             .header, short: "H", .header, each: \.headers, "add a header field, 'Name: value'",
@@ -73,7 +73,7 @@ struct InputOptions {
             .envelope, \.isEnvelope, "each value is a whole operation with its fields",
             """
             Each value on the input is an object with the fields of an operation, such as `payload`, `type` and `key`, \
-            and not only its payload. An option takes precedence over the field.
+            and not only its payload. An option takes precedence over the field; the id is only in the value.
             """)
     }
 }

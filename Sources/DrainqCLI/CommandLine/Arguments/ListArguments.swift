@@ -30,7 +30,8 @@ extension CommandDescription {
         first), `for kept NAME` (no answer has provided the value yet), `replaced by ID` (a newer one replaces it), `with ID` (it \
         is merged into a newer one), or `held behind ID` (an older one failed). The destination's reason follows a \
         time: `held` until a probe, `retry-after` if its server asked for time, or `circuit breaker` while that is \
-        open.
+        open. `parked` follows it if the server refused the operation's credentials, and another operation will show \
+        whether the operation or the credentials are to blame.
 
         At a terminal the columns fit its width, and on a narrow one each operation has two lines; the id is never \
         cut. Without a terminal no column is cut, and columns are at least two blanks apart.

@@ -25,14 +25,14 @@ extension CommandDescription {
         .retry, Command.retry, "make operations due again, with their attempts reset",
         """
         Puts failed operations back into the queue, makes deferred ones due now, and counts their attempts from the \
-        start. Ids, filters or --all choose them. A file in quarantine goes back if it has become an operation; if not, \
-        it stays, and the command reports the reason.
+        start. Ids, filters or --all choose them; held operations only by their ids or --state held. A file in \
+        quarantine goes back if it has become an operation; if not, it stays, and the command reports the reason.
         """,
         operands: .selection,
         examples: [
             Example("drainq retry --state failed --type crm", "retry the failed operations of a type"),
             Example("drainq retry --all --dry-run", "print the operations that it would retry"),
-            Example("drainq retry --all --rate 20/s", "retry all failed operations at a limited rate"),
+            Example("drainq retry --all --rate 20/s", "retry all failed and deferred operations at a limited rate"),
             Example(
                 "drainq list --state failed --json | jq -r .id | drainq retry -",
                 "retry the operations that your own filter selects"),

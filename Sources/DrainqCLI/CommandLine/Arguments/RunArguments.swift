@@ -64,7 +64,7 @@ struct RunArguments: CommandArguments {
         )
         Option(
             .untilEmpty, \.staysUntilEmpty, "run until no operation waits",
-            "Continues until every operation is delivered, failed or held.")
+            "Continues until every operation is delivered, failed, held or parked.")
         Option(
             .now, \.ignoresBackoff, "ignore due times, open breakers and conditions",
             """

@@ -67,12 +67,13 @@ extension CommandDescription {
 
         A failure for good is an error with status 1; the operation is not queued. So is a single operation that is \
         refused with 401, 403 or 407, unless another one was refused before it and the destination is held. The status \
-        is 65 for input that is not an operation, and 74 if the queue has no room. The command does not send an operation \
+        is 65 for input that is not an operation, which is not kept, and 74 if the queue has no room. The command does not send an operation \
         whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or is \
         quarantined. For several operations the status is the first in EXIT STATUS that applies.
 
         With --no-queue it never queues; the statuses are the same. With --fallback it prints that text if the \
-        operation is not delivered, and the status is 0. With --no-queue, --timeout and --fallback the command always prints an answer. \
+        operation is not delivered, and the status is 0. With --no-queue, --timeout and --fallback the command prints an answer for every \
+        value of the input. \
         Only a wrong command line, a wrong configuration or a missing queue is still an error.
 
         The queue remembers what an attempt shows about its destination, as after a run. `conditions` of the \
