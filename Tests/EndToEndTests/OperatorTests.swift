@@ -45,6 +45,7 @@ struct OperatorTests {
         #expect(try queue.run("run").status == 75)
         let shown = try queue.run("show", parked[0]).output
         #expect(shown.contains("parked") && shown.contains("'drainq retry \(parked[0])'"))
+        #expect(shown.contains("refused:      401, 1 time, the last one at "))
         #expect(try queue.run("retry", parked[0]).lines == parked)
         #expect(try queue.run("retry", "--all").lines.isEmpty, "what a person holds stays held")
         #expect(try queue.run("run").status == 0)
@@ -93,6 +94,8 @@ struct OperatorTests {
         let finished = try queue.run("add", input: "1\n\"0123456789\"\n")
         #expect(finished.status == 65 && finished.lines.count == 1)
         #expect(finished.error.contains("larger than the limit of 10 bytes") && finished.error.contains("kept as"))
+        let kept = try queue.run("add", "--json", input: "{").lines[0]
+        #expect(try kept.contains("\"path\":\"quarantine/") && !queue.names("quarantine").isEmpty)
         #expect(try queue.run("add", "/none").status == 74)
         #expect(try queue.run("add", "--method", "put", input: "1").status == 64)
     }

@@ -16,7 +16,6 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
         var configuration: Configuration?
         do {
             configuration = try readConfiguration(at: arguments.queue.configuration, queue: path)
-            findings.ok("configuration")
         } catch let errors as ConfigurationErrors {
             findings.problems(CommandFailure(errors))
         } catch let failure as CommandFailure {
@@ -31,6 +30,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
             findings.ok("directory")
             do throws(SpoolError) {
                 try queue.checkTrustOfConfiguration(arguments.queue)
+                if configuration != nil { findings.ok("configuration") }
             } catch {
                 findings.problems(CommandFailure(error))
             }

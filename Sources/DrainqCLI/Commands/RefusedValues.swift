@@ -48,35 +48,39 @@ struct RefusedValues {
         values = []
         bytes = 0
         if taken.isEmpty { return true }
-        var hints: [Int: String] = [:]
-        let isKept = isAtomic || keep(taken, &hints)
+        var paths: [Int: String] = [:]
+        var failure: SpoolError?
+        if !isAtomic {
+            do throws(SpoolError) {
+                paths = try keep(taken)
+            } catch {
+                failure = error
+            }
+        }
         for (index, value) in taken.enumerated() {
             if isJSON {
-                JSONLine.write(AddResult(error: value.reason, source: value.source, line: value.line))
+                JSONLine.write(
+                    AddResult(error: value.reason, path: paths[index], source: value.source, line: value.line))
             }
+            let lost = value.text.isEmpty ? nil : failure
             Messages.error(
                 "cannot \(verb) line \(value.line) of '\(value.source)': \(value.reason)",
-                hint: hints[index])
+                hint: paths[index].map { "kept as '\($0)'" }
+                    ?? lost.map { "drainq could not keep it in quarantine either: \($0)" })
         }
-        return isKept
+        return failure == nil
     }
 
-    /// Puts the values into quarantine. Returns false if that fails. `hints` gets each value's place, or the failure.
-    private func keep(_ taken: [Value], _ hints: inout [Int: String]) -> Bool {
+    /// Puts the values into quarantine. Returns the path of each that the user does not have in a file.
+    private func keep(_ taken: [Value]) throws(SpoolError) -> [Int: String] {
         let kept = taken.indices.filter { !taken[$0].text.isEmpty }
-        if kept.isEmpty { return true }
+        if kept.isEmpty { return [:] }
         let inputs = kept.map { index in
             SpoolDirectory.BadInput(
                 taken[index].text, reason: taken[index].reason,
                 source: "\(taken[index].source) line \(taken[index].line)")
         }
-        do throws(SpoolError) {
-            let items = try queue.spool.keepBadInput(inputs, durable: sync.isDurable, now: .now())
-            for (index, item) in zip(kept, items) { hints[index] = "kept as 'quarantine/\(item.fileName)'" }
-            return true
-        } catch {
-            for index in kept { hints[index] = "drainq could not keep it in quarantine either: \(error)" }
-            return false
-        }
+        let items = try queue.spool.keepBadInput(inputs, durable: sync.isDurable, now: .now())
+        return Dictionary(uniqueKeysWithValues: zip(kept, items.map { "quarantine/\($0.fileName)" }))
     }
 }

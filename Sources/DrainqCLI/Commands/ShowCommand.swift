@@ -68,9 +68,11 @@ private struct Showing {
             if asJSON {
                 return JSONLine.write(OperationDetails(entry: view, operation: stored.operation, destinationHold: hold))
             }
+            let refusal = known.states[view.destination]?.parking[entry.name.id]
             write(
                 OperationReport(
-                    view: view, operation: stored.operation, waiting: waiting, hold: hold, now: now, terminal: terminal
+                    view: view, operation: stored.operation, waiting: waiting, hold: hold, refusal: refusal, now: now,
+                    terminal: terminal
                 ).lines)
         }
     }

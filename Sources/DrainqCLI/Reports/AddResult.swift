@@ -9,6 +9,8 @@ struct AddResult: JSONObject {
     /// Whether the operation replaced the one that had the id.
     var replaced: Bool?
     var error: String?
+    /// The file that keeps the refused value.
+    var path: String?
     var source: String?
     var line: Int?
 
@@ -19,6 +21,7 @@ struct AddResult: JSONObject {
             "duplicate", .flag, "true if the id was in the queue already; the command did not change it", \.duplicate),
         .maybe("replaced", .flag, "true if it replaced the operation of that id", \.replaced),
         .maybe("error", .text, "the reason why it was not added", \.error),
+        .maybe("path", .text, "the file in the queue that keeps the refused value", \.path),
         .maybe("source", .text, "the input file", \.source),
         .maybe("line", .count, "the line of the input", \.line),
     ]

@@ -8,6 +8,8 @@ struct OperationReport {
     let operation: Operation
     let waiting: WaitReason?
     let hold: HoldView?
+    /// Its refusal, if it is parked.
+    let refusal: Parking.Entry?
     let now: Timestamp
     let terminal: Terminal
 
@@ -76,6 +78,10 @@ struct OperationReport {
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
             ("attempts", attemptsExplained),
             ("due", view.due.flatMap { Timestamp(rfc3339: $0) }.map(moment)),
+            (
+                "refused",
+                refusal.map { "\($0.status), \(InWords.count($0.times, "time")), the last one at \(moment($0.asked))" }
+            ),
             ("interrupted", view.interruptions.map { "\($0) times since the last attempt that ended" }),
             ("file", view.path),
             (
