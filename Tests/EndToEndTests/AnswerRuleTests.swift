@@ -134,7 +134,7 @@ struct AnswerRuleTests {
         #expect(rest.status == 65 && rest.error.contains("line 1 is not a status line"))
         let refused = try drainq.run("explain", "--answer", "-", input: "{}")
         #expect(refused.status == 65 && refused.error.contains("line 1 is not a status line"))
-        #expect(try drainq.run("explain", "--answer", "/none").status == 65)
+        #expect(try drainq.run("explain", "--answer", "/none").status == 74)
         #expect(try drainq.run("explain", "403", "--answer", path).status == 64)
     }
 }

@@ -100,6 +100,20 @@ struct OperatorTests {
         #expect(try queue.run("add", "--method", "put", input: "1").status == 64)
     }
 
+    @Test func `a hook that cannot be started and a type without a route are spoken of`() throws {
+        let queue = try Drainq(
+            """
+            { routes: { default: { url: "https://a.example" }, create: { url: "https://a.example/new" } },
+              hooks: { held: ["/none/hook"] } }
+            """)
+        let checked = try queue.run("check")
+        #expect(checked.status == 78 && !checked.lines.contains("ok: hooks"))
+        #expect(checked.error.contains("the hook 'held' cannot be started: '/none/hook': No such file or directory"))
+        #expect(try queue.run("explain", "503", "--type", "create").error.isEmpty)
+        let explained = try queue.run("explain", "503", "--type", "creat")
+        #expect(explained.status == 0 && explained.error.contains("the default route applies; did you mean 'create'?"))
+    }
+
     @Test func `a destination that is held keeps what waits and what comes, and another one goes on`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }

@@ -42,6 +42,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
                 try checkRoutes(queue, &findings)
                 checkTransports(queue, &findings)
                 checkSecrets(queue, environment, &findings)
+                checkHooks(queue, &findings)
             }
         } catch let error as SpoolError {
             findings.problems(CommandFailure(error))
@@ -211,6 +212,20 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
             )
         }
     }
+}
+
+/// Reports hooks whose program this user cannot start. Leaves out programs without a path: a service may have another
+/// PATH.
+private func checkHooks(_ queue: OpenQueue, _ findings: inout Findings) {
+    let commands = queue.configuration.hooks.commands.sorted { $0.key.rawValue < $1.key.rawValue }
+    var isFine = true
+    for (event, command) in commands where command[0].contains("/") && access(command[0].rawCString, X_OK) != 0 {
+        isFine = false
+        findings.problem(
+            .configuration, "the hook '\(event.rawValue)' cannot be started: '\(command[0])': \(Errno(errno))",
+            hint: "runs go on without it")
+    }
+    if isFine, !commands.isEmpty { findings.ok("hooks") }
 }
 
 /// Whether the name of the field says that it carries a credential, and its value does not refer to a secret.

@@ -10,6 +10,13 @@ func explain(_ arguments: ExplainArguments, environment: [String: String]) throw
         var route = ExplainedRoute(
             of: arguments.type, in: configuration,
             available: installedTransports(), file: file)
+        let type = arguments.type
+        if type != .default, configuration.routes[type] == nil {
+            let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
+            Messages.notice(
+                "no route is for the type '\(type)': the default route applies"
+                    + (near.map { "; did you mean '\($0)'?" } ?? ""))
+        }
         if let key = arguments.key { route.kept = try keptNames(of: key, arguments, environment) }
         let isJSON = arguments.isJSON
         if let explanation = try explanation(arguments, on: route) {

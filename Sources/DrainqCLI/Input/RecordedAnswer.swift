@@ -21,7 +21,7 @@ enum RecordedAnswer {
                     try contents(of: path, upTo: maximumBytes)
                 }
         } catch {
-            throw CommandFailure(.dataInvalid, "cannot read '\(name)': \(error)")
+            throw CommandFailure(.inputOutput, "cannot read '\(name)': \(error)")
         }
         var answer = try parse(bytes, name: name)
         answer.isCut = answer.body.count > limit
