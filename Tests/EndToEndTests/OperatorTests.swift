@@ -46,6 +46,8 @@ struct OperatorTests {
         let shown = try queue.run("show", parked[0]).output
         #expect(shown.contains("parked") && shown.contains("'drainq retry \(parked[0])'"))
         #expect(shown.contains("refused:      401, 1 time, the last one at "))
+        #expect(try queue.run("retry", parked[0], "--dry-run").lines == parked)
+        #expect(try queue.run("show", parked[0]).output.contains("parked"))
         #expect(try queue.run("retry", parked[0]).lines == parked)
         #expect(try queue.run("retry", "--all").lines.isEmpty, "what a person holds stays held")
         #expect(try queue.run("run").status == 0)
@@ -59,7 +61,8 @@ struct OperatorTests {
         let queue = try Drainq(to: receiver, "keepAnswer: true")
         try queue.run("add", "--id", "a", input: "1")
         try queue.run("run")
-        try queue.run("add", "--id", "a", input: "2")
+        try queue.run(
+            "add", "--envelope", input: #"{"id":"a","createdAt":"2026-01-01T00:00:00Z","payload":2}"#)
         let waiting = try queue.run("wait", "a", "--timeout", "10ms")
         #expect(waiting.status == 75 && waiting.output.isEmpty)
         for command in ["hold", "release", "drop"] {
@@ -84,6 +87,11 @@ struct OperatorTests {
         let again = try queue.run("init")
         #expect(again.status == 0 && !again.error.contains("routes.default.url"))
         #expect(try queue.run("init", "--url", "https://a.example/in").status == 0)
+        try "{ routes: {".write(to: queue.queue.appending(path: "drainq.json"), atomically: false, encoding: .utf8)
+        let broken = try queue.run("init")
+        #expect(broken.status == 78 && broken.error.contains("drainq.json:1:"))
+        try "{ routes: { default: { url: \"https://a.example/in\" } } }".write(
+            to: queue.queue.appending(path: "drainq.json"), atomically: false, encoding: .utf8)
         let other = try queue.run("init", "--url", "https://b.example/in")
         #expect(other.status == 78 && other.error.contains("was not changed"))
     }

@@ -9,7 +9,7 @@ enum FoundTarget {
 
 extension OpenQueue {
     /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it,
-    /// and the copy of a delivered operation only if no later one has it, unless `withCopies`.
+    /// and the copy of a delivered operation only if no other one has it, unless `withCopies`.
     func found(
         _ targets: [NamedTarget], withCopies: Bool = false
     ) throws(SpoolError) -> [NamedTarget: [FoundTarget]] {
@@ -34,14 +34,19 @@ extension OpenQueue {
 }
 
 extension [FoundTarget] {
-    /// Those of the operation that was created last. One operation may be met in two states: it moves meanwhile.
+    /// Those of the operation that is not delivered; without one, of the copy created last. One operation may be met in
+    /// two states: it moves meanwhile.
     fileprivate var withoutEarlierCopies: Self {
-        let last = compactMap(\.createdAt).max()
-        return filter { $0.createdAt == last }
+        let current = filter { !$0.isDelivered }.compactMap(\.createdAt).max() ?? compactMap(\.createdAt).max()
+        return filter { $0.createdAt == current }
     }
 }
 
 extension FoundTarget {
+    fileprivate var isDelivered: Bool {
+        if case .operation(let entry) = self { entry.state == .delivered } else { false }
+    }
+
     fileprivate var createdAt: Timestamp? {
         if case .operation(let entry) = self { entry.name.createdAt } else { nil }
     }

@@ -21,7 +21,7 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
         let isSet =
             isNew
             ? url != nil
-            : (try? OpenQueue(arguments.queue, environment))?.configuration.defaultRoute.url
+            : try OpenQueue(arguments.queue, environment).configuration.defaultRoute.url
                 .map { url == nil || url == $0 } ?? false
         if !isNew, example != nil || url != nil && !isSet {
             throw CommandFailure(

@@ -178,13 +178,13 @@ struct OperationChange {
         try queue.spool.withSharedSyncs {
             work = Result { () throws(SpoolError) in for entry in batch { try perform(on: entry) } }
         }
-        if endsParking { try queue.unpark(done.map(\.entry)) }
         // Each answered change is durable, even if the work ended early.
         for (entry, times) in done { printChanged(entry.name.id, entry, times, options) }
         for (id, reason) in refused {
             status = .failed
             Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
         }
+        if endsParking, !options.isDryRun { try queue.unpark(done.map(\.entry)) }
         try work.get()
     }
 
