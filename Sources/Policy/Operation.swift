@@ -68,7 +68,7 @@ package struct OperationHeader: Hashable, Sendable {
 
 /// One file of the queue: header, body as it was given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
-    package var header: OperationHeader
+    private var sharedHeader: Shared<OperationHeader>
     /// The body; empty if it is left in its file.
     private var bytes: [UInt8]
     /// The place of the body, if it is left in the file of a claimed operation.
@@ -78,7 +78,7 @@ package struct Operation: Hashable, Sendable {
     package var kept: [String: KeptValue]?
 
     package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
-        self.header = header
+        sharedHeader = Shared(header)
         bytes = body
         self.attempts = attempts
     }
@@ -87,6 +87,11 @@ package struct Operation: Hashable, Sendable {
     package init(header: OperationHeader, bodyPart: FilePart, attempts: [AttemptRecord]) {
         self.init(header: header, body: [], attempts: attempts)
         self.bodyPart = bodyPart
+    }
+
+    package var header: OperationHeader {
+        _read { yield sharedHeader.value }
+        _modify { yield &sharedHeader.value }
     }
 
     /// The body as it was given. A body that is left in its file is read each time.

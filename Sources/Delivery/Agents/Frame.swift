@@ -28,13 +28,12 @@ package enum Frame: Hashable, Sendable {
 
     /// The whole frame; `nil` if its payload would exceed `longestPayload`.
     package var bytes: [UInt8]? {
-        var writer = FrameWriter()
+        var writer = FrameWriter(room: room)
         switch self {
         case .setup(let concurrency):
             writer.put(kind: 1)
             writer.put(concurrency)
         case .attempt(let ticket, let request):
-            writer.bytes.reserveCapacity(1024 + (request.body?.count ?? 0))
             writer.put(kind: 2)
             writer.put(ticket)
             writer.put(request)
@@ -53,6 +52,11 @@ package enum Frame: Hashable, Sendable {
             writer.put(defect)
         }
         return writer.sealed(longest: Frame.longestPayload)
+    }
+
+    /// The length that its bytes rarely exceed.
+    private var room: Int {
+        if case .attempt(_, let request) = self { 1024 + (request.body?.count ?? 0) } else { 512 }
     }
 
     /// Reads one payload, which must contain nothing more.
@@ -112,17 +116,39 @@ package struct FrameBuffer: Sendable {
 }
 
 private struct FrameWriter {
-    var bytes: [UInt8] = [0, 0, 0, 0]
+    /// The frame and room for more. An array that grows field by field takes three times as long.
+    private var bytes: [UInt8]
+    /// The number of bytes written, with the four of the length.
+    private var count = 4
 
-    mutating func put(kind: UInt8) { bytes.append(kind) }
+    init(room: Int) {
+        bytes = [UInt8](repeating: 0, count: room)
+    }
+
+    /// Makes room for this many more bytes.
+    private mutating func reserve(_ more: Int) {
+        let missing = count + more - bytes.count
+        if missing > 0 { bytes.append(contentsOf: repeatElement(0, count: max(missing, bytes.count))) }
+    }
+
+    mutating func put(kind: UInt8) {
+        reserve(1)
+        bytes[count] = kind
+        count += 1
+    }
 
     mutating func put(_ number: Int) {
-        withUnsafeBytes(of: Int64(number).bigEndian) { bytes.append(contentsOf: $0) }
+        reserve(8)
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: Int64(number).bigEndian, toByteOffset: count, as: Int64.self) }
+        count += 8
     }
 
     mutating func put(_ data: some Collection<UInt8>) {
-        put(data.count)
-        bytes.append(contentsOf: data)
+        let length = data.count
+        put(length)
+        reserve(length)
+        bytes.withUnsafeMutableBytes { UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyBytes(from: data) }
+        count += length
     }
 
     mutating func put(_ text: String) { put(text.utf8) }
@@ -215,8 +241,9 @@ private struct FrameWriter {
     }
 
     consuming func sealed(longest: Int) -> [UInt8]? {
-        let length = bytes.count - 4
+        let length = count - 4
         guard length <= longest else { return nil }
+        bytes.removeLast(bytes.count - count)
         for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> (8 * (3 - place))) }
         return bytes
     }
