@@ -64,9 +64,9 @@ struct `Secrets` {
 
     @Test(arguments: [
         ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("abc\n\n\r\n", "abc"), (" a\tb ", " a\tb "),
-        ("ü🔑", "ü🔑"),
+        ("ü🔑", "ü🔑"), ("\u{FEFF}abc\n", "abc"),
     ])
-    func `the line breaks at the end are not part of a secret, everything else is`(content: String, value: String)
+    func `line breaks at the end and a byte order mark are not part of a secret, everything else is`(content: String, value: String)
         throws
     {
         try place.write(content)

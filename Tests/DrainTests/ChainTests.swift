@@ -60,6 +60,17 @@ struct ChainTests {
         #expect(bench.paths == ["/n1"])
     }
 
+    @Test func `what a person holds does not expire, although it lacks a value`() throws {
+        let bench = try bench()
+        bench.configuration.defaultRoute.expiresAfter = .seconds(600)
+        try bench.add(1) { $0.key = "a" }
+        let held = try #require(try bench.spool.hold(Entry(state: .new, name: bench.names(.new)[0])))
+        bench.now = bench.now + .seconds(601)
+        #expect(try bench.run(answer: serve).failed == 0)
+        _ = try bench.spool.release(held, now: bench.now)
+        #expect(try bench.run(answer: serve).failed == 1)
+    }
+
     @Test func `what needs a value that is not there waits uncharged, with that reason, and what is behind it too`()
         throws
     {

@@ -103,6 +103,43 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold != nil)
     }
 
+    @Test func `nothing is sent if another process has begun the probe since this run looked`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        _ = try bench.run { _ in .status(401) }
+        bench.now = bench.now + .seconds(3601)
+        let parts = try Parts(bench) { _ in
+            Issue.record("a second probe")
+            return .status(401)
+        }
+        let candidates = try parts.candidates()
+        #expect(parts.book.destination(Destination(named: "http://one"), bench.now).isProbing)
+        #expect(
+            try DestinationsFile(spool: bench.spool).beginProbe(
+                of: "http://one", DestinationSettings(), at: bench.now, ignoringCircuitBreaker: false))
+        _ = parts.dispatcher().attempt(candidates)
+        #expect(try bench.names(.new).count == 2 && bench.names(.claimed).isEmpty)
+    }
+
+    @Test func `a pause counts for a destination whose name the run learns from its operations`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench) { _ in
+            Issue.record("sent to a paused destination")
+            return .status(204)
+        }
+        // The run has met no such destination, and the ledger has no record of it yet.
+        try bench.add(3) { $0.url = "http://three/x" }
+        let paused = try DestinationsFile(spool: bench.spool).record(
+            [("http://three", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        #expect(paused["http://three"].isPaused)
+        parts.book.isFirstPass = false
+        try parts.book.read(bench.now)
+        let candidates = try parts.candidates()
+        #expect(candidates.allSatisfy { $0.destination.name != "http://three" })
+        _ = parts.dispatcher().attempt(candidates)
+        #expect(try bench.names(.new).count == 3 && bench.names(.claimed).isEmpty)
+    }
+
     @Test func `a hold ends when the configuration of its destination changes`() throws {
         let bench = try Bench()
         try bench.add(2)

@@ -117,16 +117,33 @@ struct MergingTests {
         #expect(bench.bodies == ["[1]"])
     }
 
-    @Test func `what may not be sent by itself is not sent with a newer one`() throws {
+    @Test func `what may not be sent by itself is not sent with a newer one, and the newer one waits for it`() throws {
         let bench = try bench()
         try bench.patch("k", [three[0]]) { $0.notBefore = bench.now + .seconds(3600) }
         try bench.patch("k", [three[1]])
         let held = try #require(bench.names(.new).last)
         _ = try bench.spool.hold(Entry(state: .new, name: held))
         try bench.patch("k", [three[2]])
-        #expect(try bench.run().delivered == 1)
-        #expect(bench.bodies == [three[2]])
-        #expect(try left(bench) == ["k-0", "k-1"])
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(3601)
+        #expect(try bench.run().delivered == 0)
+        #expect(try left(bench) == ["k-0", "k-1", "k-2"])
+        for name in try bench.names(.new) where name.isHeld {
+            _ = try bench.spool.release(Entry(state: .new, name: name), now: bench.now)
+        }
+        #expect(try bench.run().delivered == 3)
+        #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#])
+    }
+
+    @Test(arguments: [true, false])
+    func `no newer change overtakes one that waits for a witness of its refusal`(isOrdered: Bool) throws {
+        let bench = try bench { if isOrdered { $0.ordering = .key } }
+        try bench.patch("k", [#"{"a":1}"#])
+        _ = try bench.run { _ in .status(401) }
+        try bench.patch("k", [#"{"a":2}"#])
+        #expect(try bench.run().attempts == 0)
+        #expect(try bench.run(RunOptions(ignoresBackoff: true, ids: Set(bench.names(.new).map(\.id)))).delivered == 2)
+        #expect(bench.bodies.last == #"{"a":2}"#)
     }
 
     @Test func `they fail together when the attempts are used up, and none of their fields is lost`() throws {

@@ -138,6 +138,40 @@ struct RequestTests {
         #expect(try drainq.run("add", "--body-file", "/etc/hostname").status == 65)
     }
 
+    @Test func `libcurl finds a host whose name is not ASCII, whatever the locale`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(
+            "{ routes: { default: { url: \"\(receiver.url.replacing("127.0.0.1", with: "bücher.localhost"))/x\" } } }")
+        drainq.environment["DRAINQ_TRANSPORT"] = "libcurl"
+        drainq.environment["LC_ALL"] = "C"
+        try drainq.run("add", input: "1")
+        let run = try drainq.run("run")
+        #expect(run.status == 0, "\(run)")
+        #expect(receiver.requests().first?.header("Host")?.hasPrefix("xn--bcher-kva.localhost") == true)
+    }
+
+    @Test func `the route says what becomes of an operation whose file is away for a while`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq()
+        try drainq.write("a photo", as: "photo.jpg")
+        try drainq.write(
+            """
+            { routes: { default: { url: "\(receiver.url)/x", classify: { "body-file": "defer" } } },
+              bodyFiles: ["\(drainq.directory.path)"] }
+            """, as: "queue/drainq.json")
+        let file = drainq.directory.appending(path: "photo.jpg")
+        let (away, manager) = (drainq.directory.appending(path: "away"), FileManager.default)
+        #expect(try drainq.run("add", "--body-file", file.path).status == 0)
+        try manager.moveItem(at: file, to: away)
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.run("list", "--status", "body-file").output.contains("body-file"))
+        #expect(try drainq.run("status").output.contains("last run"))
+        #expect(try drainq.run("status").output.contains("exit status 75"))
+        try manager.moveItem(at: away, to: file)
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(receiver.requests().first?.text == "a photo")
+    }
+
     @Test(arguments: ["urlsession", "libcurl"])
     func `a batch is compressed as a whole`(transport: String) throws {
         let receiver = try LoopbackReceiver()

@@ -258,6 +258,22 @@ struct BatchTests {
         }
     }
 
+    @Test func `an answer that is cut says so, and a byte order mark hides no result`() {
+        let two = operations(2)
+        func rules(_ body: [UInt8], isCut: Bool) -> [Rule]? {
+            let answer = AttemptReport.Answer(status: 200, body: body, isCut: isCut)
+            return Batch(max: 2, results: byStatus).verdicts(
+                on: SealedReport(result: .answer(answer), duration: .zero), members: two, route: Route(), now: now
+            )?.map(\.rule)
+        }
+        let body = Array(#"{"r":[{"s":200},{"s":422}]}"#.utf8)
+        let cut = Rule.misaligned(byStatus, members: 2, isCut: true)
+        #expect(rules(body, isCut: true) == [cut, cut])
+        #expect("\(cut)".contains("longer than answerLimit"))
+        #expect(rules(body, isCut: false)?.count == 2)
+        #expect(rules([0xEF, 0xBB, 0xBF] + body, isCut: false) == rules(body, isCut: false))
+    }
+
     @Test func `an id is compared by its bytes, not by what a reader sees`() {
         // U+212A, the sign of the unit kelvin, is canonically equivalent to K.
         let results = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))

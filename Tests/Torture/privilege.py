@@ -58,6 +58,26 @@ def script(name, *lines):
     return str(path)
 
 
+with test("what root makes in a user's queue is the user's") as told:
+    queue = Queue(receiver.url + "/{id}", path=scratch / "roots" / "q")
+    give(queue, owner)
+    # Root runs no configuration that another user can change.
+    os.chown(queue.path / "drainq.json", 0, 0)
+    (queue.path / "drainq.json").chmod(0o644)
+    for words, text in [
+        (["add"], "1\n2\n"), (["release", "--destination", receiver.url], ""), (["hold", "--all"], ""), (["release", "--all"], ""),
+        (["pause", "--destination", receiver.url], ""), (["resume", "--destination", receiver.url], ""), (["run"], ""), (["add"], "3\n"),
+    ]:
+        result = queue(*words, input=text)
+        expect(result.returncode == 0, words, result.returncode, result.stderr)
+    strangers = [str(path) for path in (queue.path, *queue.path.rglob("*")) if path.name != "drainq.json" and path.stat().st_uid != owner]
+    expect(not strangers, strangers)
+    for words in ["run"], ["status"], ["check"]:
+        result = queue(*words, **as_owner)
+        expect(result.returncode == 0, words, result.returncode, result.stderr)
+    expect(not list(queue.files("new")), "the user's run has not sent what root has added")
+    told.append("8 commands of root, then 3 of the user")
+
 with test("whatever the umask, directories are 0700 and files 0600") as told:
     count = 0
     for umask in (0o000, 0o002, 0o022, 0o077, 0o277, 0o777):

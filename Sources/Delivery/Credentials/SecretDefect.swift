@@ -20,17 +20,20 @@ struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)", network: network)
     }
 
-    /// Returns the secret in these bytes: one line of text, without the line breaks at its end.
+    /// Returns the secret in these bytes: one line of text, without the line breaks at its end, and without the byte order
+    /// mark that an editor may have put at its start.
     static func check(_ bytes: [UInt8], from place: String) throws(SecretDefect) -> String {
         let isLineBreak: (UInt8) -> Bool = { $0 == 0x0A || $0 == 0x0D }
-        let line = bytes[..<((bytes.lastIndex { !isLineBreak($0) } ?? -1) + 1)]
+        let text = bytes.dropFirst(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+        let line = text.prefix { !isLineBreak($0) }
+        let rest = text.dropFirst(line.count)
         let reason: String
         if bytes.count > SecretFile.limit {
             reason = "has more than \(SecretFile.limit / 1024) KB in it"
+        } else if !rest.allSatisfy(isLineBreak) {
+            reason = "has more than one line in it"
         } else if line.isEmpty {
             reason = "is empty"
-        } else if line.contains(where: isLineBreak) {
-            reason = "has more than one line in it"
         } else if line.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) {
             reason = "has control characters in it"
         } else if let text = String(validating: line, as: UTF8.self) {

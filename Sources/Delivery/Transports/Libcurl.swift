@@ -1,4 +1,5 @@
 import CCurl
+import CSystem
 import Synchronization
 
 /// This machine's libcurl, opened at run time.
@@ -22,7 +23,11 @@ enum Libcurl {
 
     fileprivate static func open() -> String? {
         if let reason = ccurl_open() { return "libcurl cannot be used: \(String(cString: reason))" }
-        if ccurl_version_number() >= leastVersion { return nil }
+        if ccurl_version_number() >= leastVersion {
+            // libcurl reads host names outside ASCII in the locale's character set; without a locale it refuses them.
+            setlocale(LC_CTYPE, "C.UTF-8")
+            return nil
+        }
         let version = String(cString: ccurl_version())
         ccurl_close()
         return "libcurl \(version) cannot be used: 7.68.0 or later is needed"

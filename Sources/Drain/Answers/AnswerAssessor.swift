@@ -93,11 +93,7 @@ final class AnswerAssessor {
         if attempt.isMerged, error.outcome == .failed {
             return try settler.sendApart(attempt.members, destination)
         }
-        if case .secretUnavailable(_, let network, _) = error {
-            // The network keeps the operation here, as after an attempt that met no server.
-            let failure = AttemptReport(result: .failure(network, detail: error.description), duration: .zero)
-            return take(failure, of: attempt)
-        }
+        if let report = error.report { return take(report, of: attempt) }
         if case .headersCommand = error, !attempt.isProbe {
             // The command or this operation alone may be to blame: sign another one before the destination is held.
             let report = SealedReport(

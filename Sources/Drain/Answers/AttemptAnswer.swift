@@ -1,5 +1,19 @@
 import Policy
 
+extension RequestError {
+    /// The report of the transport that means the same: what becomes of the operation is then for the rules of its route
+    /// to say. `nil` for an error that no transport meets.
+    var report: AttemptReport? {
+        switch self {
+        // The network keeps the operation here, as after an attempt that met no server.
+        case .secretUnavailable(_, let network, _):
+            AttemptReport(result: .failure(network, detail: description), duration: .zero)
+        case .badBodyFile: AttemptReport(result: .failure(.bodyFileChanged, detail: description), duration: .zero)
+        default: nil
+        }
+    }
+}
+
 /// The answer to an attempt, and its meaning for each of the operations.
 struct AttemptAnswer {
     var attempt: Attempt

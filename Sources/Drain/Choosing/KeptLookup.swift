@@ -39,7 +39,8 @@ extension Chooser {
 
     /// Whether an operation has waited for a kept value as long as its route or its own expiry allows.
     func hasWaitedTooLong(_ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind) -> Bool {
-        guard lack(name.keyDigest, kind.keptNames) != nil else { return false }
+        // A person who holds it has taken over its age.
+        guard !name.isHeld, lack(name.keyDigest, kind.keptNames) != nil else { return false }
         let ages = [kind.route.expiresAfter, kind.route.retry.maxAge].compactMap(\.self)
         if let age = ages.min(), name.createdAt.isOfSetClock, name.createdAt + age <= now { return true }
         let entry = Entry(state: state, name: EntryName(name))

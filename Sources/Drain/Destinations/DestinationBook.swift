@@ -140,6 +140,18 @@ final class DestinationBook {
         for destination in destinations.values { destination.share(with: runs, at: now) }
     }
 
+    /// Takes a destination's name from an operation that was read, with what is recorded under this name. Returns false
+    /// if this stops the destination. A run knows a destination by its digest alone if only operations have its url,
+    /// and the ledger had no record of it at first.
+    func takeName(of operation: Operation, for destination: RunDestination, at now: Timestamp) -> Bool {
+        let name = destination.name
+        destination.takeName(of: operation)
+        if destination.name == name { return true }
+        destination.state = shared.ledger[destination.name]
+        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        return !destination.isBlocked
+    }
+
     /// The number of destinations that this run sends nothing to now.
     var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 
@@ -193,16 +205,24 @@ final class DestinationBook {
         destination.adapt(to: events, of: attempt, after: answer.report.duration, at: now)
     }
 
-    /// Records that a probe of a held destination begins, before it is sent, so that no other run sends one.
-    func beginProbe(of destination: RunDestination, at now: Timestamp) {
-        destination.apply(.probed, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+    /// Records that a probe of a held destination begins, before it is sent, so that no other process sends one. Returns
+    /// false, and blocks the destination, if none is due: another process has just begun one. Without a ledger that can
+    /// be written the probe begins all the same.
+    func beginProbe(of destination: RunDestination, at now: Timestamp) -> Bool {
         tell()
-    }
-
-    /// Records that a probe of a held destination begins, before it is sent. Returns false if none is due, for example
-    /// because another process has just begun one.
-    func beginDueProbe(of destination: RunDestination, at now: Timestamp) throws(SpoolError) -> Bool {
-        try shared.beginProbe(of: destination.name, destination.settings, at: now)
+        do throws(SpoolError) {
+            guard
+                try shared.beginProbe(
+                    of: destination.name, destination.settings, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+            else {
+                destination.block = .init(.held)
+                return false
+            }
+        } catch {
+            tally.inputOutput(error)
+        }
+        destination.state.apply(.probed, destination.settings, at: now)
+        return true
     }
 
     /// Holds a destination, and reports a new hold.

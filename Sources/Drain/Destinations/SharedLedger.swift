@@ -59,9 +59,10 @@ struct SharedLedger {
 
     /// Records that a probe of a held destination begins. Returns false if none is due.
     func beginProbe(
-        of destination: String, _ settings: DestinationSettings, at now: Timestamp
+        of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
-        try file.beginProbe(of: destination, settings, at: now)
+        try file.beginProbe(
+            of: destination, settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
     /// Records since when this machine has no network; `nil` records that it has one.

@@ -33,7 +33,11 @@ final class Claimer {
         var attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
         attempt.isSample = isSample
         attempt.isProbe = destination.state.hold != nil
-        if attempt.isProbe { settler.book.beginProbe(of: destination, at: attempt.began) }
+        if attempt.isProbe, !settler.book.beginProbe(of: destination, at: attempt.began) {
+            if let claim = first.claim { settler.putBack([claim]) }
+            queue.advance(candidate.sequence, continues: false)
+            return nil
+        }
         if maker.route.batch != nil, !isSample, !attempt.isProbe, !isLastAttempt(of: first, maker.route) {
             fill(&attempt)
         }
@@ -115,7 +119,11 @@ final class Claimer {
         switch taken.file {
         case .operation(let stored):
             var member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
-            destination.takeName(of: stored.operation)
+            guard settler.book.takeName(of: stored.operation, for: destination, at: clock.now()) else {
+                try settler.putBack(claim)
+                queue.advance(candidate.sequence, continues: false)
+                return nil
+            }
             if let settlement = settler.unsent(stored.operation, claim.name, maker.route) {
                 let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
                 try settler.settleUnsent(member, settlement, attempt)

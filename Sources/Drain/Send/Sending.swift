@@ -173,7 +173,7 @@ package final class Sending {
         var keepsSlot = false
         defer { if !keepsSlot { limits.giveBack(inFlight: 0) } }
         // Recorded before the probe is sent: whatever comes of it, no other process sends one.
-        if attempt.isProbe, !isRepeated, try !book.beginDueProbe(of: destination, at: world.now()) {
+        if attempt.isProbe, !isRepeated, !book.beginProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
         }
         if let missing = try fillKeptValues(attempt.maker.keptNames, of: &attempt.members[0].operation, in: spool) {
@@ -184,8 +184,12 @@ package final class Sending {
         }
         let received: AttemptReport
         do throws(SinkError) {
-            if let error = try sender.send(&attempt) { return refuse(item, attempt, error) }
-            received = try report()
+            if let error = try sender.send(&attempt) {
+                guard let met = error.report else { return refuse(item, attempt, error) }
+                received = met
+            } else {
+                received = try report()
+            }
         } catch {
             return .end(.broken(item.postponement(error.description)))
         }
@@ -213,7 +217,6 @@ package final class Sending {
 
     /// Settles an operation whose request cannot be made: it fails, waits, or holds its destination.
     private func refuse(_ item: SentOperation, _ attempt: Attempt, _ error: RequestError) -> Step {
-        if error.outcome == .deferred { return .end(item.postponed(error.description)) }
         let settlement = Settlement.decide(on: error, now: world.now())
         if error.outcome != .held {
             return .end(.failed(AttemptEvent(of: attempt.members[0], settlement, attempt)))

@@ -83,12 +83,13 @@ package struct DestinationsFile {
     /// Records that a probe of a held destination begins. Returns false if none is due, for example because another
     /// process has just begun one.
     func beginProbe(
-        of destination: String, _ settings: DestinationSettings, at now: Timestamp
+        of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
         var isDue = false
         try Self.file.update(in: spool, durable: false) { old in
             guard var ledger = try? Self.decode(old),
-                ledger[destination].availability(settings, at: now) == .probe
+                ledger[destination].availability(
+                    settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) == .probe
             else { return nil }
             isDue = true
             ledger.apply(.probed, to: destination, settings, at: now)

@@ -9,6 +9,8 @@ struct RunObserver {
     private var counters = Counters()
     private var news: RunNews
     private var hasStarted = false
+    /// Whether the run has done anything: sent, settled, held, found out.
+    private var hasActed = false
     /// The codes of the errors that the observer has reported.
     private var causes: Set<Int32> = []
 
@@ -21,6 +23,10 @@ struct RunObserver {
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
+        switch event {
+        case .chosen, .stopping: break
+        default: hasActed = true
+        }
         guard !hasStarted, case .chosen(let count, let leftDue) = event else { return }
         hasStarted = true
         guard queue.configuration.hooks.commands[.started] != nil else { return }
@@ -33,7 +39,7 @@ struct RunObserver {
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         let view = SummaryView(summary, status)
         // A run that had nothing to do does not write, so that an idle timer costs no sync.
-        if view.didSomething {
+        if hasActed || view.didSomething {
             counters.countRun(exitStatus: status.rawValue)
             do throws(SpoolError) {
                 // A power cut may lose this record. The results of operations are in the queue.
@@ -45,7 +51,7 @@ struct RunObserver {
         }
         if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
         if queue.configuration.hooks.commands.isEmpty { return }
-        if hasStarted || view.didSomething { news.ended(view.inWords) }
+        if hasStarted || hasActed || view.didSomething { news.ended(view.inWords) }
         callHooks()
     }
 

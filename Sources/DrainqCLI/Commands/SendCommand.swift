@@ -110,7 +110,7 @@ private struct OperationSender {
         guard let pointer = arguments.select else {
             return print(answer, event, id)
         }
-        if let document = try? JSONDocument(answer), let range = document.range(at: pointer) {
+        if let document = try? JSONDocument(answer: answer), let range = document.range(at: pointer) {
             return print(answer[range] + (arguments.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
         }
         let reason = "it was delivered, but its answer has no value at '\(pointer)'"

@@ -172,7 +172,7 @@ struct JudgedAnswer {
 
     /// The body as JSON; `nil` if it is not JSON, or cut: what is missing may make it no JSON. Parsed once, on first
     /// use.
-    lazy var document: JSONDocument? = element ?? (isCut ? nil : try? JSONDocument(head.body))
+    lazy var document: JSONDocument? = element ?? (isCut ? nil : try? JSONDocument(answer: head.body))
 
     /// The code that a callable function returned.
     lazy var word: CanonicalStatus? = {

@@ -16,10 +16,9 @@ extension Batch {
             verdict.retryAfter = whole.retryAfter
             return verdict
         }
-        guard !answer.isCut, let document = try? JSONDocument(answer.body),
-            let elements = results.elements(of: document, about: members)
-        else {
-            let rule = Rule.misaligned(results, members: members.count)
+        var judged = JudgedAnswer(answer, in: report, limit: route.answerLimit)
+        guard let elements = judged.document.flatMap({ results.elements(of: $0, about: members) }) else {
+            let rule = Rule.misaligned(results, members: members.count, isCut: judged.isCut)
             return Array(repeating: verdict(.deferred, rule), count: members.count)
         }
         let rules = route.answerRules(of: results)
@@ -73,7 +72,7 @@ extension Batch.Results {
     /// Returns operations that this answer may be about, in a batch of at most `most`: those that it names by id, and
     /// made-up ids for the others. Returns at least one, and no more than `most`.
     package func members(in answer: AttemptReport.Answer, most: Int) -> [OperationID] {
-        let list = (try? JSONDocument(answer.body)).flatMap { self.list(in: $0) } ?? []
+        let list = (try? JSONDocument(answer: answer.body)).flatMap { self.list(in: $0) } ?? []
         let names = list.compactMap { element in match.flatMap { element.value(at: $0) } }
         let named = names.compactMap { $0.text.flatMap { OperationID($0) } }
         let last = match == nil ? list.count - 1 : names.compactMap(\.place).filter { $0 < most }.max() ?? -1

@@ -5,7 +5,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// A rule about the element for one operation of a batch.
     case member(Rule)
     /// A batch's answer does not show which of its results is about which operation.
-    case misaligned(Batch.Results, members: Int)
+    case misaligned(Batch.Results, members: Int, isCut: Bool = false)
     /// A batch's answer lists results, and this operation is not in the list.
     case unlisted(Batch.Results)
     /// This machine has no network, which explains the error.
@@ -53,8 +53,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "\(match)"
         case .member(let rule):
             "batch results: \(rule)"
-        case .misaligned(let results, let members):
-            "batch results: \(results.defect(of: members)): defers"
+        case .misaligned(let results, let members, let isCut):
+            "batch results: " + (isCut ? "\(AnswerContent.Objection.cut)" : results.defect(of: members)) + ": defers"
         case .unlisted(let results):
             "batch results: not in the list at '\(escapedForDisplay("\(results.pointer)"))': "
                 + (results.listsFailures ? "delivers" : "defers")

@@ -6,7 +6,17 @@ package struct JSONDocument: Sendable {
 
     /// Throws if the bytes are not JSON (RFC 8259), or contain no value or several.
     package init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
-        var scanner = JSONScanner(bytes)
+        try self.init(bytes, from: 0)
+    }
+
+    /// Reads the body of an answer, without a byte order mark at its start: servers write it, and what would come after
+    /// it must not be overlooked (RFC 8259 §8.1 lets readers ignore it).
+    package init(answer body: [UInt8]) throws(JSONSyntaxError) {
+        try self.init(body, from: body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+    }
+
+    private init(_ bytes: [UInt8], from start: Int) throws(JSONSyntaxError) {
+        var scanner = JSONScanner(bytes, from: start)
         guard let range = try scanner.next() else { throw JSONSyntaxError(offset: 0, reason: "there is no value") }
         if let more = try scanner.next() {
             throw JSONSyntaxError(offset: more.lowerBound, reason: "there is more than one value")

@@ -11,6 +11,8 @@
 ///   unless the older one is superseded.
 /// - No operation overtakes an older one that is claimed, set aside or not asked for (`untouchable`), and none is sent
 ///   while such a one may be in flight.
+/// - If the route merges, no operation overtakes an older one of its key whose changes it may not carry
+///   (`Eligibility.mayBeMerged`): sent later, they would undo newer ones.
 ///
 /// The callers keep three rules, which make a race between runs harmless. List `claimed/` before the other directories
 /// and again after them, to see names that move meanwhile. Remove superseded operations before the newer one is sent.
@@ -44,14 +46,15 @@ package struct Precedence: Sendable {
     private struct Group {
         /// The newest age among operations that supersede older ones.
         var newest: Age?
-        var oldestUntouchable: Age?
+        /// The oldest that a newer one does not replace.
+        var oldestBlocker: Age?
         /// The sum of the marks noted, less the marks met again.
         var unmet: UInt64 = 0
 
-        mutating func take(_ age: Age, _ standing: Standing, _ gate: EntryName.Gate, _ mark: UInt64) {
+        mutating func take(_ age: Age, supersedes: Bool, blocks: Bool, _ mark: UInt64) {
             unmet &+= mark
-            if standing.supersedes(gate: gate) { newest = max(newest ?? age, age) }
-            if standing == .untouchable { oldestUntouchable = min(oldestUntouchable ?? age, age) }
+            if supersedes { newest = max(newest ?? age, age) }
+            if blocks { oldestBlocker = min(oldestBlocker ?? age, age) }
         }
     }
 
@@ -124,11 +127,13 @@ package struct Precedence: Sendable {
         let age = Age(name)
         // No turn is asked for a name out of reach.
         let mark = standing == .untouchable ? 0 : mark
+        let mayGiveWay = standing.mayGiveWay(gate: name.gate, isMerged: route.mergesPayloads)
         if let group {
-            groups[group, default: Group()].take(age, standing, name.gate, isGroup ? mark : 0)
+            groups[group, default: Group()].take(
+                age, supersedes: standing.supersedes(gate: name.gate), blocks: !mayGiveWay, isGroup ? mark : 0)
             if isGroup { return }
         }
-        if let group, standing != .untouchable {
+        if let group, mayGiveWay {
             lines[sequence, default: Line()].wait(age, group, blocks: standing != .waiting(.due), mark)
         } else {
             lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due), mark)
@@ -149,7 +154,7 @@ package struct Precedence: Sendable {
             if key == sequence {
                 groups.values[index].unmet = group.unmet &- mark
                 if let superseded { return superseded }
-                if let oldest = group.oldestUntouchable, oldest < age { return .blocked(by: oldest.id) }
+                if let oldest = group.oldestBlocker, oldest < age { return .blocked(by: oldest.id) }
                 return .free
             }
         }
@@ -185,6 +190,15 @@ package struct Precedence: Sendable {
 }
 
 extension Precedence.Standing {
+    /// Whether a newer operation of the key may replace it, or carry its changes.
+    fileprivate func mayGiveWay(gate: EntryName.Gate, isMerged: Bool) -> Bool {
+        switch self {
+        case .untouchable: false
+        case .waiting(let eligibility), .passedOver(let eligibility):
+            !isMerged || eligibility.mayBeMerged(gate: gate)
+        }
+    }
+
     fileprivate func supersedes(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
         case (.untouchable, _), (.waiting(.due), _), (.passedOver(.due), _): true

@@ -83,7 +83,7 @@ package struct OAuth2: Hashable, Sendable {
             return .unavailable(
                 error.provesNotSent ? error : .unreachable, reason: "does not answer (\(error.rawValue))")
         case .answer(let answer) where answer.status == 200:
-            guard let document = try? JSONDocument(answer.body),
+            guard let document = try? JSONDocument(answer: answer.body),
                 case .string(let value)? = document.value(at: JSONPointer(tokens: ["access_token"])), !value.isEmpty,
                 value.utf8.count <= 32_768, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
             else { return .refused(reason: "answered without an access_token") }
@@ -99,7 +99,7 @@ package struct OAuth2: Hashable, Sendable {
             if [408, 429].contains(answer.status) || answer.status >= 500 {
                 return .unavailable(.unreachable, reason: "answered \(answer.status)")
             }
-            let document = try? JSONDocument(answer.body)
+            let document = try? JSONDocument(answer: answer.body)
             guard case .string(let word)? = document?.value(at: JSONPointer(tokens: ["error"])),
                 errorWords.contains(word)
             else { return .refused(reason: "answered \(answer.status)") }
