@@ -332,6 +332,16 @@ struct SequenceTests {
         #expect(try bench.state(of: "http://one").hold?.status == 401)
     }
 
+    @Test(arguments: [10, 50, 100])
+    func `a server that refuses each member of each batch gets few requests before it is held`(max: Int) throws {
+        let bench = try itemizing(max)
+        try bench.add(300)
+        let summary = try bench.run(RunOptions(limit: 300)) { request in self.itemized(request) { _ in 422 } }
+        #expect(summary.failed == 0 && summary.held == 300)
+        // Five batches at once, five members alone, three samples.
+        #expect(summary.attempts <= 5 + 5 + 3, "\(summary.attempts)")
+    }
+
     @Test func `operations that are deferred together are due together, so that they go together again`() throws {
         let bench = try bench {
             $0.batch = Batch(max: 20)

@@ -72,7 +72,7 @@ final class SendQueue {
 
     // MARK: - What goes first
 
-    /// Queues claimed operations as an attempt of their own, before all other work of their destination.
+    /// Queues claimed operations as an attempt of their own, before the work of the order, behind other urgent work.
     func enqueueFirst(_ attempt: Attempt) {
         attempt.destination.urgent.append(.claimed(attempt))
         watch(attempt.destination)
@@ -87,7 +87,8 @@ final class SendQueue {
     }
 
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
-    /// chosen, then operations of the order. A sample is sent even if it turns out to be unnecessary.
+    /// chosen, then operations of the order, then operations of earlier batches that wait to be sent alone. A sample is
+    /// sent even if it turns out to be unnecessary.
     ///
     /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
     /// chosen.
@@ -98,7 +99,14 @@ final class SendQueue {
         if has(destination) {
             samples += order.newest(of: destination.queueIndex, upTo: count - samples.count).map { candidates[$0] }
         }
-        destination.urgent += samples.map(Work.sample)
+        var work = samples.map(Work.sample)
+        for index in destination.urgent.indices.reversed() where work.count < count {
+            guard case .claimed(var attempt) = destination.urgent[index], attempt.members.count == 1 else { continue }
+            attempt.isSample = true
+            destination.urgent.remove(at: index)
+            work.append(.claimed(attempt))
+        }
+        destination.urgent.insert(contentsOf: work, at: 0)
         watch(destination)
     }
 
