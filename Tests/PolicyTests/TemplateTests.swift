@@ -111,6 +111,9 @@ struct TemplateTests {
         #expect(try request(form, operation()).body == Array("a=a%22b%2F%20%C3%A9%0A&b=1.10&c=k%2F1".utf8))
         #expect(try request(text, operation()).body == Array("note,k=k/1 v=1.10\n{ a\"b/ é\n".utf8))
         #expect(try request(text, operation()).headers.filter { $0.name.lowercased() == "content-type" }.count == 1)
+        let listed = route("text/xml", "<m>{payload}</m><l>{payload.list}</l>")
+        #expect(
+            try request(listed, object).body == Array("<m>{\"list\": [1, \"a&b\"]}</m><l>[1, \"a&b\"]</l>".utf8))
         let line = route("text/plain", "{payload}")
         #expect(try request(line, operation("m,h=1 v=2", type: "text/plain")).body == Array("m,h=1 v=2".utf8))
     }

@@ -75,7 +75,7 @@ extension Template {
         switch value {
         case .json(let bytes) where place == .jsonValue:
             return values.isLined ? bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } : bytes
-        case .json(let bytes) where place == .jsonString || place == .form:
+        case .json(let bytes) where [.jsonString, .form, .text].contains(place):
             return Array(escaped(String(decoding: bytes, as: UTF8.self), in: place).utf8)
         case .json: throw unusable("is neither text nor a number nor true or false")
         case .scalar(let bytes) where place == .jsonValue: return bytes
@@ -101,7 +101,7 @@ extension Template {
         case .path, .query, .form: text.percentEncoded
         case .jsonValue: JSONText.quoted(text)
         case .jsonString: String(JSONText.quoted(text).dropFirst().dropLast())
-        case .header, .text: text
+        case .header, .text, .key: text
         }
     }
 }

@@ -23,7 +23,10 @@ package struct Template: Hashable, Sendable {
         /// Between the quotes of a JSON string.
         case jsonString
         case form
+        /// A body that is neither JSON nor a form.
         case text
+        /// A key, or a setting.
+        case key
     }
 
     /// The text as written.

@@ -18,7 +18,8 @@ struct TemplateParser {
             case .header: .header
             case .body(.json), .batch: .jsonValue
             case .body(.form): .form
-            case .body(.text), .key, .idempotencyKey, .type, .setting: .text
+            case .body(.text): .text
+            case .key, .idempotencyKey, .type, .setting: .key
             }
     }
 
