@@ -66,9 +66,7 @@ struct `Secrets` {
         ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("abc\n\n\r\n", "abc"), (" a\tb ", " a\tb "),
         ("ü🔑", "ü🔑"), ("\u{FEFF}abc\n", "abc"),
     ])
-    func `line breaks at the end and a byte order mark are not part of a secret, everything else is`(content: String, value: String)
-        throws
-    {
+    func `line breaks at the end and a byte order mark are no part of a secret`(content: String, value: String) throws {
         try place.write(content)
         #expect(outcome(.file("token")).value == value)
         #expect(outcome(.environment("T"), environment: ["T": content]).value == value)

@@ -244,6 +244,35 @@ struct SpoolRunTests {
         #expect(try stored(open.read(#require(last))) == queue.operation("a"))
     }
 
+    @Test func `an operation that is attempted for ever stays an operation`() throws {
+        let entry = try queue.add(["a"])[0]
+        let line = OperationFile.encode(TemporaryQueue.record())
+        let lines = Data(Array(repeating: line, count: SpoolRun.mostOfRecords / line.count + 1).joined())
+        let handle = try #require(FileHandle(forWritingAtPath: "\(queue.path)/\(entry.path)"))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: lines)
+        let length = try handle.offset()
+        try handle.close()
+        let run = try queue.open().beginRun(now: now)
+        func settle(_ entry: Entry, _ disposition: Disposition, _ record: AttemptRecord) throws -> Entry {
+            let claim = try #require(try run.claim(entry))
+            guard case .moved(let moved) = try run.settle(claim, disposition, record: record, now: now) else {
+                throw Errno(0)
+            }
+            return moved
+        }
+        func size(_ entry: Entry) throws -> UInt64 {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(queue.path)/\(entry.path)")
+            return try #require(attributes[.size] as? UInt64)
+        }
+        let deferred = try settle(entry, .deferred(until: now, countsAttempt: true), TemporaryQueue.record())
+        #expect(try size(deferred) == length && deferred.name.attempts == 1)
+        // Its end is recorded all the same.
+        let failed = try settle(deferred, .failed(countsAttempt: true), TemporaryQueue.record(.failed))
+        #expect(try size(failed) > length)
+        #expect(try stored(queue.open().read(failed)).attempts.last?.outcome == .failed)
+    }
+
     @Test func `a line that was torn is closed by the next one`() throws {
         let entry = try queue.add(["a"])[0]
         let handle = try #require(FileHandle(forWritingAtPath: "\(queue.path)/\(entry.path)"))

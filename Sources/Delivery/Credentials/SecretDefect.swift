@@ -20,8 +20,8 @@ struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)", network: network)
     }
 
-    /// Returns the secret in these bytes: one line of text, without the line breaks at its end, and without the byte order
-    /// mark that an editor may have put at its start.
+    /// Returns the secret in these bytes: one line of text, without the line breaks at its end, and without the byte
+    /// order mark that an editor may have put at its start.
     static func check(_ bytes: [UInt8], from place: String) throws(SecretDefect) -> String {
         let isLineBreak: (UInt8) -> Bool = { $0 == 0x0A || $0 == 0x0D }
         let text = bytes.dropFirst(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)

@@ -1,8 +1,8 @@
 import Policy
 
 extension RequestError {
-    /// The report of the transport that means the same: what becomes of the operation is then for the rules of its route
-    /// to say. `nil` for an error that no transport meets.
+    /// The report of the transport that means the same: what becomes of the operation is then for the rules of its
+    /// route to say. `nil` for an error that no transport meets.
     var report: AttemptReport? {
         switch self {
         // The network keeps the operation here, as after an attempt that met no server.

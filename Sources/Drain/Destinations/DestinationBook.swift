@@ -205,9 +205,9 @@ final class DestinationBook {
         destination.adapt(to: events, of: attempt, after: answer.report.duration, at: now)
     }
 
-    /// Records that a probe of a held destination begins, before it is sent, so that no other process sends one. Returns
-    /// false, and blocks the destination, if none is due: another process has just begun one. Without a ledger that can
-    /// be written the probe begins all the same.
+    /// Records that a probe of a held destination begins, before it is sent, so that no other process sends one.
+    /// Returns false, and blocks the destination, if none is due: another process has just begun one. Without a ledger
+    /// that can be written the probe begins all the same.
     func beginProbe(of destination: RunDestination, at now: Timestamp) -> Bool {
         tell()
         do throws(SpoolError) {

@@ -164,6 +164,9 @@ package final class SpoolRun {
         return isThere
     }
 
+    /// Upper bound on the lines behind a body that is read, in bytes.
+    static let longestRecords = 8 << 20
+
     /// Reads a claimed operation. A file that can be no operation is a result, for `settle` to put into quarantine. An
     /// error of the system is thrown, and the caller puts the claim back.
     ///
@@ -176,8 +179,8 @@ package final class SpoolRun {
         _ claim: Claim, limits: Limits, leavingBodies: Bool = false
     ) throws(SpoolError) -> StoredFile {
         let path = claim.path
-        // Records of attempts are bounded in number and length, and do not count against the operation.
-        let limit = limits.operationBytes +| OperationFile.headerLimit +| (8 << 20)
+        // Records of attempts do not count against the operation.
+        let limit = limits.operationBytes +| OperationFile.headerLimit +| Self.longestRecords
         // A shared file system keeps an open file that is removed under a hidden name, in a directory that cannot be
         // removed then.
         let left = leavingBodies && queue.fileSystem.isLocal ? Self.leftLength : .max

@@ -30,7 +30,7 @@ extension SpoolRun {
             name.gate = .open
             settled = try keepDelivered(claim, name)
         case .deferred(let until, let countsAttempt):
-            append(record, to: claim)
+            append(record, to: claim, upTo: Self.mostOfRecords)
             if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
             name.interruptions = 0
             name.gate = .retryAt(until)
@@ -148,15 +148,20 @@ extension SpoolRun {
         }
     }
 
-    /// Appends an attempt's line, and ignores errors: a full disk must not keep the operation from its row. The next
-    /// line ends a line that was torn.
-    private func append(_ record: AttemptRecord?, to claim: Claim) {
+    /// The length in bytes from which deferrals are no longer recorded: an operation that is attempted for ever must
+    /// not grow until it is too long for `read`, which allows twice as much.
+    package static let mostOfRecords = longestRecords / 2
+
+    /// Appends an attempt's line, unless the lines have this length, and ignores errors: a full disk must not keep the
+    /// operation from its row. The next line ends a line that was torn.
+    private func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) {
         guard let record else { return }
         do throws(Errno) {
             let flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK
             try SpoolDirectory.withDescriptor(queue.system, queue.root, claim.path, flags) {
                 (descriptor) throws(Errno) in
                 let size = try queue.system.status(descriptor).size
+                if size > most, try lengthOfRecords(descriptor, size) > most { return }
                 var last: [UInt8] = [0]
                 let got: Swift.Result<Int, Errno> = last.withUnsafeMutableBytes { buffer in
                     do throws(Errno) {
@@ -174,5 +179,19 @@ extension SpoolRun {
         } catch {
             // The rename alone then says that there was an attempt.
         }
+    }
+
+    /// Returns the length of an open operation file behind its body; 0 if its header cannot be read.
+    private func lengthOfRecords(_ descriptor: Int32, _ size: Int) throws(Errno) -> Int {
+        var head = [UInt8](repeating: 0, count: OperationFile.headerLimit)
+        let got: Swift.Result<Int, Errno> = head.withUnsafeMutableBytes { buffer in
+            do throws(Errno) { return .success(try queue.system.read(descriptor, buffer, 0)) } catch {
+                return .failure(error)
+            }
+        }
+        guard let end = head.prefix(try got.get()).firstIndex(of: UInt8(ascii: "\n")),
+            let (_, length) = try? OperationFile.decodeHeader(head, in: 0..<end, file: "")
+        else { return 0 }
+        return max(0, size - (end + 1) -| length)
     }
 }
