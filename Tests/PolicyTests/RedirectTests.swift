@@ -39,7 +39,7 @@ struct RedirectTests {
             ("\\\\evil\\x", "http://a/b/c/%5C%5Cevil%5Cx"),
             ("https://a/x", nil), ("http://a:81/x", nil), ("http://b/x", nil), ("//b/x", nil), ("http://u@a/x", nil),
             ("http://a.evil/x", nil), ("http://a\\@evil/x", nil), ("http:///x", nil), ("javascript:x", nil),
-            ("/x\ny", nil),
+            ("/x\ny", nil), ("/sp\u{FFFD}", nil),
         ] as [(String, String?)])
     func `only the same scheme, host and port is followed`(location: String, expected: String?) {
         #expect(target(location) == expected)

@@ -10,6 +10,8 @@ package enum Redirect {
     /// port, so no other server sees any of the request. Resolves `Location` as RFC 3986 §5 says.
     package static func target(of answer: AttemptReport.Answer, from url: String) -> String? {
         guard [301, 302, 307, 308].contains(answer.status), let location = answer.header("Location")?.trimmingBlanks,
+            // It had a byte that is no UTF-8: which one is not known any more.
+            !location.unicodeScalars.contains("\u{FFFD}"),
             let base = URLParts(url), var target = resolve(location, against: base), target.origin == base.origin
         else { return nil }
         target.rest = Substring(removingDotSegments(target.rest))
