@@ -142,12 +142,12 @@ extension ConfigurationKeys {
             """,
             into: \.keep),
         ConfigurationKey(
-            "keepAnswer", .truth, default: "false", example: "true", "the whole answer, in delivered/",
+            "keepAnswer", .truth, default: "false", example: "true", "the answer, in delivered/",
             """
             Whether a delivered operation stays in delivered/ with its answer, up to answerLimit: for drainq show and \
             drainq wait. It stays for the time of retention.delivered, or for a day if that is 0s. Secrets of the \
             request are replaced in the answer. drainq send prints the answer instead. In a batch each operation has \
-            the whole answer.
+            the answer to all.
             """,
             into: \.keepsAnswer),
         ConfigurationKey(

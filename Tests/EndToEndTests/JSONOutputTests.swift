@@ -166,11 +166,13 @@ struct JSONOutputTests {
 
     private func answers() throws {
         let receiver = try LoopbackReceiver(
-            script: .sequence([.json("{}"), Answer(200, body: .bytes([0xFF])), .status(400, body: "no")]))
+            script: .sequence([
+                .json("{}"), Answer(200, body: .bytes([UInt8](repeating: 0xFF, count: 2000))), .status(400, body: "no"),
+            ]))
         defer { receiver.stop() }
         let queue = try Drainq(
             """
-            { routes: { default: { url: "\(receiver.url)", keepAnswer: true },
+            { routes: { default: { url: "\(receiver.url)", keepAnswer: true, answerLimit: "1KiB" },
                         create: { keep: { note: "/id" } },
                         update: { url: "\(receiver.url)/{kept.note}" } } }
             """)

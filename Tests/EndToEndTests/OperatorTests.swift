@@ -73,6 +73,18 @@ struct OperatorTests {
         #expect(receiver.requests().count == 1)
     }
 
+    @Test func `a kept answer that is cut says so`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: String(repeating: "7", count: 2000))))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver, "keepAnswer: true, answerLimit: \"1KiB\"")
+        try queue.run("add", "--id", "a", input: "1")
+        try queue.run("run")
+        let waited = try queue.run("wait", "a")
+        #expect(waited.output == String(repeating: "7", count: 1024) && waited.error.contains("is cut"), "\(waited)")
+        #expect(try queue.run("wait", "--json", "a").output.contains(#""answerCut":true"#))
+        #expect(try queue.run("show", "a").output.contains("cut: it was longer than 'answerLimit'"))
+    }
+
     @Test func `files that no run has read are spoken of`() throws {
         let queue = try Drainq(Self.two)
         try "{}".write(to: queue.directory.appending(path: "queue/new/note"), atomically: false, encoding: .utf8)

@@ -221,7 +221,7 @@ struct KeptTests {
         let claim = try #require(try run.claim(entry))
         for body in [Array(#"{"id":7}"#.utf8), [0xFF, 0, 10], []] {
             var record = TemporaryQueue.record(.delivered)
-            record.answer = KeptAnswer(contentType: "application/json", body: body)
+            record.answer = KeptAnswer(contentType: "application/json", body: body, isCut: body.isEmpty)
             let bytes = OperationFile.encode(
                 Policy.Operation(header: queue.operation("a").header, body: [], attempts: [record]))
             let back = try OperationFile.decode(bytes, file: "x")

@@ -106,8 +106,11 @@ private struct Waiting {
                 target, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
         }
         let answer = operation.keptAnswer.map(AnswerView.init)
-        (result.answer, result.answerBase64) = (answer?.body, answer?.bodyBase64)
-        if !asJSON, let body = operation.keptAnswer?.body { standardOutput.write(bytes: body) }
+        (result.answer, result.answerBase64, result.answerCut) = (answer?.body, answer?.bodyBase64, answer?.cut)
+        if !asJSON, let kept = operation.keptAnswer {
+            standardOutput.write(bytes: kept.body)
+            if kept.isCut { Messages.notice("the answer to '\(id)' is cut: it was longer than 'answerLimit'") }
+        }
         close(target, .ok, result)
     }
 

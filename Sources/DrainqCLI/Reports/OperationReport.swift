@@ -29,11 +29,12 @@ struct OperationReport {
         if let answer = operation.keptAnswer {
             let type = answer.contentType.map { ", \($0)" } ?? ""
             lines.append(terminal.painted("answer:", .heading))
-            lines += terminal.wrapped(escapedForDisplay("  \(answer.body.count) bytes\(type)"))
+            let cut = answer.isCut ? ", cut: it was longer than 'answerLimit'" : ""
+            lines += terminal.wrapped(escapedForDisplay("  \(answer.body.count) bytes\(type)\(cut)"))
             let excerpt = BodyExcerpt(answer.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
             if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.id))' prints the whole answer")
+                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.id))' prints all of it")
             }
         }
         return lines

@@ -185,16 +185,19 @@ struct AnswerView: JSONObject {
     var contentType: String?
     var body: String?
     var bodyBase64: String?
+    var cut: Bool?
 
     static let fields: [JSONField<AnswerView>] = [
         .maybe("contentType", .text, "its media type", \.contentType),
         .maybe("body", .text, "its body, if it is UTF-8", \.body),
         .maybe("bodyBase64", .text, "its body, if it is not UTF-8", \.bodyBase64),
+        .maybe("cut", .flag, "true if it was longer than answerLimit, and the rest was not kept", \.cut),
     ]
 
     init(_ answer: KeptAnswer) {
         contentType = answer.contentType
         body = String(validating: answer.body, as: UTF8.self)
         bodyBase64 = body == nil ? Base64.encode(answer.body) : nil
+        cut = answer.isCut ? true : nil
     }
 }

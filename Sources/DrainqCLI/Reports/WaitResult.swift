@@ -11,6 +11,7 @@ struct WaitResult: JSONObject {
     var error: String?
     var answer: String?
     var answerBase64: String?
+    var answerCut: Bool?
 
     static let fields: [JSONField<WaitResult>] = [
         .field("id", .text, "the operation", \.id),
@@ -22,5 +23,8 @@ struct WaitResult: JSONObject {
         .maybe("error", .text, "the reason why it was not delivered", \.error),
         .maybe("answer", .text, "the body of the kept answer, if it is UTF-8", \.answer),
         .maybe("answerBase64", .text, "the body of the kept answer, if it is not UTF-8", \.answerBase64),
+        .maybe(
+            "answerCut", .flag, "true if the answer was longer than answerLimit, and the rest was not kept",
+            \.answerCut),
     ]
 }

@@ -14,15 +14,18 @@ package struct KeptValues: Hashable, Sendable {
     package var isEmpty: Bool { values.isEmpty && unkept.isEmpty }
 }
 
-/// The whole answer to a delivery, as the copy in `delivered/` contains it.
+/// The answer to a delivery, up to `answerLimit`, as the copy in `delivered/` contains it.
 package struct KeptAnswer: Hashable, Sendable {
     package var contentType: String?
     /// The body, without the secrets of its request.
     package var body: [UInt8]
+    /// Whether the answer was longer than the route's `answerLimit`, and the rest is not there.
+    package var isCut: Bool
 
-    package init(contentType: String? = nil, body: [UInt8]) {
+    package init(contentType: String? = nil, body: [UInt8], isCut: Bool = false) {
         self.contentType = contentType
         self.body = body
+        self.isCut = isCut
     }
 }
 
@@ -66,6 +69,6 @@ extension SealedReport {
     var keptAnswer: KeptAnswer? {
         guard case .answer(let answer) = original.result else { return nil }
         let type = answer.header("Content-Type").map { String(decoding: redacted(Array($0.utf8)), as: UTF8.self) }
-        return KeptAnswer(contentType: type, body: redacted(answer.body))
+        return KeptAnswer(contentType: type, body: redacted(answer.body), isCut: answer.isCut)
     }
 }

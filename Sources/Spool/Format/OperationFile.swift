@@ -78,6 +78,7 @@ package enum OperationFile {
         } else {
             object.member("bodyBase64", Base64.encode(answer.body))
         }
+        if answer.isCut { object.member("cut", raw: "true".utf8) }
         return object.ended().dropLast()
     }
 
@@ -89,7 +90,9 @@ package enum OperationFile {
         let body = (try? answer.string("bodyBase64")).flatMap { $0 }.flatMap { Base64.decode(Array($0.utf8)) }
         let text = (try? answer.string("body")).flatMap { $0 }.map { Array($0.utf8) }
         guard let bytes = body ?? text else { return nil }
-        return KeptAnswer(contentType: (try? answer.string("contentType")).flatMap { $0 }, body: bytes)
+        return KeptAnswer(
+            contentType: (try? answer.string("contentType")).flatMap { $0 }, body: bytes,
+            isCut: answer.range("cut").map { answer.bytes[$0].elementsEqual("true".utf8) } ?? false)
     }
 
     private static func encode(_ file: BodyFile) -> [UInt8] {
