@@ -286,6 +286,19 @@ struct SequenceTests {
         #expect(counts[outcome] == 1 && counts.values.reduce(0, +) == 1)
     }
 
+    @Test func `the record of a member shows its own element of the answer`() throws {
+        let bench = try itemizing(3)
+        try bench.add(3)
+        _ = try bench.run { self.itemized($0) { [204, 503, 429][$0[0]] } }
+        let excerpts = try bench.names(.deferred).compactMap { name -> String? in
+            guard case .operation(let stored)? = try bench.spool.read(Entry(state: .deferred, name: name)) else {
+                return nil
+            }
+            return stored.operation.attempts.last?.excerpt
+        }
+        #expect(excerpts == [#"{"status":503}"#, #"{"status":429}"#])
+    }
+
     @Test func `what was delivered of a batch is not sent again because of another member`() throws {
         for first in [401, 400, 503] {
             let bench = try itemizing(3)

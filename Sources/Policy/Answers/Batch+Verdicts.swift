@@ -30,6 +30,7 @@ extension Batch {
             var judged = JudgedAnswer(element, status: status ?? answer.status, of: answer, in: report)
             var verdict = Classification.verdict(on: &judged, by: rules, route: route, now: now)
             verdict.rule = .member(verdict.rule)
+            verdict.excerpt = report.excerpt(of: element.bytes[element.range])
             if judged.status == AnswerRule.noStatus { verdict.status = answer.status }
             return verdict
         }

@@ -52,7 +52,8 @@ package struct Settlement: Hashable, Sendable {
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule,
             retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
-            excerpt: report.excerpt?.description, accused: verdict.accused(members: inBatch ? 2 : 1))
+            excerpt: (verdict.excerpt ?? report.excerpt)?.description,
+            accused: verdict.accused(members: inBatch ? 2 : 1))
         if outcome == .deferred, record.isCounted != verdict.countsAttempt { record.counted = verdict.countsAttempt }
         var settlement = Settlement(disposition: disposition, rule: rule, record: record)
         if verdict.outcome == .delivered {

@@ -10,6 +10,8 @@ package struct Verdict: Hashable, Sendable {
     package var canonical: CanonicalStatus?
     /// The status in a batch's answer for this operation, otherwise the status of the answer.
     package var status: Int?
+    /// The beginning of the element about this operation in a batch's answer; `nil` if there is none.
+    package var excerpt: RedactedText?
     /// The network error, if there is no answer.
     package var error: NetworkError?
     /// Why this machine has no network, if that kept the answer from arriving.
