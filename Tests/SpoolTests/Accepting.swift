@@ -35,7 +35,23 @@ extension SpoolDirectory {
     /// True if it was there.
     func retry(_ item: QuarantineItem, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Bool {
         var control = AdmissionControl(Limits())
-        return try readmit(item, within: &control, now: now, notBefore: notBefore) != .gone
+        var result = Readmission.gone
+        _ = try readmit([item], within: &control, now: now, notBefore: { _ in notBefore }) { _, found, _ in
+            result = found
+        }
+        return result != .gone
+    }
+
+    func readmit(
+        _ items: [QuarantineItem], _ configuration: Configuration = Configuration(), now: Timestamp,
+        isDryRun: Bool = false
+    ) throws(SpoolError) -> (results: [Readmission], accepted: Accepted) {
+        var control = AdmissionControl(configuration)
+        var results: [Readmission] = []
+        let accepted = try readmit(items, within: &control, now: now, isDryRun: isDryRun) { _, result, _ in
+            results.append(result)
+        }
+        return (results, accepted)
     }
 }
 

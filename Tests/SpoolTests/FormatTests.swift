@@ -78,10 +78,9 @@ struct FormatTests {
         #expect(item.reason == "field 'drainq': written by a newer drainq (format 2)")
         #expect(item.originalName == "from-elsewhere")
         #expect(queue.bytes("quarantine/\(item.fileName)") == bytes)
-        var control = AdmissionControl(Limits())
         #expect(
-            try open.readmit(item, within: &control, now: now)
-                == .refused("field 'drainq': written by a newer drainq (format 2)"))
+            try open.readmit([item], now: now).results
+                == [.refused("field 'drainq': written by a newer drainq (format 2)")])
         #expect(queue.names("new").isEmpty && queue.bytes("quarantine/\(item.fileName)") == bytes)
     }
 

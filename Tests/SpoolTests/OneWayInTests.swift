@@ -357,19 +357,70 @@ struct OneWayInTests {
         _ = try run.settle(try #require(try run.claim(added[0])), .quarantined(reason: "x"), record: nil, now: now)
         try run.end()
         let item = try #require(try open.quarantined().first)
-        func readmit(_ limits: Limits, isDryRun: Bool = false) throws -> Readmission {
-            var control = AdmissionControl(Configuration(limits: limits))
-            return try open.readmit(item, within: &control, now: now, isDryRun: isDryRun)
+        func readmit(
+            _ limits: Limits, isDryRun: Bool = false
+        ) throws -> (results: [Readmission], accepted: Accepted) {
+            try open.readmit([item], Configuration(limits: limits), now: now, isDryRun: isDryRun)
         }
-        #expect(try readmit(Limits(operations: 2)) == .refused("the queue holds 2 operations, its limit"))
+        #expect(
+            try readmit(Limits(operations: 2)).results == [.refused("the queue holds 2 operations, its limit")])
         let small = try readmit(Limits(operationBytes: 1))
-        #expect(small == .refused("the operation is larger than the limit of 1 bytes"))
-        guard case .admitted = try readmit(Limits(), isDryRun: true) else { throw Errno(0) }
+        #expect(small.results == [.refused("the operation is larger than the limit of 1 bytes")])
+        #expect(try readmit(Limits(), isDryRun: true).results == [.admitted])
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
         let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))
-        guard case .admitted(let accepted) = result else { throw Errno(0) }
-        #expect(accepted.evicted == [added[1]])
+        #expect(result.results == [.admitted] && result.accepted.evicted == [added[1]])
         #expect(try ids() == ["b", "bad"])
-        #expect(try readmit(Limits()) == .gone && queue.names("quarantine").isEmpty)
+        #expect(try readmit(Limits()).results == [.gone] && queue.names("quarantine").isEmpty)
+    }
+
+    /// Puts operations of these ids into quarantine.
+    private func quarantine(_ ids: [String]) throws -> [QuarantineItem] {
+        let added = try queue.add(ids)
+        let open = try queue.open()
+        let run = try open.beginRun(now: now)
+        for entry in added {
+            _ = try run.settle(try #require(try run.claim(entry)), .quarantined(reason: "x"), record: nil, now: now)
+        }
+        try run.end()
+        return try open.quarantined()
+    }
+
+    @Test func `files that come back from quarantine together share one search for their ids`() throws {
+        let items = try quarantine((0..<100).map { "a\($0)" })
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        #expect(try open.readmit(items, now: now).results == Array(repeating: .admitted, count: 100))
+        #expect(calls.log.count { $0 == "list" } < 20 && calls.log.count { $0 == "fsync" } < 20)
+        #expect(queue.names("new").count == 100 && queue.names("quarantine").isEmpty)
+    }
+
+    @Test func `files that come back from quarantine together fill the queue no further than its limit`() throws {
+        let items = try quarantine(["a", "b", "c"])
+        let foreign = #"{"drainq": 1, "id": "b", "payload": 1}"#
+        try queue.put(foreign, at: "quarantine/foreign")
+        let limits = Limits(operations: 2)
+        let open = try queue.open()
+        let full = Readmission.refused("the queue holds 2 operations, its limit")
+        #expect(
+            try open.readmit(items, Configuration(limits: limits), now: now, isDryRun: true).results
+                == [.admitted, .admitted, full])
+        let conflict = "ids in conflict: an operation with the id 'b' is in the queue already (quarantine)"
+        let all = try open.quarantined()
+        #expect(
+            try open.readmit(all, Configuration(limits: limits), now: now).results
+                == [.admitted, .admitted, full, .refused(conflict)])
+        #expect(try ids() == ["a", "b"])
+        #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 3)
+    }
+
+    @Test func `a file that comes back from quarantine evicts an older one that came back with it`() throws {
+        let items = try quarantine(["a", "b", "c"])
+        let limits = Limits(operations: 2, whenFull: .dropOldest)
+        let result = try queue.open().readmit(items, Configuration(limits: limits), now: now)
+        #expect(result.results == Array(repeating: .admitted, count: 3))
+        #expect(result.accepted.evicted.map(\.name.id.description) == ["a"])
+        #expect(try ids() == ["b", "c"] && queue.names("quarantine").isEmpty)
     }
 }

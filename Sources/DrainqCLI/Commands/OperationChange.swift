@@ -13,9 +13,9 @@ struct OperationChange {
     var objection: (Entry) -> String?
     /// Changes the operation. Returns false if a run was faster.
     var change: (OpenQueue, Entry, Times) throws(SpoolError) -> Bool
-    /// Changes a file in quarantine, chosen by `--state quarantined` or its name; `nil` if that makes no sense. With
+    /// Changes files in quarantine, chosen by `--state quarantined` or their names; `nil` if that makes no sense. With
     /// `isDryRun`, changes nothing.
-    var onQuarantined: ((OpenQueue, QuarantineItem, Times, _ isDryRun: Bool) throws -> QuarantineResult)?
+    var onQuarantined: QuarantineChange?
     /// The time between the due times of two operations; `nil` if the command sets none.
     var spacing: Duration?
     /// Whether the operations that are held behind the chosen failed ones are chosen too.
@@ -33,6 +33,13 @@ struct OperationChange {
     /// The result of a change to a file in quarantine.
     enum QuarantineResult {
         case done
+    /// `due` returns the due time of a file, by the number of files changed before it. `report` is called with each
+    /// result.
+    typealias QuarantineChange = (
+        OpenQueue, [QuarantineItem], _ isDryRun: Bool, _ due: (_ done: Int) -> Timestamp?,
+        _ report: (QuarantineItem, QuarantineResult) -> Void
+    ) throws -> Void
+
         case gone
         /// The reason why the file stays in quarantine.
         case refused(String)
@@ -43,9 +50,9 @@ struct OperationChange {
         var now: Timestamp
         var due: Timestamp?
 
-        /// Returns the times for the next operation.
-        func next(_ spacing: Duration?) -> Times {
-            Times(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing } })
+        /// Returns the times for the next operation, or for one after more.
+        func next(_ spacing: Duration?, after count: Int = 1) -> Times {
+            Times(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing * count } })
         }
     }
 
@@ -192,13 +199,11 @@ struct OperationChange {
         _ items: [QuarantineItem], _ options: ActionOptions, _ queue: OpenQueue, _ times: inout Times
     ) throws -> ExitStatus {
         var status = ExitStatus.ok
-        for item in items {
+        func report(_ item: QuarantineItem, _ result: QuarantineResult) {
             let path = "quarantine/\(item.fileName)"
-            let result =
-                try onQuarantined?(queue, item, times, options.isDryRun) ?? .refused("it is quarantined")
             switch result {
-            case .done:
-                printChanged(ActionResult(state: QueueState.quarantine.word, path: path, due: times.due), path, options)
+            case .done(let due):
+                printChanged(ActionResult(state: QueueState.quarantine.word, path: path, due: due), path, options)
                 times = times.next(spacing)
             case .gone:
                 status = .failed
@@ -207,6 +212,7 @@ struct OperationChange {
                 status = .failed
                 Messages.error("cannot \(verb) '\(path)': \(reason)", hint: pasted("show", item.fileName))
             }
+        if items.isEmpty { return .ok }
         }
         return status
     }
@@ -224,6 +230,12 @@ struct OperationChange {
         } else {
             standardOutput.line(escapedForDisplay(name))
         }
+        guard let onQuarantined else {
+            for item in items { report(item, .refused("it is quarantined")) }
+            return status
+        }
+        let first = times
+        try onQuarantined(queue, items, options.isDryRun, { first.next(spacing, after: $0).due }, report)
     }
 }
 

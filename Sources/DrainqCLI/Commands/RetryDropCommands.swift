@@ -10,17 +10,18 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
         try queue.spool.retry(entry, now: times.now, notBefore: times.due) != nil
     }
     change.endsParking = true
-    change.onQuarantined = { queue, item, times, isDryRun in
+    change.onQuarantined = { queue, items, isDryRun, due, report in
         var control = AdmissionControl(queue.configuration)
-        let readmission = try queue.spool.readmit(
-            item, within: &control, now: times.now, notBefore: times.due, isDryRun: isDryRun)
-        switch readmission {
-        case .refused(let reason): return .refused(reason)
-        case .gone: return .gone
-        case .admitted(let accepted):
-            _ = reportEvicted(accepted)
-            return .done
+        let accepted = try queue.spool.readmit(
+            items, within: &control, now: .now(), isDryRun: isDryRun, notBefore: due
+        ) { item, result, due in
+            switch result {
+            case .refused(let reason): report(item, .refused(reason))
+            case .gone: report(item, .gone)
+            case .admitted: report(item, .done(due: due))
+            }
         }
+        _ = reportEvicted(accepted)
     }
     change.spacing = arguments.rate?.interval
     return try change.perform(arguments.action, environment)
@@ -32,8 +33,8 @@ func drop(_ arguments: DropArguments, environment: [String: String]) throws(Comm
     {
         queue, entry, _ throws(SpoolError) in try queue.spool.drop(entry)
     }
-    change.onQuarantined = { queue, item, _, isDryRun in
-        try isDryRun || queue.spool.drop(item) ? .done : .gone
+    change.onQuarantined = { queue, items, isDryRun, _, report in
+        for item in items { report(item, try isDryRun || queue.spool.drop(item) ? .done(due: nil) : .gone) }
     }
     change.includesFollowers = arguments.includesFollowers
     return try change.perform(arguments.action, environment)
