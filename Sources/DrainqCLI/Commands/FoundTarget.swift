@@ -16,9 +16,11 @@ extension OpenQueue {
         let wanted = Set(targets)
         var found: [NamedTarget: [FoundTarget]] = [:]
         for state in QueueState.allCases where state != .quarantine {
-            try spool.forEachEntry(in: state) {
-                let target = NamedTarget.id($0.name.id)
-                if wanted.contains(target) { found[target, default: []].append(.operation($0)) }
+            try spool.forEachName(in: state) { name, run in
+                let target = NamedTarget.id(name.id)
+                guard wanted.contains(target) else { return }
+                found[target, default: []].append(
+                    .operation(Entry(state: state, name: EntryName(name), claimedBy: run)))
             }
         }
         if !withCopies { found = found.mapValues(\.withoutEarlierCopies) }

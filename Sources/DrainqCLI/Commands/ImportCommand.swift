@@ -59,8 +59,10 @@ private struct Importer {
         while true {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
-            // The next chunk may come late.
-            if gathersAll { reportRefused() } else { try flush() }
+            if chunk.isEmpty || !source.isReady {
+                // The next chunk may come late.
+                if gathersAll { reportRefused() } else { try flush() }
+            }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
                 throw CommandFailure(

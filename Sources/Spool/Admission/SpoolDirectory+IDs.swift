@@ -67,9 +67,10 @@ extension SpoolDirectory {
         var found: [OperationID: Entry] = [:]
         func look(_ states: [QueueState]) throws(SpoolError) {
             for state in states {
-                try forEachEntry(in: state) { entry in
-                    guard ids.contains(entry.name.id) else { return }
-                    if state != .quarantine || found[entry.name.id] == nil { found[entry.name.id] = entry }
+                try forEachName(in: state) { name, run in
+                    let id = name.id
+                    guard ids.contains(id), state != .quarantine || found[id] == nil else { return }
+                    found[id] = Entry(state: state, name: EntryName(name), claimedBy: run)
                 }
             }
         }
