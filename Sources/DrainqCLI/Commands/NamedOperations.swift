@@ -17,6 +17,7 @@ struct NamedOperations {
         self.queue = queue
         let found = try queue.found(targets)
         var ids: [OperationID] = []
+        var seen: Set<OperationID> = []
         for target in targets {
             guard let one = found[target]?.first else {
                 statuses.append(.failed)
@@ -31,7 +32,7 @@ struct NamedOperations {
                     "cannot send '\(target)': it is \(state.word)", hint: pasted(command, target.description))
                 continue
             }
-            if !ids.contains(entry.name.id) { ids.append(entry.name.id) }
+            if seen.insert(entry.name.id).inserted { ids.append(entry.name.id) }
         }
         self.ids = ids
     }

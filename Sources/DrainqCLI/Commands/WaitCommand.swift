@@ -19,20 +19,28 @@ func wait(_ arguments: WaitArguments, environment: [String: String]) throws(Comm
 private struct Waiting {
     private let queue: OpenQueue
     private let asJSON: Bool
-    /// The unfinished operations, in the order of the command line, each with the entry seen last.
-    private var open: [(target: NamedTarget, entry: Entry?)]
-    /// The number of listings in a row that did not have the operation.
-    private var misses: [NamedTarget: Int] = [:]
+    /// The operations in the order of the command line; those that `open` lacks are finished.
+    private var targets: [NamedTarget]
+    /// What is known of each unfinished operation.
+    private var open: [NamedTarget: Sight]
     private var statuses: [ExitStatus] = []
 
     /// The misses after which an operation is gone. A single listing may miss an operation that moves meanwhile.
     private static let missesOfGone = 3
 
+    private struct Sight {
+        /// The entry seen last.
+        var entry: Entry?
+        /// The number of listings in a row that did not have the operation.
+        var misses = 0
+    }
+
     init(for targets: [NamedTarget], in queue: OpenQueue, asJSON: Bool) {
         self.queue = queue
         self.asJSON = asJSON
         var seen: Set<NamedTarget> = []
-        open = targets.filter { seen.insert($0).inserted }.map { ($0, nil) }
+        self.targets = targets.filter { seen.insert($0).inserted }
+        open = Dictionary(uniqueKeysWithValues: self.targets.map { ($0, Sight()) })
     }
 
     /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
@@ -56,34 +64,31 @@ private struct Waiting {
 
     /// Looks for changes of the operations and records them. Returns whether any of them has moved.
     private mutating func look() throws -> Bool {
-        let moved = try open.filter { _, entry in try entry.map { try queue.spool.size(of: $0) == nil } ?? true }
+        targets.removeAll { open[$0] == nil }
+        let moved = try targets.filter { try open[$0]?.entry.map { try queue.spool.size(of: $0) == nil } ?? true }
         if moved.isEmpty { return false }
-        let found = try queue.found(moved.map { $0.target })
-        for (target, last) in moved {
+        let found = try queue.found(moved)
+        for target in moved {
+            guard var sight = open[target] else { continue }
             let one = found[target]?.first { $0.isOver } ?? found[target]?.first
             switch one {
             case .operation(let entry):
-                misses[target] = nil
                 if entry.state == .delivered || entry.state == .failed {
                     try conclude(target, entry)
                 } else {
-                    seen(target, at: entry)
+                    open[target] = Sight(entry: entry)
                 }
             case .quarantined(let item):
                 close(
                     target, .failed, error: "cannot wait for '\(target)': it is quarantined: \(item.reason ?? "")",
                     WaitResult(id: target.description, outcome: .quarantined, error: item.reason))
             case nil:
-                misses[target, default: 0] += 1
-                if misses[target]! >= Self.missesOfGone { disappear(target, last) }
+                sight.misses += 1
+                open[target] = sight
+                if sight.misses >= Self.missesOfGone { disappear(target, sight.entry) }
             }
         }
         return true
-    }
-
-    private mutating func seen(_ target: NamedTarget, at entry: Entry) {
-        guard let index = open.firstIndex(where: { $0.target == target }) else { return }
-        open[index].entry = entry
     }
 
     private mutating func conclude(_ target: NamedTarget, _ entry: Entry) throws {
@@ -151,7 +156,7 @@ private struct Waiting {
     private mutating func close(
         _ target: NamedTarget, _ status: ExitStatus, error: String? = nil, hint: String? = nil, _ result: WaitResult
     ) {
-        open.removeAll { $0.target == target }
+        open[target] = nil
         statuses.append(status)
         if asJSON { return JSONLine.write(result) }
         if let error { Messages.error(error, hint: hint) }
@@ -160,12 +165,14 @@ private struct Waiting {
     /// Ends the wait after the time limit. Reports what each operation waits for.
     private mutating func giveUp() throws -> ExitStatus {
         // An id that was not seen may not exist: the remaining listings decide now.
-        for _ in 1..<Self.missesOfGone where open.contains(where: { misses[$0.target] != nil }) { _ = try look() }
+        for _ in 1..<Self.missesOfGone where open.values.contains(where: { $0.misses > 0 }) { _ = try look() }
         if open.isEmpty { return .first(of: statuses) }
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         var reasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
-        for (target, entry) in open {
+        for target in targets {
+            guard let sight = open[target] else { continue }
+            let entry = sight.entry
             let waiting = entry.flatMap { reasons.waiting(of: $0) }
             let sentence =
                 entry.flatMap { entry in
