@@ -60,6 +60,20 @@ package func signalAction(_ handler: @escaping @convention(c) (Int32) -> Void) -
     return action
 }
 
+extension sigaction {
+    /// Whether the action is to ignore the signal.
+    var isIgnoring: Bool {
+        #if canImport(Darwin)
+            let handler = __sigaction_u.__sa_handler
+        #elseif canImport(Glibc)
+            let handler = __sigaction_handler.sa_handler
+        #else
+            let handler = __sa_handler.sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+}
+
 /// Starts a thread that calls the closure. Returns `nil` if the system starts none.
 package func startThread(_ run: @escaping () -> Void) -> pthread_t? {
     let passed = Unmanaged.passRetained(ThreadBody(run))

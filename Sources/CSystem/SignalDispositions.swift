@@ -3,6 +3,13 @@
 package struct SignalDispositions {
     private let saved: [(number: Int32, disposition: sigaction)]
 
+    /// The signals that ask a program to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, as under nohup(1).
+    package static var askingToEnd: [Int32] {
+        var hangup = sigaction()
+        sigaction(SIGHUP, nil, &hangup)
+        return [SIGINT, SIGTERM] + (hangup.isIgnoring ? [] : [SIGHUP])
+    }
+
     /// Saves the present dispositions of these signals.
     package init(of numbers: [Int32]) {
         saved = numbers.map { number in

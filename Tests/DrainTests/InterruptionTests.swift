@@ -33,6 +33,30 @@ struct InterruptionTests {
         }
     }
 
+    @Test func `SIGHUP interrupts once, however often the end of a session sends it`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            signal(SIGHUP, SIG_DFL)
+            Interruption.install()
+            for _ in 0..<3 { raise(SIGHUP) }
+            if Interruption.received != (1, SIGHUP) { exit(1) }
+            raise(SIGTERM)
+            raise(SIGHUP)
+            if Interruption.received == (2, SIGTERM) { exit(7) }
+        }
+    }
+
+    @Test func `SIGHUP stays ignored if it was, as under nohup`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            signal(SIGHUP, SIG_IGN)
+            Interruption.install()
+            raise(SIGHUP)
+            if Interruption.received.count > 0 { exit(1) }
+            Interruption.uninstall()
+            raise(SIGHUP)
+            exit(7)
+        }
+    }
+
     @Test func `a wait of hours lasts until its deadline`() {
         let start = ContinuousClock.now
         var now = start

@@ -235,7 +235,7 @@ struct WaitTests {
         let drainq = try Drainq(#"{ routes: { default: { url: "http://127.0.0.1:9/" } } }"#)
         try drainq.run("add", "--id", "x", input: "1\n")
         let waiting = try drainq.start("wait", "x")
-        waiting.signal(SIGINT)
-        #expect(try waiting.finish().status == 128 + SIGINT)
+        waiting.signal(SIGHUP)
+        #expect(try waiting.finish().status == 128 + SIGHUP)
     }
 }

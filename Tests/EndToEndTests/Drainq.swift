@@ -94,6 +94,11 @@ final class Drainq {
     }
 }
 
+/// Lets SIGHUP reach the program: under nohup(1) the tests ignore it, and a child inherits that.
+private func stopIgnoringHangups() {
+    signal(SIGHUP, SIG_DFL)
+}
+
 /// A process under way.
 final class Started {
     let process = Process()
@@ -124,6 +129,7 @@ final class Started {
         process.standardInput = FileHandle(forReadingAtPath: "\(stem).in")
         process.standardOutput = FileHandle(forWritingAtPath: "\(stem).out")
         process.standardError = standardError ?? FileHandle(forWritingAtPath: "\(stem).err")
+        stopIgnoringHangups()
         try process.run()
     }
 

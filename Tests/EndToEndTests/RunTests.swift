@@ -153,17 +153,18 @@ struct RunTests {
         #expect(receiver.receivedCount == 1)
     }
 
-    @Test func `SIGTERM lets attempts finish, claims no more and leaves the rest due`() throws {
+    @Test(arguments: [SIGTERM, SIGHUP])
+    func `a signal lets attempts finish, claims no more and leaves the rest due`(number: Int32) throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(100))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(100))
         let run = try drainq.start("run", "--concurrency", "2", "-v")
         #expect(receiver.wait(forRequests: 4, within: .seconds(20)))
-        run.signal(SIGTERM)
+        run.signal(number)
         let finished = try run.finish()
         #expect(finished.status == 75)
         #expect(finished.error.contains(/drainq: stopping: waiting up to 10s for [12] attempts? in flight\n/))
-        #expect(finished.error.contains(/[0-9] still due; stopped by signal 15, the rest stays in the queue\n/))
+        #expect(finished.error.contains(" still due; stopped by signal \(number), the rest stays in the queue\n"))
         let delivered = receiver.answeredCount
         #expect(delivered == receiver.receivedCount)
         #expect(try drainq.names("new").count == 100 - delivered)
@@ -345,6 +346,18 @@ struct RunTests {
         try Data().write(to: drainq.queue.appending(path: "paused"))
         #expect(try drainq.run("run").status == 0)
         #expect(receiver.receivedCount == 0)
+    }
+
+    @Test func `a pause ends a run, which says what it has done`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(50))))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(200))
+        let run = try drainq.start("run", "--limit", "200", "--concurrency", "1", "-v")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        try drainq.run("pause")
+        let finished = try run.finish()
+        #expect(finished.status == 75)
+        #expect(finished.error.contains(/[1-9] delivered in .*; [0-9]+ still due; stopped because the queue was/))
     }
 
     @Test func `max-time ends a run that would go on, and what is left is due`() throws {

@@ -125,12 +125,13 @@ struct SendTests {
         #expect(receiver.receivedCount == 0)
     }
 
-    @Test func `a signal does not lose it`() throws {
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+    func `a signal does not lose it`(number: Int32) throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let drainq = try Drainq(to: receiver)
         let sending = try drainq.start("send", input: "1")
         #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
-        sending.signal(SIGTERM)
+        sending.signal(number)
         #expect(try sending.finish().status == 75)
         #expect(try drainq.waiting() == 1)
     }

@@ -95,9 +95,10 @@ struct ReceiveCommandTests {
         #expect(failure?.description == "cannot write '/dev/null/x': Not a directory")
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
     func `a signal ends it without an error`(number: Int32) async {
         await #expect(processExitsWith: .exitCode(7)) { [number] in
+            signal(SIGHUP, SIG_DFL)
             let summary = try ReceiveCommand().run(output: { _ in }, notice: { _ in kill(getpid(), number) })
             if summary == .init(ending: .signal, requests: 0) { exit(7) }
         }

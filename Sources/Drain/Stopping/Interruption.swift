@@ -2,12 +2,11 @@ import CSystem
 import Policy
 import Synchronization
 
-/// SIGTERM and SIGINT as a file descriptor that poll(2) can wait for.
+/// SIGTERM, SIGINT and SIGHUP as a file descriptor that poll(2) can wait for. SIGHUP stays ignored if it is.
 ///
 /// The signal handler does two things, both safe in it: it counts, and it writes a byte into a pipe (self-pipe, D. J.
 /// Bernstein). The pipe is never read. It stays readable, so every wait ends at once from the first signal on.
 package enum Interruption {
-    private static let numbers = [SIGTERM, SIGINT]
     /// The dispositions before `install`; `nil` while the handler is not installed.
     private static let before = Mutex<SignalDispositions?>(nil)
     private static let count = Atomic<Int>(0)
@@ -22,25 +21,26 @@ package enum Interruption {
         return (ends[0], ends[1])
     }()
 
-    /// Makes both signals interrupt a run instead of ending the process. Idempotent.
+    /// Makes the signals interrupt a run instead of ending the process. Idempotent.
     package static func install() {
         // Initialised here, so that the handler never runs an initialiser.
         _ = pipeEnds
         _ = count.load(ordering: .relaxed)
         _ = last.load(ordering: .relaxed)
+        let numbers = SignalDispositions.askingToEnd
         before.withLock { if $0 == nil { $0 = SignalDispositions(of: numbers) } }
         for number in numbers {
             var action = signalAction { Interruption.record($0) }
             sigaction(number, &action, nil)
         }
-        // The parent process may have blocked both signals, and blocked signals are inherited.
-        var both = sigset_t()
-        sigemptyset(&both)
-        for number in numbers { sigaddset(&both, number) }
-        pthread_sigmask(SIG_UNBLOCK, &both, nil)
+        // The parent process may have blocked the signals, and blocked signals are inherited.
+        var all = sigset_t()
+        sigemptyset(&all)
+        for number in numbers { sigaddset(&all, number) }
+        pthread_sigmask(SIG_UNBLOCK, &all, nil)
     }
 
-    /// Gives both signals the effect that they had before `install`: by default they end the process. Only for a
+    /// Gives the signals the effect that they had before `install`: by default they end the process. Only for a
     /// process that has nothing in flight that would be lost.
     package static func uninstall() {
         before.withLock {
@@ -50,7 +50,11 @@ package enum Interruption {
     }
 
     /// Records a signal. Called by the signal handler, and by tests in its place.
+    ///
+    /// Records SIGHUP only as the first signal: at the end of a terminal session a process may get it from the kernel
+    /// and from the shell, and the second signal cuts off the attempts in flight.
     package static func record(_ number: Int32) {
+        if number == SIGHUP, received.count > 0 { return }
         let saved = errno
         last.store(number, ordering: .relaxed)
         count.add(1, ordering: .sequentiallyConsistent)

@@ -1,5 +1,6 @@
 /// The exit status of the process, from sysexits(3) if one fits. The cases are in order of precedence, highest first.
 package enum ExitStatus: Int32, CaseIterable, Sendable {
+    case hungUp = 129
     case interrupted = 130
     case terminated = 143
     case usage = 64
@@ -23,8 +24,9 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     /// The text of the manual for this status.
     package var meaning: String {
         switch self {
-        case .interrupted: "cut off by a second SIGINT"
-        case .terminated: "cut off by a second SIGTERM"
+        case .hungUp: "SIGHUP ended a wait"
+        case .interrupted: "SIGINT ended a wait, or cut off a run as the second signal"
+        case .terminated: "SIGTERM ended a wait, or cut off a run as the second signal"
         case .usage: "the command line is not valid; no attempt was made"
         case .configuration: "the configuration is not usable; no attempt was made"
         case .noQueue: "there is no such queue; no attempt was made"

@@ -68,7 +68,7 @@ package struct ReceiveCommand: Sendable {
         }
     }
 
-    /// Runs the receiver and blocks the thread. SIGINT and SIGTERM end it; afterwards they end the process again.
+    /// Runs the receiver and blocks the thread. SIGINT, SIGTERM and SIGHUP end it; afterwards they end the process.
     ///
     /// - Parameters:
     ///   - output: takes a line of standard output without its line break, and flushes it.

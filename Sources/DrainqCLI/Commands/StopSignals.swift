@@ -2,9 +2,9 @@ import CSystem
 import Dispatch
 import Synchronization
 
-/// A handler of SIGINT and SIGTERM. From `init` to `restore` they call a closure instead of ending the process.
+/// A handler of SIGINT, SIGTERM and, unless it is ignored, SIGHUP. From `init` to `restore` they call a closure instead
+/// of ending the process.
 final class StopSignals {
-    private static let numbers = [SIGINT, SIGTERM]
     private let sources: [any DispatchSourceSignal]
     private let flag: Flag
     private let before: SignalDispositions
@@ -18,8 +18,9 @@ final class StopSignals {
         let flag = Flag()
         let queue = DispatchQueue(label: "drainq.signals")
         let registered = DispatchSemaphore(value: 0)
-        before = SignalDispositions(of: Self.numbers)
-        sources = Self.numbers.map { number in
+        let numbers = SignalDispositions.askingToEnd
+        before = SignalDispositions(of: numbers)
+        sources = numbers.map { number in
             #if !os(Linux)
                 signal(number, SIG_IGN)
             #endif
@@ -32,8 +33,8 @@ final class StopSignals {
             source.activate()
             return source
         }
-        // Both are registered later, on another thread. Until then a signal ends the process and is not lost.
-        for _ in Self.numbers { registered.wait() }
+        // They are registered later, on another thread. Until then a signal ends the process and is not lost.
+        for _ in numbers { registered.wait() }
         self.flag = flag
     }
 

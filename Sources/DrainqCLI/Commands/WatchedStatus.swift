@@ -3,8 +3,8 @@ import Policy
 
 /// Prints the status at intervals (`status --watch`), until a signal arrives or standard output is closed.
 ///
-/// At a terminal each status replaces the one before; elsewhere a blank line stands between two, except in JSON. SIGINT
-/// and SIGTERM are the usual end, with status 0.
+/// At a terminal each status replaces the one before; elsewhere a blank line stands between two, except in JSON. A
+/// signal is the usual end, with status 0.
 func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
     let stopped = DispatchSemaphore(value: 0)
     let signals = StopSignals { stopped.signal() }

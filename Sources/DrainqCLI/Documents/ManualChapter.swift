@@ -21,7 +21,7 @@ struct ManualChapter {
     }
 
     /// The chapters before ENVIRONMENT.
-    static let body = [outcomes, destinations]
+    static let body = [outcomes, destinations, signals]
 
     static let all = body + [security]
 }
@@ -213,6 +213,41 @@ extension ManualChapter {
                 delivery agent, the network, the destination, the credentials, the batch or the operation. `drainq \
                 explain ANSWER` and `drainq show` print which.
                 """),
+        ])
+
+    static let signals = ManualChapter(
+        title: "SIGNALS",
+        blocks: [
+            .text(
+                """
+                SIGINT, SIGTERM and SIGHUP ask a command to end. SIGHUP, which the end of a terminal session sends, has \
+                no effect on a command that was started with it ignored, as by nohup(1).
+                """),
+            .list([
+                (
+                    "run",
+                    """
+                    Lets attempts in flight finish within the time of --grace, puts the rest back and ends with the \
+                    status of what it has done, 75 if operations are still due. A second SIGINT or SIGTERM cuts off the \
+                    attempts in flight and puts their operations back, with status 130 or 143. `demo` does the same.
+                    """
+                ),
+                (
+                    "send",
+                    """
+                    Ends the attempt or the wait for the next one, and queues the operation, with status 75. With \
+                    --no-queue it does not queue it.
+                    """
+                ), ("wait", "Ends at once, with status 129 after SIGHUP, 130 after SIGINT and 143 after SIGTERM."),
+                ("receive", "Ends with status 0. So does `status` with --watch."),
+                (
+                    "other commands",
+                    """
+                    The signal ends the process. Changes that the command has reported are durable; after the others, look at \
+                    the queue. `add` and `import` have queued each operation whose id they have printed.
+                    """
+                ),
+            ]),
         ])
 
     static let security = ManualChapter(

@@ -154,7 +154,7 @@ extension CommandDescription {
         The run gives the reason for each operation that it did not send; the status is 69 if it is held and 75 \
         otherwise.
 
-        After SIGTERM or SIGINT the run lets attempts in flight finish within the time of --grace, puts the rest back \
+        After SIGTERM, SIGINT or SIGHUP the run lets attempts in flight finish within the time of --grace, puts the rest back \
         and ends; a second signal cuts it off.
         """,
         operands: .optionalIDs,

@@ -37,7 +37,7 @@ extension CommandDescription {
         An operation that is gone was delivered, unless a person dropped it or a newer one replaced it. If its route \
         keeps delivered operations (`keepAnswer`, `retention.delivered`) it was not delivered, or its copy could not be \
         kept, and the status is 1; else the status is 0. With --timeout the command ends with 75 if an operation still \
-        waits, and with 69 if a person or a credential is needed, and reports why. SIGINT and SIGTERM end it at once.
+        waits, and with 69 if a person or a credential is needed, and reports why. SIGINT, SIGTERM and SIGHUP end it at once.
         """,
         operands: .ids,
         examples: [
