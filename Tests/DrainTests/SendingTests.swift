@@ -186,6 +186,20 @@ final class SendingTests {
         #expect(bench.slept.count == 3)
     }
 
+    @Test func `a pause of the queue ends the retries`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        let result = try send(bench, operation(bench), retryWithin: .seconds(600)) { _ in
+            try? bench.spool.setPaused(true)
+            return .status(500)
+        }
+        guard case .postponed(let postponed) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(postponed.reason == "the queue is paused" && postponed.name.attempts == 1)
+    }
+
     @Test func `a signal ends its wait`() throws {
         let bench = try Bench()
         let result = try send(bench, operation(bench), retryWithin: .seconds(600)) { _ in

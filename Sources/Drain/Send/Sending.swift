@@ -82,7 +82,6 @@ package final class Sending {
     /// Sends an operation, with retries if the options allow them.
     package func callAsFunction(_ operation: Operation) throws(SpoolError) -> Result {
         let item = SentOperation(operation, configuration)
-        if try spool.isPaused { return item.postponed("the queue is paused") }
         guard item.route.isSequential, item.route.sequence(of: item.name, to: item.destination) != nil else {
             return try attempts(of: item, nil)
         }
@@ -153,6 +152,8 @@ package final class Sending {
     /// Makes one attempt, if the operation may be sent now. `isRepeated`: the destination has just refused other
     /// credentials, so it is not blocked.
     private func attempt(_ item: inout SentOperation, isRepeated: Bool) throws(SpoolError) -> Step {
+        // An operator may have paused the queue since the attempt before.
+        if try spool.isPaused { return .end(item.postponed("the queue is paused")) }
         let destination = try book.read(item.destination, world.now())
         var attempt = Attempt(
             members: [Member(operation: item.operation, name: item.name)], destination: destination,
