@@ -87,9 +87,9 @@ func exitStatus(of summary: RunSummary) -> ExitStatus {
     if summary.quarantined > 0 { applying.append(.dataInvalid) }
     if summary.deferred + summary.cutOff + summary.waiting > 0 || summary.leftForeign { applying.append(.deferred) }
     switch summary.end {
-    case .done, .paused: break
+    case .done: break
     case .busy: applying.append(.deferred)
-    case .timeUp, .signal, .broken: if summary.leftDue > 0 { applying.append(.deferred) }
+    case .paused, .timeUp, .signal, .broken: if summary.leftDue > 0 { applying.append(.deferred) }
     }
     return .first(of: applying)
 }

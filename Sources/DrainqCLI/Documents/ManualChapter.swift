@@ -199,7 +199,8 @@ extension ManualChapter {
                 `drainq list --state held` shows both; `drainq release ID` or `drainq retry ID` makes it due, `drainq \
                 drop ID` removes it.
 
-                `drainq pause` pauses the whole queue; a run then makes no attempts and ends with 0. If `conditions` of \
+                `drainq pause` pauses the whole queue; a run then makes no attempts and ends with 0. A run that is at \
+                work lets attempts in flight finish, and ends with 75 if operations are still due. If `conditions` of \
                 the configuration are not met, a run makes no attempts either, but ends with 75; with --verbose it \
                 reports why.
 

@@ -256,7 +256,9 @@ struct RunReporter {
         if !counted(left).isEmpty { text += "; " + counted(left).joined(separator: ", ") }
         switch summary.end {
         case .done: break
-        case .paused: text = "the queue is paused: no attempt was made"
+        case .paused where summary.delivered == 0 && counted(done).isEmpty && summary.attempts == 0:
+            text = "the queue is paused: no attempt was made"
+        case .paused: text += "; stopped because the queue was paused"
         case .busy: text = "another run works on the queue: no attempt was made"
         case .timeUp: text += "; stopped by --max-time"
         case .signal(let number):
