@@ -29,6 +29,12 @@ struct RunTallyTests {
         #expect(tally.summary.end == .done)
     }
 
+    @Test func `a queue at its limit is told and counted once`() {
+        for _ in 0..<3 { tally.inputOutput(error(.full(.operations(2)), 0)) }
+        #expect(tally.summary.inputOutputErrors == 1 && told.events == 1)
+        #expect(tally.summary.end == .done)
+    }
+
     @Test func `a lost lock ends the run and counts once`() {
         for _ in 0..<3 { tally.inputOutput(error(.lostLock, ENOENT)) }
         #expect(tally.summary.inputOutputErrors == 1 && told.events == 1)

@@ -7,6 +7,7 @@ final class RunTally {
     /// Whether the run has lost its lock: other runs may have taken over its claims.
     private(set) var hasLostLock = false
     private var isFullDiskTold = false
+    private var isFullQueueTold = false
     private let clock: RunClock
     private let started: ContinuousClock.Instant
     private let report: (RunEvent) -> Void
@@ -78,13 +79,18 @@ final class RunTally {
     /// Whether the run has a reason to end.
     var hasEnded: Bool { summary.end != .done }
 
-    /// Counts and reports an error with an operation or a file; the others go on. Reports a full disk once, and a lost
-    /// lock once, which ends the run.
+    /// Counts and reports an error with an operation or a file; the others go on. Reports a full disk, a queue at
+    /// its limit and a lost lock once. The lost lock ends the run.
     func inputOutput(_ error: SpoolError) {
         if error.kind == .lostLock {
             if hasLostLock { return }
             hasLostLock = true
             end(.broken(error.description))
+        }
+        if case .full = error.kind {
+            // Each pass finds the queue full again.
+            if isFullQueueTold { return }
+            isFullQueueTold = true
         }
         summary.inputOutputErrors += 1
         if error.isFullDisk {
