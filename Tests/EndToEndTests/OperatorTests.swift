@@ -181,6 +181,20 @@ struct OperatorTests {
         #expect((try queue.status()["holds"] as? [Any])?.isEmpty == true)
     }
 
+    @Test func `release names the command for operations that their destination holds`() throws {
+        let queue = try Drainq(Self.two)
+        let added = try queue.run("add", "--type", "b", input: numbered(2)).lines
+        try queue.run("hold", "--destination", "https://b.example")
+        let command = "drainq release --destination https://b.example"
+        let named = try queue.run("release", added[0])
+        #expect(named.status == 1 && named.error.contains("it is not held individually"))
+        #expect(named.error.contains("hint: \(command)\n"))
+        #expect(try queue.run("release", "--state", "held").error.contains("hint: \(command)\n"))
+        let skipped = try queue.run("release", "--type", "b")
+        #expect(skipped.status == 0 && skipped.lines.isEmpty)
+        #expect(skipped.error == "drainq: did not release 2 operations: '\(command)' does it\n")
+    }
+
     @Test func `a pause of a destination is its own, and ends with resume`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }

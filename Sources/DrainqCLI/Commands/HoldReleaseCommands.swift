@@ -34,10 +34,12 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
             try queue.record(
                 .released, of: closed, isDryRun: arguments.action.isDryRun, isJSON: arguments.action.isJSON)
         }
-        let change = OperationChange(verb: "release", states: [.held], objection: objectionToReleasing) {
+        let known = try queue.knownDestinations()
+        var change = OperationChange(verb: "release", states: [.held], objection: objectionToReleasing) {
             queue, entry, times throws(SpoolError) in
             try queue.spool.release(entry, now: times.now) != nil
         }
+        change.remedy = { known.endOfHold(of: $0.name) }
         return try change.perform(arguments.action, on: queue)
     }
 }
@@ -94,6 +96,16 @@ private func objectionToReleasing(_ entry: Entry) -> String? {
     switch entry.state {
     case .new, .deferred: entry.name.isHeld ? nil : "it is not held individually"
     case .claimed, .failed, .quarantine, .delivered: "it is \(entry.state.word)"
+    }
+}
+
+extension KnownDestinations {
+    /// Returns the command that ends the hold of an operation with its destination, or behind a failed operation; `nil`
+    /// if neither holds it.
+    fileprivate func endOfHold(of name: EntryName) -> String? {
+        let destination = table.destination(of: name)
+        if isHeld(destination) { return pasted("release", "--destination", destination.name) }
+        return failedHolder(of: name).map { pasted("retry", $0.description) }
     }
 }
 

@@ -11,6 +11,9 @@ struct OperationChange {
     var states: Set<ShownState>
     /// Returns why the operation cannot change, or `nil`. Filters without `--state` skip operations with a reason.
     var objection: (Entry) -> String?
+    /// Returns the command that helps with an operation which has an objection; `nil` if there is none. Filters report
+    /// the operations that they skip with such a command.
+    var remedy: (Entry) -> String? = { _ in nil }
     /// Changes the operation. Returns false if a run was faster.
     var change: (OpenQueue, Entry, Times) throws(SpoolError) -> Bool
     /// Changes files in quarantine, chosen by `--state quarantined` or their names; `nil` if that makes no sense. With
@@ -30,9 +33,6 @@ struct OperationChange {
         var failed: OperationID
     }
 
-    /// The result of a change to a file in quarantine.
-    enum QuarantineResult {
-        case done
     /// `due` returns the due time of a file, by the number of files changed before it. `report` is called with each
     /// result.
     typealias QuarantineChange = (
@@ -40,6 +40,10 @@ struct OperationChange {
         _ report: (QuarantineItem, QuarantineResult) -> Void
     ) throws -> Void
 
+    /// The result of a change to a file in quarantine.
+    enum QuarantineResult {
+        /// It is changed, and due then, if the command sets due times.
+        case done(due: Timestamp?)
         case gone
         /// The reason why the file stays in quarantine.
         case refused(String)
@@ -81,7 +85,10 @@ struct OperationChange {
             let known = try queue.knownDestinations()
             let filter = try Filter(options.filter, states: states, of: known, now: now)
             entries = try queue.entries(filter, known)
-            if options.filter.states.isEmpty { entries.removeAll { objection($0) != nil } }
+            if options.filter.states.isEmpty {
+                if !options.verbosity.isQuiet { reportSkipped(entries.filter { objection($0) != nil }) }
+                entries.removeAll { objection($0) != nil }
+            }
             if filter.states.contains(.quarantined) {
                 if onQuarantined == nil {
                     throw CommandFailure(
@@ -132,6 +139,15 @@ struct OperationChange {
         return status
     }
 
+    /// Reports the operations that the filters skip and another command changes.
+    private func reportSkipped(_ entries: [Entry]) {
+        var counts: [String: Int] = [:]
+        for entry in entries { if let command = remedy(entry) { counts[command, default: 0] += 1 } }
+        for (command, count) in counts.sorted(by: { $0.key < $1.key }).prefix(10) {
+            Messages.notice("did not \(verb) \(InWords.count(count, "operation")): '\(command)' does it")
+        }
+    }
+
     /// Returns the operations that are held behind a failed one, each with that one. Empty if no route holds them, or
     /// the command does not change failed operations.
     private func heldBehindFailed(_ queue: OpenQueue) throws -> [OperationID: Follower] {
@@ -165,10 +181,10 @@ struct OperationChange {
         _ status: inout ExitStatus, _ hasBegun: inout Bool
     ) throws {
         var done: [(entry: Entry, times: Times)] = []
-        var refused: [(id: OperationID, reason: String)] = []
+        var refused: [(id: OperationID, reason: String, remedy: String?)] = []
         func perform(on entry: Entry) throws(SpoolError) {
             if let reason = objection(entry) {
-                refused.append((entry.name.id, reason))
+                refused.append((entry.name.id, reason, remedy(entry)))
                 return
             }
             let isDone = if options.isDryRun { true } else { try change(queue, entry, times) }
@@ -176,7 +192,7 @@ struct OperationChange {
                 done.append((entry, times))
                 times = times.next(spacing)
             } else {
-                refused.append((entry.name.id, "a run has just claimed it"))
+                refused.append((entry.name.id, "a run has just claimed it", nil))
             }
         }
         // A failed sync does not undo the moves.
@@ -187,9 +203,9 @@ struct OperationChange {
         }
         // Each answered change is durable, even if the work ended early.
         for (entry, times) in done { printChanged(entry.name.id, entry, times, options) }
-        for (id, reason) in refused {
+        for (id, reason, remedy) in refused {
             status = .failed
-            Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
+            Messages.error("cannot \(verb) '\(id)': \(reason)", hint: remedy ?? pasted("show", id.description))
         }
         if endsParking, !options.isDryRun { try queue.unpark(done.map(\.entry)) }
         try work.get()
@@ -198,6 +214,7 @@ struct OperationChange {
     private func performOnQuarantined(
         _ items: [QuarantineItem], _ options: ActionOptions, _ queue: OpenQueue, _ times: inout Times
     ) throws -> ExitStatus {
+        if items.isEmpty { return .ok }
         var status = ExitStatus.ok
         func report(_ item: QuarantineItem, _ result: QuarantineResult) {
             let path = "quarantine/\(item.fileName)"
@@ -212,8 +229,13 @@ struct OperationChange {
                 status = .failed
                 Messages.error("cannot \(verb) '\(path)': \(reason)", hint: pasted("show", item.fileName))
             }
-        if items.isEmpty { return .ok }
         }
+        guard let onQuarantined else {
+            for item in items { report(item, .refused("it is quarantined")) }
+            return status
+        }
+        let first = times
+        try onQuarantined(queue, items, options.isDryRun, { first.next(spacing, after: $0).due }, report)
         return status
     }
 
@@ -230,12 +252,6 @@ struct OperationChange {
         } else {
             standardOutput.line(escapedForDisplay(name))
         }
-        guard let onQuarantined else {
-            for item in items { report(item, .refused("it is quarantined")) }
-            return status
-        }
-        let first = times
-        try onQuarantined(queue, items, options.isDryRun, { first.next(spacing, after: $0).due }, report)
     }
 }
 
