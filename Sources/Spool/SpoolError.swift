@@ -72,7 +72,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         switch kind {
         case .noSuchQueue: "drainq init --queue \(shellWord("\(path)"))"
         case .permission: "the queue must be writable by the user that runs drainq"
-        case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
+        case .notAQueue:
+            "a queue has the directories new, deferred, claimed and tmp: drainq init makes them, drainq check examines them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery:
             "the operation has been delivered; it will be delivered again unless its file is removed"

@@ -42,6 +42,24 @@ struct CheckRepairTests {
         #expect(try queue.run("check", "--repair", "-q", queue.directory.path).status == 66)
     }
 
+    @Test func `a link in the place of a directory, and what else is wrong, are told at once`() throws {
+        let queue = try Drainq(Self.configuration)
+        try queue.run("add", input: "1")
+        let (new, elsewhere) = (queue.queue.appending(path: "new"), queue.directory.appending(path: "elsewhere"))
+        try FileManager.default.moveItem(at: new, to: elsewhere)
+        try FileManager.default.createSymbolicLink(at: new, withDestinationURL: elsewhere)
+        let file = queue.queue.appending(path: "state/destinations.json")
+        try Data("{".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        for arguments in [["check"], ["check", "--repair"]] {
+            let told = try queue.start(arguments, input: "").finish()
+            #expect(told.status == 66)
+            #expect(told.error.contains("error: 'new' is a symbolic link, not a directory\n"))
+            #expect(told.error.contains("only the queue as a whole may be a symbolic link"))
+            #expect(told.error.contains("error: 'state/destinations.json' cannot be read"))
+        }
+    }
+
     @Test(arguments: [
         ("failed", 0o755, 77), ("state/destinations.json", 0o644, 77), ("state/destinations.json", 0o600, 74),
     ])

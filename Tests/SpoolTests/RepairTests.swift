@@ -47,6 +47,39 @@ struct RepairTests {
         #expect(try queue.entries() == before && queue.names("quarantine").count == 2)
     }
 
+    @Test func `a foreign file in quarantine keeps its mode`() throws {
+        try queue.put("{", at: "new/foreign")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(queue.path)/new/foreign")
+        let run = try queue.open().beginRun(now: now)
+        let item = try #require(try run.admitForeign(now: now, limits: Limits()).quarantined.first)
+        try run.end()
+        #expect(try mode("quarantine/\(item.fileName)") == 0o644)
+        try mends([])
+    }
+
+    @Test func `a link in the place of a directory is no missing directory, and stays`() throws {
+        try queue.add(["a"])
+        let (new, elsewhere) = ("\(queue.path)/new", "\(queue.path)/elsewhere")
+        try FileManager.default.moveItem(atPath: new, toPath: elsewhere)
+        try FileManager.default.createSymbolicLink(atPath: new, withDestinationPath: elsewhere)
+        try FileManager.default.removeItem(atPath: "\(queue.path)/tmp")
+        let missing = try SpoolDirectory.missingDirectories(at: queue.path)
+        #expect(missing == [.missingDirectory("tmp"), .notADirectory("new", .symbolicLink)])
+        try SpoolDirectory.makeDirectories(missing, at: queue.path)
+        #expect(try SpoolDirectory.missingDirectories(at: queue.path) == [.notADirectory("new", .symbolicLink)])
+    }
+
+    @Test(arguments: ["new", "tmp", "claimed", "deferred", "failed", "quarantine", "delivered"])
+    func `the rest of a queue without a directory is examined`(name: String) throws {
+        try queue.put("{", at: "state/destinations.json")
+        try FileManager.default.removeItem(atPath: "\(queue.path)/\(name)")
+        let missing = try SpoolDirectory.missingDirectories(at: queue.path)
+        let open = try SpoolDirectory(examining: queue.path, without: missing)
+        #expect(
+            try open.damages(now: now)
+                == [.fileModes(in: "state", count: 1), .unreadableState("state/destinations.json")])
+    }
+
     // MARK: - Each damage
 
     @Test(arguments: ["new", "tmp", "claimed", "deferred", "failed", "quarantine", "delivered", "state"])

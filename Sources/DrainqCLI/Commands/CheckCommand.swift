@@ -22,20 +22,21 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
             findings.problems(failure)
         }
         do {
-            try checkLayout(path, isRepairing: isRepairing, &findings)
+            let missing = try checkLayout(path, isRepairing: isRepairing, &findings)
             var queue = OpenQueue(
-                spool: try SpoolDirectory(opening: path), configuration: configuration ?? Configuration())
+                spool: try SpoolDirectory(examining: path, without: missing),
+                configuration: configuration ?? Configuration())
             queue.environment = environment
             try queue.applyTransport(of: environment)
-            findings.ok("directory")
+            if missing.isEmpty { findings.ok("directory") }
             do throws(SpoolError) {
                 try queue.checkTrustOfConfiguration(arguments.queue)
                 if configuration != nil { findings.ok("configuration") }
             } catch {
                 findings.problems(CommandFailure(error))
             }
-            try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
-            try checkClaims(queue, &findings)
+            try checkDamage(queue.spool, isRepairing: isRepairing && missing.isEmpty, &findings)
+            if missing.isEmpty { try checkClaims(queue, &findings) }
             try checkFiles(queue, &findings)
             // The checks of routes need a readable configuration.
             if configuration != nil {

@@ -2,15 +2,18 @@ import Drain
 import Policy
 import Spool
 
-/// Reports missing directories, without which the queue may not open. With `isRepairing`, makes them.
-func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) throws {
+/// Reports missing directories, without which the queue may not open. With `isRepairing`, makes them. Returns those
+/// that are not there.
+func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) throws -> [Damage] {
     let missing = try SpoolDirectory.missingDirectories(at: path)
+    var left = missing
     if isRepairing, !missing.isEmpty {
         try SpoolDirectory.makeDirectories(missing, at: path)
-        for damage in missing { findings.repaired(damage.text, damage.word) }
-    } else {
-        for damage in missing { findings.report(damage) }
+        left = try SpoolDirectory.missingDirectories(at: path)
+        for damage in missing where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
     }
+    for damage in left { findings.report(damage) }
+    return left
 }
 
 /// Reports the damage in the directory. With `isRepairing`, repairs it and reports the repairs and the rest.
@@ -18,7 +21,7 @@ func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout F
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
         for damage in damages { findings.report(damage) }
-        if damages.isEmpty { findings.ok("layout, modes and leftovers") }
+        if damages.isEmpty { findings.ok("modes and leftovers") }
         return
     }
     let recovery = spool.repair(now: .now())
@@ -42,6 +45,7 @@ extension Damage {
     var word: String {
         switch self {
         case .missingDirectory: "missingDirectory"
+        case .notADirectory: "notADirectory"
         case .directoryMode, .fileModes: "mode"
         case .leftover: "leftover"
         case .deadRun: "deadRun"
@@ -54,7 +58,8 @@ extension Damage {
     }
 
     static let words = [
-        "missingDirectory", "mode", "leftover", "deadRun", "interruptedMove", "earlierGeneration", "conflict",
+        "missingDirectory", "notADirectory", "mode", "leftover", "deadRun", "interruptedMove", "earlierGeneration",
+        "conflict",
         "unreadableState", "orphanedReason",
     ]
 
@@ -62,6 +67,7 @@ extension Damage {
     var text: String {
         switch self {
         case .missingDirectory(let name): "the directory '\(name)' is missing"
+        case .notADirectory(let name, let kind): "'\(name)' is \(kind.words), not a directory"
         case .directoryMode(let name, let mode):
             "the \(name == "." ? "queue directory" : "directory '\(name)'") has the mode \(octal(mode)), not 0700"
         case .fileModes(let name, let count):
@@ -81,6 +87,8 @@ extension Damage {
     var remedy: String {
         switch self {
         case .missingDirectory: "'\(pasted("check", "--repair"))' makes it"
+        case .notADirectory:
+            "put a directory with its files in its place: only the queue as a whole may be a symbolic link"
         case .directoryMode, .fileModes: "'\(pasted("check", "--repair"))' sets it"
         case .leftover: "'\(pasted("check", "--repair"))' removes it, and so does the next run"
         case .deadRun: "'\(pasted("check", "--repair"))' returns its claims, and so does the next run"
@@ -95,7 +103,7 @@ extension Damage {
     /// The exit status while the damage exists.
     var status: ExitStatus {
         switch self {
-        case .missingDirectory: .noQueue
+        case .missingDirectory, .notADirectory: .noQueue
         case .directoryMode, .fileModes: .permission
         case .leftover, .deadRun, .interruptedMove, .earlierGeneration: .deferred
         case .conflict: .dataInvalid

@@ -40,7 +40,7 @@ extension FileStatus.Kind {
     /// Why a file of this kind is no operation; `nil` for a regular file.
     var reason: String? { self == .regular ? nil : "it is \(words)" }
 
-    var words: String {
+    package var words: String {
         switch self {
         case .regular: "a file"
         case .directory: "a directory"

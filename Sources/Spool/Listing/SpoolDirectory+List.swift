@@ -142,13 +142,20 @@ private struct OtherUsersFiles {
     init(_ directory: QueuePath, _ queue: SpoolDirectory) throws(Errno) {
         self.directory = directory
         self.queue = queue
-        guard directory == QueueState.new.path,
-            try queue.system.statusAt(queue.root, directory.bytes).permissions & 0o022 != 0
-        else {
+        guard directory == QueueState.new.path, try Self.isOpen(directory, queue) else {
             known = nil
             return
         }
         known = [0, queue.system.user(), try queue.system.status(queue.root).owner]
+    }
+
+    /// Whether other users may write to the directory. One that is missing has no files.
+    private static func isOpen(_ directory: QueuePath, _ queue: SpoolDirectory) throws(Errno) -> Bool {
+        do throws(Errno) {
+            return try queue.system.statusAt(queue.root, directory.bytes).permissions & 0o022 != 0
+        } catch let error where error == .missing {
+            return false
+        }
     }
 
     func own(_ name: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -3,6 +3,8 @@
 package enum Damage: Hashable, Sendable {
     /// A directory of the layout is not there.
     case missingDirectory(String)
+    /// Something else, such as a symbolic link, is in the place of a directory of the layout.
+    case notADirectory(String, FileStatus.Kind)
     /// A directory that is not 0700.
     case directoryMode(String, is: UInt32)
     /// Files of the queue in that directory that are not 0600.

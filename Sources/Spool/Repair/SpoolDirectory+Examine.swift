@@ -6,6 +6,22 @@ extension SpoolDirectory {
     /// How long a reason may be there without its file, which is written after it.
     private static let reasonAge: Duration = .seconds(3600)
 
+    /// Opens a queue to look at it. Its directories that `missingDirectories` names count as empty.
+    package convenience init(
+        examining path: String, without damages: [Damage], system real: SystemCalls = .real
+    ) throws(SpoolError) {
+        let absent = Set(damages.compactMap(\.directory))
+        var system = real
+        system.list = { (directory, path, body) throws(Errno) in
+            if !absent.contains(String(cString: path)) { try real.list(directory, path, body) }
+        }
+        system.listAll = { (directory, path, body) throws(Errno) in
+            if !absent.contains(String(cString: path)) { try real.listAll(directory, path, body) }
+        }
+        try self.init(unfinished: path, system: system)
+        if absent.isEmpty { try checkLayout() }
+    }
+
     /// Returns everything that is not as it should be in a queue that can be opened, in the order of its repair.
     package func damages(now: Timestamp) throws(SpoolError) -> [Damage] {
         var damages = try damagedModes()
@@ -17,8 +33,8 @@ extension SpoolDirectory {
         return damages
     }
 
-    /// Returns the missing directories of the layout, of a queue that may therefore not open. Throws `noSuchQueue`, or
-    /// `notAQueue` if fewer than two are there, or `newerFormat`.
+    /// Returns the directories of the layout that are missing or something else, of a queue that may therefore not
+    /// open. Throws `noSuchQueue`, or `notAQueue` if fewer than two are there, or `newerFormat`.
     package static func missingDirectories(
         at path: String, system: SystemCalls = .real
     ) throws(SpoolError) -> [Damage] {
@@ -26,12 +42,13 @@ extension SpoolDirectory {
     }
 
     private func missingDirectories() throws(SpoolError) -> [Damage] {
-        var missing: [String] = []
+        var missing: [Damage] = []
         for directory in Self.directories {
             do throws(Errno) {
-                if try system.statusAt(root, directory).kind != .directory { missing.append(directory) }
+                let kind = try system.statusAt(root, directory).kind
+                if kind != .directory { missing.append(.notADirectory(directory, kind)) }
             } catch let error where error == .missing {
-                missing.append(directory)
+                missing.append(.missingDirectory(directory))
             } catch {
                 throw SpoolError(error, "look at", QueuePath(directory))
             }
@@ -39,7 +56,7 @@ extension SpoolDirectory {
         if Self.directories.count - missing.count < 2 {
             throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
         }
-        return missing.map { .missingDirectory($0) }
+        return missing
     }
 
     // MARK: - Modes
@@ -68,11 +85,14 @@ extension SpoolDirectory {
     static let directoriesOfFiles =
         QueueState.unclaimed.map(\.rawValue) + ["state", keys.description, SlotLocks.directory.description]
 
-    /// Returns drainq's files whose mode is not 0600. Foreign files do not count: they are copied before they are used.
+    /// Returns drainq's files whose mode is not 0600. Foreign files do not count, nor do they in quarantine: they are
+    /// copied before they are used.
     func filesWithWrongModes(in directory: String) throws(SpoolError) -> [QueuePath] {
         var wrong: [QueuePath] = []
         for name in try namesIfThere(in: QueuePath(directory)) {
-            if directory == "new", name.withUnsafeBufferPointer({ EntryName($0) }) == nil { continue }
+            if ["new", "quarantine"].contains(directory), name.withUnsafeBufferPointer({ EntryName($0) }) == nil {
+                continue
+            }
             let path = QueuePath(in: QueuePath(directory), name)
             guard let status = try status(path, "look at"), status.kind == .regular, status.permissions != 0o600 else {
                 continue
@@ -188,6 +208,18 @@ extension SpoolDirectory {
             }
         }
         return orphans
+    }
+}
+
+extension Damage {
+    /// The directory of the layout that is damaged as a whole; `nil` for other damage.
+    fileprivate var directory: String? {
+        switch self {
+        case .missingDirectory(let directory), .notADirectory(let directory, _): directory
+        case .directoryMode, .fileModes, .leftover, .deadRun, .interruptedMove, .earlierGeneration, .conflict,
+            .unreadableState, .orphanedReason:
+            nil
+        }
     }
 }
 

@@ -4,7 +4,7 @@ package import Policy
 /// The repairs by `check --repair`. Each step is one that a run or an operator could make: a rename, an unlink of a
 /// file that was not promised, a mode. A crash in between leaves less damage than there was.
 extension SpoolDirectory {
-    /// Makes the directories that `missingDirectories` names, so the queue can be opened.
+    /// Makes the directories that are missing. What is in the place of others, as `missingDirectories` says, stays.
     package static func makeDirectories(_ missing: [Damage], at path: String, system: SystemCalls = .real)
         throws(SpoolError)
     {
@@ -20,6 +20,7 @@ extension SpoolDirectory {
                 throw SpoolError(error, "make", QueuePath(directory))
             }
         }
+        if missing.contains(where: { if case .notADirectory = $0 { true } else { false } }) { return }
         try queue.checkLayout()
         try queue.completeFormat()
     }
@@ -77,7 +78,8 @@ extension SpoolDirectory {
             case .interruptedMove(let earlier, let latest), .earlierGeneration(let earlier, let latest):
                 let path = QueuePath(earlier)
                 if try remove(path, keeping: QueuePath(latest), scratch) { try syncDirectory(path.parent) }
-            case .missingDirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict, .unreadableState,
+            case .missingDirectory, .notADirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict,
+                .unreadableState,
                 .orphanedReason:
                 continue
             }
