@@ -26,6 +26,21 @@ struct PathTests {
         #expect(receiver.requests().allSatisfy { $0.header("x") == "1" })
     }
 
+    @Test func `a hook finds a queue whose name is no text, and no destination where there is none`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq()
+        let finished = try drainq.shell(
+            """
+            q=$'na\\xff\\n\\e[1mme'
+            drainq init -q "$q"
+            printf '%s\\n' "'$DRAINQ' status --json; echo \\$? \\${DRAINQ_DESTINATION-absent}" >hook
+            echo '{ routes: { default: { url: "\(receiver.url)/" } }, hooks: { ended: ["sh", "-c", ". ../hook >../told"] } }' \
+              >"$q/drainq.json"
+            echo 1 | drainq add --queue "$q"; drainq run --queue "$q"; tail -n 1 told
+            """)
+        #expect(finished.lines.last == "0 absent", "\(finished.output) \(finished.error)")
+    }
+
     @Test func `a pipe in the place of the configuration is an error, and one that is named is read`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()

@@ -55,14 +55,17 @@ struct HookCall {
         let store = SecretStore(
             sources: queue.configuration.secrets, environment: queue.environment,
             passing: queue.configuration.passEnvironment, base: queue.directory)
-        let variables = [
-            "DRAINQ_EVENT": document.event, "DRAINQ_QUEUE": document.queue, "DRAINQ_TIME": document.time,
-            "DRAINQ_COUNT": "\(document.count)", "DRAINQ_DESTINATION": document.destination ?? "",
+        var variables = [
+            "DRAINQ_EVENT": document.event, "DRAINQ_TIME": document.time, "DRAINQ_COUNT": "\(document.count)",
             "DRAINQ_REASON": document.reason, "DRAINQ_IDS": document.ids.joined(separator: " "),
         ]
+        variables["DRAINQ_DESTINATION"] = document.destination
+        variables = variables.mapValues(escapedForDisplay)
+        // The queue is a path for programs, whatever its bytes are.
+        variables["DRAINQ_QUEUE"] = document.queue
         command = ExternalCommand(
             arguments, directory: queue.directory,
-            environment: store.commandEnvironment.merging(variables.mapValues(escapedForDisplay)) { $1 })
+            environment: store.commandEnvironment.merging(variables) { $1 })
         self.document = document
     }
 
