@@ -236,6 +236,7 @@ struct RequestTests {
         try drainq.run("add", input: "8")
         let held = try drainq.run("run")
         #expect(held.status == 69 && held.error.contains("headersCommand 'sh' exited with status 3"))
+        #expect(held.error.ranges(of: "exited with status 3").count == 1)
         #expect(receiver.receivedCount == 1)
     }
 

@@ -129,7 +129,7 @@ struct OperationReport {
         if let seconds = record.retryAfter {
             details.append("the server asked for \(InWords.rough(.seconds(seconds)))")
         }
-        if let excerpt = record.excerpt, !excerpt.isEmpty {
+        if let excerpt = record.excerptBesideRule {
             details.append(record.status == nil ? excerpt : "the server said: \(excerpt)")
         }
         for detail in details { lines += terminal.wrapped("     " + escapedForDisplay(detail), indent: "     ") }

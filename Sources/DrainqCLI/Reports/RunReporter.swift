@@ -280,7 +280,12 @@ extension AttemptRecord {
     var cause: String {
         // A rule that decided without a request is shown without its prefix.
         var text = status.map { "\($0)" } ?? error ?? (rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule)
-        if outcome != .delivered, let excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
+        if outcome != .delivered, let excerpt = excerptBesideRule { text += " (\(excerpt))" }
         return text
+    }
+
+    /// The excerpt, unless it is empty or the rule says the same.
+    var excerptBesideRule: String? {
+        excerpt.flatMap { $0.isEmpty || rule == "request: \($0)" ? nil : $0 }
     }
 }
