@@ -227,7 +227,7 @@ struct RunReporter {
         case 401, 403: "check the credentials, then run again"
         case 407: "check the proxy's credentials, then run again"
         case .some(300..<400):
-            "drainq did not follow the redirect: set the route's url to its target, or see redirects in drainq-config(5)"
+            "set the route's url to the target: drainq follows no redirect, or at most five with redirects in drainq-config(5)"
         case nil where record.error == NetworkError.tls.rawValue:
             "see caFile and clientCertificate in drainq-config(5)"
         default:
