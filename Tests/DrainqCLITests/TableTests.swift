@@ -4,6 +4,17 @@ import Testing
 @testable import DrainqCLI
 
 struct TableTests {
+    @Test func `documents say which commands take a global option`() throws {
+        for row in OptionDescription.table where row.group == .global {
+            for command in CommandDescription.visible.map(\.name) {
+                let isNamed = row.reach?.commands.contains(command) ?? false
+                #expect(row.commands.contains(command) == (isNamed == (row.reach?.isOnly ?? false)))
+            }
+        }
+        let json = try #require(OptionDescription.table.first { $0.name == .json }?.reach)
+        #expect(!json.isOnly && json.commands.contains(.pause) && !json.commands.contains(.run))
+    }
+
     @Test func `run has all global options, so that they can be looked for in its rows`() {
         let all = OptionDescription.table.filter { $0.group == .global }
         #expect(Set(all).subtracting(OptionDescription.of(.run)) == [])

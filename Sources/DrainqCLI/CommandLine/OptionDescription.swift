@@ -38,6 +38,16 @@ package struct OptionDescription: Hashable, Sendable {
         CommandDescription.table.filter { $0.options.contains(self) }.map(\.name)
     }
 
+    /// The visible commands that alone take the option, or those that do not, whichever are fewer; `nil` if all take
+    /// it.
+    var reach: (isOnly: Bool, commands: [CommandName])? {
+        let takers = Set(commands)
+        let all = CommandDescription.visible.map(\.name)
+        let taking = all.filter { takers.contains($0) }
+        let others = all.filter { !takers.contains($0) }
+        return others.isEmpty ? nil : taking.count <= others.count ? (true, taking) : (false, others)
+    }
+
     /// The first command, in the order of the documents, that has this option: the manual explains the option there.
     var home: CommandName? {
         CommandDescription.visible.first { $0.options.contains(self) }?.name

@@ -9,7 +9,13 @@ func helpOverview() -> String {
     ]
     lines += CommandDescription.visible.flatMap { entry($0.name.rawValue, $0.summary, column: 16) }
     lines += ["", "global options:"]
-    lines += options(OptionDescription.table.filter { $0.group == .global })
+    for var row in OptionDescription.table where row.group == .global {
+        if let reach = row.reach {
+            let names = reach.commands.map(\.rawValue).joined(separator: ", ")
+            row.summary += "; \(reach.isOnly ? "only" : "not") for \(names)"
+        }
+        lines += options([row])
+    }
     lines += ["", "'drainq help COMMAND' explains a command", "'drainq manual | man -l -' shows the manual"]
     return lines.joined(separator: "\n") + "\n"
 }

@@ -225,6 +225,10 @@ struct ManualWriter {
             let value = row.kind.placeholder.map { " Ar " + $0.split(separator: "|").joined(separator: " | ") } ?? ""
             let short = row.short.map { "Fl \($0) , " } ?? ""
             var details = row.details
+            if row.group == .global, let reach = row.reach {
+                let names = reach.commands.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+                details += reach.isOnly ? " Only \(names) take it." : " Every command but \(names) takes it."
+            }
             if let initial = row.initial { details += " The default is `\(initial)`." }
             if row.repeats { details += row.details.contains("more than once") ? "" : " May be given more than once." }
             item(".It \(short)Fl -\(row.name.rawValue)\(value)", details)
