@@ -37,7 +37,8 @@ struct SendArguments: CommandArguments {
             .fallback, .text("JSON"), \.fallback, "print this if the operation is not delivered",
             """
             The text to print, with status 0, if the operation is not delivered. Without --no-queue the operation may \
-            also be queued. --verbose reports why it was not delivered.
+            also be queued. --verbose reports why it was not delivered. With --json the command prints its object, \
+            which says why, and not the text; the status is 0 too.
             """)
         Option(
             .select, .pointer, \.select, "print this part of the answer",
