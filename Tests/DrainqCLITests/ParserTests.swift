@@ -149,7 +149,10 @@ struct ParserTests {
             ),
             ("add --header nothing", "cannot read '--header nothing': not a header", "headers are 'Name: value'"),
             ("add --header 'a b: c'", "cannot read '--header a b: c': not a header", "headers are 'Name: value'"),
-            ("add --id a/b", "cannot read '--id a/b': not an id", "ids are 1 to 64 of A-Z a-z 0-9 _ -"),
+            (
+                "add --id a/b", "cannot read '--id a/b': not an id",
+                "ids are 1 to 64 of A-Z a-z 0-9 _ -; - alone means standard input"
+            ),
             ("add --type .a", "cannot read '--type .a': not a type", nil),
             ("run --quiet -v", "options '--verbose' and '--quiet' exclude each other", nil),
             ("add --delay 5m --at now", "options '--delay' and '--at' exclude each other", nil),

@@ -3,6 +3,19 @@ import LoopbackReceiver
 import Testing
 
 struct InputTests {
+    @Test func `an id that no command line can name is refused`() throws {
+        let queue = try Drainq()
+        let refused = try queue.run("add", "--id", "-", input: "1")
+        #expect(refused.status == 64 && refused.error.contains("- alone means standard input"))
+        let envelope = #"{"drainq": 1, "id": "-", "payload": 1}"#
+        let value = try queue.run("add", "--envelope", input: envelope)
+        #expect(value.status == 65 && value.error.contains("field 'id': '-' is no id"))
+        #expect(try queue.run("send", "--envelope", input: envelope).status == 65)
+        #expect(try queue.waiting() == 0)
+        #expect(try queue.run("add", "--id", "--", input: "1").lines == ["--"])
+        #expect(try queue.run("show", "--", "--").status == 0)
+    }
+
     @Test func `a bad line is reported with its number, kept, and stops no other`() throws {
         let drainq = try Drainq()
         let added = try drainq.run("add", input: "{\"n\":1}\n{\"n\":\n{\"n\":3}\n")

@@ -117,11 +117,17 @@ extension ValueSyntax<TypeName> {
     }
 }
 
+extension OperationID {
+    /// Whether a command line can name the operation: as an operand, `-` alone reads names from standard input.
+    var canBeNamed: Bool { description != "-" }
+}
+
 extension ValueSyntax<OperationID> {
     static var operationID: Self {
         Self(
-            .operationID, else: ValueDefect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -")
-        ) { OperationID($0) }
+            .operationID,
+            else: ValueDefect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -; - alone means standard input")
+        ) { text in OperationID(text).flatMap { $0.canBeNamed ? $0 : nil } }
     }
 }
 

@@ -174,6 +174,10 @@ struct OperationInput {
     ) throws {
         values += 1
         if options.id != nil, values > 1 { return }
+        if !operation.header.id.canBeNamed {
+            let reason = "field 'id': '-' is no id, because on a command line it means standard input"
+            return try take(.refused(text: text, place: place, reason: reason))
+        }
         var operation = operation
         do throws(RequestError) {
             try override(&operation)
