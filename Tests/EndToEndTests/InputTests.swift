@@ -3,6 +3,18 @@ import LoopbackReceiver
 import Testing
 
 struct InputTests {
+    @Test func `an input that cannot be opened keeps out none of those before it`() throws {
+        let queue = try Drainq()
+        let finished = try queue.shell(
+            """
+            for n in 1 2; do echo $n >$n; done
+            drainq add 1 2 none; echo "add $?"; drainq export >all; drainq drop --all >gone
+            drainq import all none >imported; echo "import $?"; wc -l <imported
+            """)
+        #expect(finished.lines.dropFirst(2) == ["add 74", "import 74", "2"])
+        #expect(try queue.waiting() == 2)
+    }
+
     @Test func `an id that no command line can name is refused`() throws {
         let queue = try Drainq()
         let refused = try queue.run("add", "--id", "-", input: "1")

@@ -9,7 +9,7 @@ func importOperations(_ arguments: ImportArguments, environment: [String: String
         let queue = try OpenQueue(arguments.queue, environment)
         var importation = try Importer(queue: queue, arguments: arguments)
         do {
-            for path in arguments.files.isEmpty ? ["-"] : arguments.files { try importation.read(from: path) }
+            try importation.read()
             try importation.end()
         } catch let error as SpoolError {
             throw CommandFailure(error, hasBegun: importation.hasAnswered)
@@ -53,16 +53,30 @@ private struct Importer {
             queue: queue, verb: "import", isAtomic: arguments.isAtomic, sync: arguments.sync, isJSON: arguments.isJSON)
     }
 
-    mutating func read(from path: String) throws {
+    mutating func read() throws {
+        for path in arguments.files.isEmpty ? ["-"] : arguments.files {
+            do {
+                try read(from: path)
+            } catch {
+                // The operations before the error are imported.
+                try pause()
+                throw error
+            }
+        }
+    }
+
+    /// Flushes, because the next part of the input may come late or not at all.
+    private mutating func pause() throws {
+        if gathersAll { reportRefused() } else { try flush() }
+    }
+
+    private mutating func read(from path: String) throws {
         let source = try InputSource(path)
         var input = JSONInput()
         while true {
+            if !source.isReady { try pause() }
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
-            if chunk.isEmpty || !source.isReady {
-                // The next chunk may come late.
-                if gathersAll { reportRefused() } else { try flush() }
-            }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
                 throw CommandFailure(
@@ -74,6 +88,7 @@ private struct Importer {
     mutating func end() throws {
         let noneImported = CommandFailure(
             .dataInvalid, "no operation was imported", hint: "with --atomic the command imports all operations or none")
+        reportRefused()
         if isAtomic, applying.contains(.dataInvalid) { throw noneImported }
         while !batch.isEmpty { try flush() }
         if isAtomic, applying.contains(.dataInvalid) { throw noneImported }

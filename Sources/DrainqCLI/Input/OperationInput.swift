@@ -53,7 +53,7 @@ struct OperationInput {
     }
 
     /// Reads the sources that the command line names, else standard input. Calls `pause` if the next part of the input
-    /// may come late.
+    /// may come late, and before it throws.
     ///
     /// If the command line names an id, reads the whole input first: only its end shows that there is one operation.
     mutating func read(_ take: (Item) throws -> Void, pause: () throws -> Void = {}) throws {
@@ -76,7 +76,13 @@ struct OperationInput {
         }
         for path in files { try read(bodyFile: path, take) }
         for path in options.files.isEmpty && files.isEmpty ? ["-"] : options.files {
-            try read(from: path, take, pause)
+            do {
+                try read(from: path, take, pause)
+            } catch {
+                // The operations before the error are taken.
+                try pause()
+                throw error
+            }
         }
     }
 
@@ -85,18 +91,18 @@ struct OperationInput {
     private mutating func read(from path: String, _ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
         let source = try InputSource(path)
         if options.contentType != nil, !options.isEnvelope {
+            if !source.isReady { try pause() }
             // The whole source is one body, whatever its bytes are.
             let body = try source.all(upTo: Self.longestValue)
-            try give(
+            return try give(
                 body, Place(source: source.name, line: 1), Operation(header: newHeader(), body: body),
                 hasOwnID: false, take)
-            return try pause()
         }
         var input = JSONInput()
         while true {
+            if !source.isReady { try pause() }
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try read(item, source.name, take) }
-            if chunk.isEmpty || !source.isReady { try pause() }
             if chunk.isEmpty { break }
             if input.pending > Self.longestValue {
                 throw CommandFailure(
