@@ -99,8 +99,16 @@ struct ClockTests {
         clock.note(name("profile", "mine", Self.ahead))
         clock.note(name("profile", "mine", Self.now))
         clock.note(name("default", "mine", Self.ahead))
-        #expect(clock.creation(of: name("profile", "mine", Self.now)) == Self.ahead + .microseconds(1))
-        #expect(clock.creation(of: name("profile", "yours", Self.now)) == Self.now)
-        #expect(clock.creation(of: name("default", "mine", Self.now)) == Self.now)
+        func creation(_ type: String, _ key: String, _ created: Timestamp, at time: Timestamp) -> Timestamp {
+            clock.creation(of: name(type, key, created), at: time)
+        }
+        #expect(creation("profile", "mine", Self.now, at: Self.now) == Self.ahead + .microseconds(1))
+        #expect(creation("profile", "mine", Self.ahead, at: Self.ahead) == Self.ahead + .microseconds(1))
+        #expect(creation("profile", "yours", Self.now, at: Self.now) == Self.now)
+        #expect(creation("default", "mine", Self.now, at: Self.now) == Self.now)
+        // The clocks agree: a file that was written earlier is older.
+        #expect(creation("profile", "mine", Self.now, at: Self.ahead + .microseconds(1)) == Self.now)
+        clock.clear()
+        #expect(creation("profile", "mine", Self.now, at: Self.now) == Self.now)
     }
 }

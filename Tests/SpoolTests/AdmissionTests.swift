@@ -163,6 +163,74 @@ struct AdmissionTests {
         }
     }
 
+    // MARK: - Order
+
+    private func write(_ name: String, at time: Timestamp, key: String = "k") throws {
+        try queue.put(#"{"drainq":1,"key":"\#(key)","payload":"\#(name)"}"#, at: "new/\(name)")
+        let date = Date(timeIntervalSince1970: Double(time.microseconds) / 1e6)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: "\(queue.path)/new/\(name)")
+    }
+
+    /// The payloads of the admitted files, the oldest operation first.
+    private func admitInOrder(
+        route: Route = Route(url: "http://one/", coalesce: true), names: Int,
+        _ add: (SpoolDirectory) throws -> Void = { _ in }
+    ) throws -> [String] {
+        let open = try queue.open()
+        let run = try open.beginRun(now: now)
+        try add(open)
+        var control = AdmissionControl(Configuration(defaultRoute: route))
+        #expect(try run.admitForeign(now: now, within: &control).admitted.count == names)
+        try run.end()
+        return try queue.entries().sorted { $0.name.createdAt < $1.name.createdAt }.map { entry in
+            guard case .operation(let stored)? = try open.read(entry) else { throw Errno(0) }
+            return String(decoding: stored.operation.body, as: UTF8.self).filter { $0 != "\"" }
+        }
+    }
+
+    @Test func `foreign files stand in the order in which they were written, whatever the order of the directory`()
+        throws
+    {
+        // More than one batch. Whoever writes fast writes several files at one time.
+        let files = (1000..<2100).map { "v\($0)" }
+        for (index, name) in files.enumerated() { try write(name, at: now - .seconds(60) + .seconds(index / 100)) }
+        #expect(try admitInOrder(names: files.count) == files)
+        // These names are no order.
+        let fresh = try AdmissionTests()
+        for index in 0..<20 { try fresh.write("w\(20 - index)", at: now - .seconds(60 - index)) }
+        #expect(try fresh.admitInOrder(names: 20) == (0..<20).map { "w\(20 - $0)" })
+    }
+
+    @Test func `foreign files from the future are admitted now, in the order in which they were written`() throws {
+        for index in 0..<20 { try write("w\(20 - index)", at: now + .seconds(3600 + index)) }
+        try write("x", at: now - .seconds(1))
+        #expect(try admitInOrder(names: 21) == ["x"] + (0..<20).map { "w\(20 - $0)" })
+        #expect(try queue.entries().allSatisfy { $0.name.createdAt < now + .seconds(1) })
+    }
+
+    /// Adds an operation at a time, as `drainq add` does.
+    private func add(_ id: String, at time: Timestamp, to open: SpoolDirectory) throws {
+        var operation = queue.operation(id, body: "\"\(id)\"")
+        (operation.header.key, operation.header.createdAt) = ("k", time)
+        var control = AdmissionControl(Configuration(defaultRoute: Route(url: "http://one/", coalesce: true)))
+        _ = try open.accept([Submission(operation, hasOwnID: true, at: time, isDated: false)], within: &control)
+    }
+
+    @Test func `a foreign file is older than an operation that was added after it, and newer than one before`() throws {
+        try write("v2", at: now - .seconds(20))
+        let order = try admitInOrder(names: 1) { open in
+            try add("v1", at: now - .seconds(30), to: open)
+            try add("v3", at: now - .seconds(10), to: open)
+        }
+        #expect(order == ["v1", "v2", "v3"])
+    }
+
+    @Test func `foreign files are newer than an operation from the future`() throws {
+        for index in 0..<5 { try write("w\(5 - index)", at: now - .seconds(60 - index)) }
+        let order = try admitInOrder(names: 5) { open in try add("ahead", at: now + .seconds(3600), to: open) }
+        #expect(order == ["ahead", "w5", "w4", "w3", "w2", "w1"])
+    }
+
     private func makeSocket(at path: String) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()

@@ -1,5 +1,6 @@
-/// The newest creation time in each sequence of a queue. An operation added to a sequence gets a later time, even if
-/// the clock has been set back. Otherwise the newest value of a key would count as an old one, and be superseded.
+/// The newest creation time in each sequence of a queue. If that is not in the past, as after the clock has been set
+/// back, an operation added to the sequence gets a later time. Otherwise the newest value of a key would count as an
+/// old one, and be superseded.
 package struct SequenceClock: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable
@@ -16,10 +17,16 @@ package struct SequenceClock: Sendable {
         newest[sequence] = max(newest[sequence] ?? name.createdAt, name.createdAt)
     }
 
-    /// Returns the creation time for an operation that is accepted under this name: its own, or one microsecond after
-    /// the newest of its sequence. Never returns a later time than a name can carry.
-    package func creation(of name: EntryName) -> Timestamp {
-        guard let sequence = sequence(of: name), let newest = newest[sequence] else { return name.createdAt }
+    /// Forgets every sequence.
+    package mutating func clear() { newest = [:] }
+
+    /// Returns the creation time for an operation that is accepted under this name at `time`: its own if the newest of
+    /// its sequence is earlier than `time`, otherwise one that is later than that newest. Never returns a later time
+    /// than a name can carry.
+    package func creation(of name: EntryName, at time: Timestamp) -> Timestamp {
+        guard let sequence = sequence(of: name), let newest = newest[sequence], newest >= time else {
+            return name.createdAt
+        }
         return min(max(name.createdAt, newest + .microseconds(1)), .lastInNames)
     }
 

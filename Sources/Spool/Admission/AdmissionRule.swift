@@ -13,11 +13,20 @@ package final class AdmissionRule {
 
     package let configuration: Configuration
     private var forms: [TypeName: RequestForm] = [:]
-    /// The newest time of creation of each sequence. Listed when the first operation comes whose order matters.
-    private var clock: SequenceClock?
+    /// The newest times of creation, in the batch and in the queue. A queue is listed when the first operation of a
+    /// batch needs that.
+    private var clock: SequenceClock
+    private var hasListed = false
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
+        clock = SequenceClock(configuration)
+    }
+
+    /// Forgets what the queue had: other processes add to it between two batches.
+    func beginBatch() {
+        clock.clear()
+        hasListed = false
     }
 
     // MARK: - What it is
@@ -70,27 +79,30 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// Dates an operation that the submitter did not date, or dated later than now, after everything in its sequence.
-    /// Otherwise the newest value of a key could count as an old one, and one file from the future supersede every
-    /// later one.
+    /// Dates an operation that the submitter did not date, or dated later than now. If its sequence has an operation
+    /// that is not from the past, it comes after that one. Otherwise the newest value of a key could count as an old
+    /// one, and one file from the future supersede every later one.
+    ///
+    /// The time of a foreign file is the one at which it was written. So it stands before an operation that was added
+    /// after that, whenever a run admits it.
     private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.createdAt > submission.at + Self.skew { submission.useSubmissionTime() }
         let name = submission.entry.name
         guard QueueState.waiting.contains(submission.entry.state),
             configuration.route(of: name.type).isSequential
         else { return }
-        if submission.isDated {
-            // A later operation of this input must come after it in the sequence.
-            clock?.note(name)
-            return
+        if !submission.isDated {
+            let now = submission.at
+            if !hasListed {
+                try spool.forEachStandingName { name, _ in
+                    if name.createdAt >= now { clock.note(EntryName(name)) }
+                }
+                hasListed = true
+            }
+            submission.setCreation(clock.creation(of: name, at: now))
         }
-        if clock == nil {
-            var found = SequenceClock(configuration)
-            try spool.forEachStandingName { name, _ in found.note(EntryName(name)) }
-            clock = found
-        }
-        submission.setCreation(clock!.creation(of: name))
-        clock!.note(submission.entry.name)
+        // A later operation of this batch must come after it in the sequence.
+        clock.note(submission.entry.name)
     }
 }
 

@@ -73,7 +73,7 @@ extension SpoolDirectory {
 
 extension FileStatus {
     /// The time of creation of a foreign file: its mtime; now if that is before 1970 or later than now + `skew`.
-    fileprivate func creation(at now: Timestamp) -> Timestamp {
+    func creation(at now: Timestamp) -> Timestamp {
         let isUsable = modifiedAt >= Timestamp(microseconds: 0) && modifiedAt <= now + AdmissionRule.skew
         return isUsable ? modifiedAt : now
     }

@@ -36,9 +36,11 @@ extension SpoolRun {
         }
         var batch: [ForeignFile] = []
         var bytes = 0
-        for (index, name) in foreign.enumerated() {
+        var last = Timestamp(microseconds: -1)
+        for (index, name) in inOrder(foreign, now).enumerated() {
             let at = now + .microseconds(index)
-            if let file = read(name, &admission, at, control.rule.configuration) {
+            if var file = read(name, &admission, at, control.rule.configuration) {
+                file.submission.follow(&last)
                 batch.append(file)
                 bytes += file.submission.operation.body.count
             }
@@ -51,6 +53,23 @@ extension SpoolRun {
         admit(batch, &admission, within: &control, now)
         try sync()
         return admission
+    }
+
+    /// Returns the names of foreign files in the order in which the files were written, whatever the order of the
+    /// directory. The names decide if the times are equal, as those of files that are written within a few milliseconds
+    /// may be.
+    private func inOrder(_ names: [[UInt8]], _ now: Timestamp) -> [[UInt8]] {
+        let files = names.map { name in
+            let status = try? queue.system.statusAt(queue.root, QueuePath(in: QueueState.new.path, name).bytes)
+            return (created: status?.creation(at: now) ?? now, written: status?.modifiedNanoseconds ?? 0, name: name)
+        }
+        let sorted = files.sorted {
+            if ($0.created, $0.written) != ($1.created, $1.written) {
+                return ($0.created, $0.written) < ($1.created, $1.written)
+            }
+            return $0.name.lexicographicallyPrecedes($1.name)
+        }
+        return sorted.map(\.name)
     }
 
     /// A foreign file that has been claimed and read.

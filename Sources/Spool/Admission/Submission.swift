@@ -14,7 +14,8 @@ package struct Submission: Sendable {
     /// The time of submission, by this machine's clock. The latest creation time accepted is this, plus
     /// `AdmissionRule.skew`.
     package let at: Timestamp
-    /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence.
+    /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence
+    /// that is not from the past (`AdmissionRule.complete`).
     private(set) var isDated: Bool
 
     package init(_ operation: Operation, hasOwnID: Bool, at: Timestamp, isDated: Bool) {
@@ -88,6 +89,13 @@ package struct Submission: Sendable {
         case .portable(let operation):
             content = .portable(operation.created(at: time))
         }
+    }
+
+    /// Gives an operation that the submitter did not date a later time than `last`, which becomes its time.
+    mutating func follow(_ last: inout Timestamp) {
+        if isDated { return }
+        setCreation(max(header.createdAt, last + .microseconds(1)))
+        last = header.createdAt
     }
 
     /// Replaces the submitter's time of creation by the time of submission.
