@@ -79,7 +79,7 @@ public final class WritableQueue: Sendable {
             taken.append(
                 Submission(
                     try operation.operation(createdAt: writer.last), hasOwnID: operation.id != nil, at: writer.last,
-                    isDated: true))
+                    isDated: false))
         }
         let accepted: Accepted
         do throws(SpoolError) {

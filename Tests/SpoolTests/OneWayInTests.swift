@@ -184,6 +184,29 @@ struct OneWayInTests {
         #expect(fourth.createdAt == now)
     }
 
+    @Test func `an operation without a time is newer than what another process has queued since the last batch`() throws
+    {
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        var control = AdmissionControl(configuration)
+        let open = try queue.open()
+        func add(_ submissions: [Submission]) throws -> [Timestamp] {
+            try open.accept(submissions, within: &control).results.map { result in
+                guard case .accepted(let name) = result else { throw Errno(0) }
+                return name.createdAt
+            }
+        }
+        #expect(try add([submission("a", 1, key: "k")]) == [now + .microseconds(1)])
+        let ahead = now + .seconds(30)
+        _ = try accept([submission("b", 2, key: "k", createdAt: ahead)], configuration)
+        #expect(try add([submission("c", 3, key: "k")]) == [ahead + .microseconds(1)])
+        // The same within one batch.
+        let later = ahead + .seconds(10)
+        #expect(
+            try add([submission("d", 4, key: "k", createdAt: later), submission("e", 5, key: "k")])
+                == [later, later + .microseconds(1)])
+    }
+
     @Test func `an imported operation from a clock that was ahead is dated anew, in its name and its header`() throws {
         var operation = queue.operation("a", 7_200_000_000)
         operation.attempts = [TemporaryQueue.record()]

@@ -76,6 +76,22 @@ struct WritableQueueTests {
         }
     }
 
+    @Test func `an operation is newer than those of its key that wait, even if the clock was set back`() throws {
+        try withQueue { spool in
+            try configure(#"{ routes: { default: { url: "https://api.example.com/", coalesce: true } } }"#)
+            let queue = try WritableQueue(at: path)
+            try queue.add(NewOperation(json: "1", key: "k"))
+            let ahead = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)) + .seconds(3600)
+            let header = OperationHeader(
+                id: OperationID("ahead")!, createdAt: ahead, contentType: "application/json", key: "k")
+            let operation = Policy.Operation(header: header, body: Array("2".utf8))
+            var control = AdmissionControl(Configuration())
+            _ = try spool.accept([Submission(operation, hasOwnID: true, at: ahead, isDated: false)], within: &control)
+            try queue.add(NewOperation(json: "3", key: "k"))
+            #expect(try operations(spool).map { String(decoding: $0.body, as: UTF8.self) } == ["1", "2", "3"])
+        }
+    }
+
     @Test func `a configuration that changes holds from the next operation on`() throws {
         try withQueue { spool in
             let queue = try WritableQueue(at: path)

@@ -42,6 +42,7 @@ package struct AdmissionControl {
         batch = Count()
         victims = []
         hopeless = nil
+        rule.beginBatch()
         isFresh = false
         removalCandidates = nil
         // An older value must not come back after a newer one has been sent.
