@@ -162,4 +162,55 @@ struct RestoreTests {
         try run.end()
         #expect(try queue.entries().map(\.name.interruptions) == [0])
     }
+
+    /// An operation of this number to import, whose file has this many bytes.
+    private func portable(_ queue: TemporaryQueue, _ id: String, _ number: Int, size: Int) throws -> PortableOperation {
+        func make(_ length: Int) throws -> PortableOperation {
+            let operation = queue.operation(id, number, body: "\"\(String(repeating: "x", count: length))\"")
+            return try PortableOperation(
+                Entry(state: .new, name: EntryName(naming: operation.header)), file: OperationFile.encode(operation))
+        }
+        let length = 100 + size - (try make(100).file.count)
+        let made = try make(length)
+        #expect(made.file.count == size)
+        return made
+    }
+
+    @Test func `an operation that replaces the oldest one evicts others, never itself`() throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        let limits = Limits(bytes: 1000, whenFull: .dropOldest)
+        let old = [try portable(queue, "x", 0, size: 400), try portable(queue, "y", 1, size: 400)]
+        _ = try restore(old, open)
+        var control = AdmissionControl(limits)
+        let replacing = try portable(queue, "x", 0, size: 700)
+        let accepted = try open.accept(TemporaryQueue.portable([replacing]), within: &control, replacing: true)
+        #expect(accepted.evicted == [old[1].entry] && accepted.replaced == [old[0].entry])
+        #expect(try queue.entries() == [replacing.entry] && queue.bytes(replacing.entry.path) == replacing.file)
+        // Nor does it go for a later operation of its batch, before or after it.
+        let batch = [
+            try portable(queue, "z", 2, size: 300), try portable(queue, "x", 0, size: 600),
+            try portable(queue, "w", 3, size: 400),
+        ]
+        let more = try open.accept(TemporaryQueue.portable(batch), within: &control, replacing: true)
+        #expect(more.evicted == [batch[0].entry])
+        #expect(try Set(queue.entries()) == [batch[1].entry, batch[2].entry])
+        #expect(queue.bytes(batch[1].entry.path) == batch[1].file)
+    }
+
+    @Test func `a replaced operation makes room also after the queue has been counted again`() throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        var control = AdmissionControl(Limits(operations: 3))
+        func give(_ ids: String...) throws -> [Acceptance] {
+            let batch = try ids.map { try portable(queue, $0, 0, size: 400) }
+            return try open.accept(TemporaryQueue.portable(batch), within: &control, replacing: true).results
+        }
+        _ = try give("a", "b", "c")
+        let other = try #require(try queue.entries().first { $0.name.id.description == "c" })
+        #expect(try queue.open().drop(other))
+        let results = try give("a", "d")
+        #expect(results.allSatisfy { if case .accepted = $0 { true } else { false } })
+        #expect(try give("e") == [.rejected(.operations(3))])
+    }
 }

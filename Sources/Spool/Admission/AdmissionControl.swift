@@ -18,6 +18,8 @@ package struct AdmissionControl {
     private var isFresh = false
     /// The operations that this batch adds.
     private var batch = Count()
+    /// The waiting operations that this batch replaces. `waiting` includes them.
+    private var replaced = Count()
     private var free = Int.max
     private var removalCandidates: RemovalCandidates?
     /// The operations that leave for this batch, of the queue or of the batch itself.
@@ -36,13 +38,15 @@ package struct AdmissionControl {
 
     // MARK: - Batches
 
+    /// Begins a batch. Operations of it may replace those of `replaced`, which do not go for another reason.
     mutating func beginBatch(
-        _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool
+        _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool, replaced: [Entry] = []
     ) throws(SpoolError) {
+        rule.beginBatch()
         batch = Count()
+        self.replaced = Count()
         victims = []
         hopeless = nil
-        rule.beginBatch()
         isFresh = false
         removalCandidates = nil
         // An older value must not come back after a newer one has been sent.
@@ -50,7 +54,7 @@ package struct AdmissionControl {
         if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
             let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
             removalCandidates = RemovalCandidates(
-                rule.configuration, for: names, isWhole: allOrNone,
+                rule.configuration, for: names, besides: replaced.map(\.name), isWhole: allOrNone,
                 at: submissions.first?.at ?? Timestamp(microseconds: 0))
         }
         if limits.minimumFree != nil { free = try queue.freeBytes }
@@ -67,28 +71,28 @@ package struct AdmissionControl {
             waiting = nil
             return
         }
-        waiting?.operations += batch.operations
-        waiting?.bytes +|= batch.bytes
+        waiting?.operations += batch.operations - replaced.operations
+        waiting?.bytes +|= batch.bytes - replaced.bytes
     }
 
     /// Counts an operation in, or returns why it cannot enter. `number` is its own in the batch. A replaced operation
-    /// makes room.
+    /// makes room, and the one that replaces it stays in the batch.
     mutating func admit(
         _ submission: inout Submission, number: Int, replacing replaced: Entry?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
-        guard let replaced, QueueState.waiting.contains(replaced.state) else {
-            return try admit(&submission, number: number, queue)
-        }
-        let old = RemovalCandidates.Victim(entry: replaced, size: try queue.size(of: replaced) ?? 0)
-        count(old, by: -1)
-        let result = try admit(&submission, number: number, queue)
-        if case .failure = result { count(old, by: 1) }
+        guard let old = replaced else { return try admit(&submission, number: number, queue) }
+        guard QueueState.waiting.contains(old.state) else { return try admit(&submission, number: nil, queue) }
+        let size = try queue.size(of: old) ?? 0
+        countReplaced(size, by: 1)
+        let result = try admit(&submission, number: nil, queue)
+        if case .failure = result { countReplaced(size, by: -1) }
         return result
     }
 
-    /// Counts in an operation that replaces none, or returns why it cannot enter.
+    /// Counts in an operation that replaces none, or returns why it cannot enter. Without `number` no later operation
+    /// of the batch displaces it.
     mutating func admit(
-        _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
+        _ submission: inout Submission, number: Int?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         try rule.complete(&submission, in: queue)
         let file = submission.file
@@ -113,7 +117,7 @@ package struct AdmissionControl {
     }
 
     private mutating func makeRoom(
-        for file: IncomingFile, _ number: Int, _ queue: SpoolDirectory
+        for file: IncomingFile, _ number: Int?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
         let size = file.bytes.count
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
@@ -155,8 +159,17 @@ package struct AdmissionControl {
         if limits.minimumFree != nil { free = free -| bytes }
     }
 
+    private mutating func countReplaced(_ size: Int, by sign: Int) {
+        let bytes = sign * size
+        replaced.operations += sign
+        replaced.bytes += bytes
+        if limits.minimumFree != nil { free = free +| bytes }
+    }
+
     private func limitExceeded(by size: Int) -> FullLimit? {
-        let waiting = waiting ?? Count()
+        var waiting = waiting ?? Count()
+        waiting.operations -= replaced.operations
+        waiting.bytes -= replaced.bytes
         if let limit = limits.operations, waiting.operations + batch.operations >= limit {
             return .operations(limit)
         }

@@ -34,10 +34,15 @@ struct RemovalCandidates {
     private var listsOldest = true
     /// The operations of the batch that have been let in.
     private var members: [Victim] = []
-    private var gone: Set<EntryName> = []
+    /// Operations that are not, or no longer, candidates.
+    private var gone: Set<EntryName>
 
-    /// `names` are the names of the batch's operations.
-    init(_ configuration: Configuration, for names: [EntryName], isWhole: Bool, at now: Timestamp) {
+    /// `names` are the names of the batch's operations; `replaced` are those of operations that the batch replaces.
+    init(
+        _ configuration: Configuration, for names: [EntryName], besides replaced: [EntryName], isWhole: Bool,
+        at now: Timestamp
+    ) {
+        gone = Set(replaced)
         dropsOldest = configuration.limits.whenFull == .dropOldest
         self.isWhole = isWhole
         guard configuration.hasCoalescingRoutes else { return }
@@ -46,14 +51,14 @@ struct RemovalCandidates {
         self.coalescing = coalescing
     }
 
-    /// Notes that the batch's operation of this number has been let in.
-    mutating func letIn(_ member: Int, _ entry: Entry, size: Int) {
-        let victim = Victim(entry: entry, member: isWhole ? nil : member, size: size)
-        if !isWhole { members.append(victim) }
+    /// Notes that the batch's operation of this number has been let in. Without a number it is no candidate.
+    mutating func letIn(_ number: Int?, _ entry: Entry, size: Int) {
+        let member = isWhole ? nil : number.map { Victim(entry: entry, member: $0, size: size) }
+        if let member { members.append(member) }
         guard let group = coalescing?.group(of: entry.name) else { return }
         coalescing?.note(entry.name)
         while let older = takeValue(of: group, before: entry.name) { superseded.append(older) }
-        if !isWhole { values[group, default: []].append(victim) }
+        if let member { values[group, default: []].append(member) }
     }
 
     /// Returns the operation to remove next for the operation of this name; `nil` if none may be removed.

@@ -34,7 +34,8 @@ extension SpoolDirectory {
     ) throws(SpoolError) -> Accepted {
         var isDone = false
         defer { control.endBatch(isDone: isDone) }
-        try control.beginBatch(self, submissions, allOrNone: allOrNone)
+        try control.beginBatch(
+            self, submissions, allOrNone: allOrNone, replaced: replacing ? Array(found.values) : [])
         var results: [Acceptance] = []
         var taken: [(index: Int, file: IncomingFile)] = []
         var seen: [OperationID: QueueState] = [:]
