@@ -231,6 +231,36 @@ struct AdmissionTests {
         #expect(order == ["ahead", "w5", "w4", "w3", "w2", "w1"])
     }
 
+    // MARK: - Room
+
+    @Test func `a full disk evicts no foreign file for the sake of others that cannot enter`() throws {
+        for index in 1...5 { try write("w\(index)", at: now - .seconds(60 - index), key: "\(index)") }
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let limits = Limits(operations: 2, whenFull: .dropOldest)
+        calls.reset(.always("write", ENOSPC))
+        let failed = try run.admitForeign(now: now, limits: limits)
+        #expect(failed.admitted.isEmpty && failed.evicted.isEmpty && !failed.errors.isEmpty)
+        #expect(queue.names("new") == ["w1", "w2", "w3", "w4", "w5"])
+        calls.reset()
+        let admission = try run.admitForeign(now: now, limits: limits)
+        #expect(admission.admitted.count == 2 && admission.evicted.count == 3 && admission.errors.isEmpty)
+        #expect(queue.names("new").count == 2)
+        try run.end()
+    }
+
+    @Test func `an older foreign file that cannot be removed stays, and is not reported as evicted`() throws {
+        for index in 1...3 { try write("w\(index)", at: now - .seconds(60 - index), key: "\(index)") }
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        calls.reset(.always("unlink", EIO))
+        let admission = try run.admitForeign(now: now, limits: Limits(operations: 2, whenFull: .dropOldest))
+        #expect(admission.admitted.count == 2 && admission.evicted.isEmpty && admission.errors.count == 1)
+        #expect(queue.names("new").filter { $0.hasPrefix("w") } == ["w1"])
+        calls.reset()
+        try run.end()
+    }
+
     private func makeSocket(at path: String) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()

@@ -207,12 +207,22 @@ extension SpoolRun {
             case .failure(let refusal): quarantine(file, refusal.description, &admission, now)
             }
         }
-        let displaced = Set(control.victims.compactMap(\.member))
-        for number in displaced { try remove(pending[number].0.claim) }
+        var victims = control.victims
+        let displaced = Set(victims.compactMap(\.member))
         let staying = pending.indices.filter { !displaced.contains($0) }.map { pending[$0] }
         if !staying.isEmpty { try replace(staying, &admission, &copies, now) }
+        for number in displaced {
+            let file = pending[number].0
+            do throws(SpoolError) {
+                try remove(file.claim)
+            } catch {
+                admission.errors.append(error)
+                putBack(file.claim, file.originalName, &admission)
+                victims.removeAll { $0.member == number }
+            }
+        }
         var accepted = Accepted(results: [])
-        isDone = queue.remove(control.victims, &accepted)
+        isDone = queue.remove(victims, &accepted)
         admission.evicted += accepted.evicted
         admission.superseded += accepted.superseded
         admission.errors += accepted.errors
