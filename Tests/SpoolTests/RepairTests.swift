@@ -252,6 +252,38 @@ struct RepairTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `the last of two names stays if the other one goes while a repair cannot look at it`(isStuck: Bool) throws {
+        let entry = try queue.add(["a"])[0]
+        let bytes = try #require(queue.bytes(entry.path))
+        var later = Entry(state: .failed, name: entry.name)
+        later.name.attempts = 1
+        link("\(queue.path)/\(entry.path)", "\(queue.path)/\(later.path)")
+        var system = SystemCalls.real
+        let real = system
+        var isOnItsWay = false
+        system.renameNoReplace = { (directory, from, to) throws(Errno) in
+            let target = String(cString: to)
+            if isStuck, isOnItsWay, target.hasPrefix("new/") { throw Errno(EIO) }
+            try real.renameNoReplace(directory, from, to)
+            if target.hasPrefix("tmp/") {
+                isOnItsWay = true
+                unlink("\(queue.path)/\(later.path)")
+            }
+        }
+        system.statusAt = { (directory, path) throws(Errno) in
+            let target = String(cString: path)
+            if isOnItsWay, target.hasPrefix("failed/") { throw Errno(EIO) }
+            return try real.statusAt(directory, path)
+        }
+        let recovery = try queue.open(system).repair(now: now)
+        #expect(!recovery.errors.isEmpty && isOnItsWay)
+        try queue.recover()
+        let left = try queue.entries()
+        #expect(left.map(\.state) == [isStuck ? .quarantine : .new] && left.map(\.name) == [entry.name])
+        #expect(left.first.flatMap { queue.bytes($0.path) } == bytes)
+    }
+
     @Test func `the proof of a file system tells whether its locks exclude`() throws {
         let proof = try queue.open().prove(now: now)
         #expect(proof.locks && proof.renamesWithoutReplacing)

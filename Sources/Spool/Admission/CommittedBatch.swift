@@ -189,5 +189,5 @@ extension SpoolDirectory {
 
 extension QueuePath {
     /// The last part of the path.
-    fileprivate var name: String { String(description.split(separator: "/").last ?? "") }
+    var name: String { String(description.split(separator: "/").last ?? "") }
 }

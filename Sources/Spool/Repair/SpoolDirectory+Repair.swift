@@ -38,7 +38,7 @@ extension SpoolDirectory {
             recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
             try run.end()
         }
-        step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins() } }
+        step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins(now) } }
         step { () throws(SpoolError) in try moveUnreadableStatesAside() }
         step { () throws(SpoolError) in
             for path in try orphanedReasons(now: now) {
@@ -70,14 +70,14 @@ extension SpoolDirectory {
     }
 
     /// Row N, D or X → W → gone, for the earlier of two names of one operation.
-    private func removeTwins() throws(SpoolError) {
+    private func removeTwins(_ now: Timestamp) throws(SpoolError) {
         let scratch = try ScratchDirectory(self)
         defer { scratch.close() }
         for damage in try twins() {
             switch damage {
             case .interruptedMove(let earlier, let latest), .earlierGeneration(let earlier, let latest):
                 let path = QueuePath(earlier)
-                if try remove(path, keeping: QueuePath(latest), scratch) { try syncDirectory(path.parent) }
+                if try remove(path, keeping: QueuePath(latest), scratch, now) { try syncDirectory(path.parent) }
             case .missingDirectory, .notADirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict,
                 .unreadableState,
                 .orphanedReason:
@@ -88,9 +88,12 @@ extension SpoolDirectory {
 
     /// Removes one of two names, and never the last one: moves it into the scratch directory, and back if the other
     /// name has gone meanwhile. Returns false if there is nothing to remove.
-    private func remove(_ earlier: QueuePath, keeping latest: QueuePath, _ scratch: ScratchDirectory) throws(SpoolError)
-        -> Bool
-    {
+    ///
+    /// After an error too it moves the file back. If that fails, the file goes to quarantine, since the scratch
+    /// directory is swept.
+    private func remove(
+        _ earlier: QueuePath, keeping latest: QueuePath, _ scratch: ScratchDirectory, _ now: Timestamp
+    ) throws(SpoolError) -> Bool {
         try attempt("drop", earlier) { () throws(Errno) in
             let temporary = scratch.nextPath()
             do throws(Errno) {
@@ -98,12 +101,23 @@ extension SpoolDirectory {
             } catch let error where error == .missing {
                 return false
             }
-            guard try exists(latest) else {
+            do throws(Errno) {
+                if try exists(latest) {
+                    try? system.unlink(root, temporary.bytes)
+                    return true
+                }
                 try move(temporary, earlier)
                 return false
+            } catch {
+                if (try? move(temporary, earlier)) == nil {
+                    let reason = "a repair moved it away and could not move it back to '\(earlier.description)'"
+                    let name = EntryName(earlier.name)
+                    _ = try? quarantine(
+                        temporary, as: name, originalName: Array(earlier.name.utf8), reason: reason, source: "check",
+                        now)
+                }
+                throw error
             }
-            try? system.unlink(root, temporary.bytes)
-            return true
         }
     }
 
