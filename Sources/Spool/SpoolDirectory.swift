@@ -28,7 +28,8 @@ import Synchronization
 /// file goes back to F, the copy to N.
 ///
 /// `import --replace` moves the operation that it replaces from N, D, X or Q to row W, beside the commitment that names
-/// it, before the new file enters. After a crash between the two moves the commitment is completed.
+/// it, before the new file enters. After a crash between the two moves the commitment is completed, at the latest
+/// before a run decides an order.
 ///
 /// Row W also has files that are no operations. An empty file under an operation's name keeps the place of an operation
 /// that `send` has not sent yet (`SendPlace`). The file `reserved` keeps an id for `send` (`Reservation`). The file

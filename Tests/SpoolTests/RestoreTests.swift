@@ -213,4 +213,78 @@ struct RestoreTests {
         #expect(results.allSatisfy { if case .accepted = $0 { true } else { false } })
         #expect(try give("e") == [.rejected(.operations(3))])
     }
+
+    @Test(arguments: [false, true])
+    func `a process that decides an order finds the old or the new one, whatever happens to the replacing one`(
+        isCrash: Bool
+    ) throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            _ = try restore([portable(queue, .deferred, body: "1")], queue.open())
+            var system = SystemCalls.real
+            system.sleep = { _ in }
+            let lister = try queue.open(system)
+            let calls = InterceptedCalls()
+            var listings: [Int] = []
+            func list() {
+                var count = 0
+                // While the lock is not free, nothing is decided.
+                try? lister.withNamesLock(patience: .zero) { () throws(SpoolError) in
+                    try lister.forEachStandingName { _, _ in count += 1 }
+                    listings.append(count)
+                }
+            }
+            do {
+                var system = calls.calls
+                let real = system
+                system.renameNoReplace = { (directory, from, to) throws(Errno) in
+                    list()
+                    try real.renameNoReplace(directory, from, to)
+                    list()
+                }
+                system.unlink = { (directory, path) throws(Errno) in
+                    list()
+                    try real.unlink(directory, path)
+                }
+                let open = try queue.open(system)
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                var control = AdmissionControl(Limits())
+                let submissions = TemporaryQueue.portable([try portable(queue, .new, body: "2")])
+                _ = try? open.accept(submissions, within: &control, replacing: true)
+            }
+            list()
+            #expect(!listings.isEmpty && listings.allSatisfy { $0 == 1 }, "\(index): \(listings)")
+            if calls.count < index { break }
+        }
+    }
+
+    @Test func `the batch of a dead writer is completed under the names lock`() throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            _ = try restore([portable(queue, .new, body: "1")], queue.open())
+            let calls = InterceptedCalls()
+            do {
+                let open = try queue.open(calls.calls)
+                calls.reset(.crash(at: index))
+                var control = AdmissionControl(Limits())
+                let submissions = TemporaryQueue.portable([try portable(queue, .failed, body: "2")])
+                _ = try? open.accept(submissions, within: &control, replacing: true)
+            }
+            let other = try queue.open()
+            var system = SystemCalls.real
+            let real = system
+            var isFree = false
+            system.renameNoReplace = { (directory, from, to) throws(Errno) in
+                if (try? other.withNamesLock(patience: .zero) { () throws(SpoolError) in }) != nil { isFree = true }
+                try real.renameNoReplace(directory, from, to)
+            }
+            let run = try queue.open(system).beginRun(now: TemporaryQueue.now)
+            isFree = false
+            _ = try run.recover(now: TemporaryQueue.now)
+            #expect(!isFree, "\(index)")
+            #expect(try queue.entries().count == 1)
+            try run.end()
+            if calls.count < index { break }
+        }
+    }
 }

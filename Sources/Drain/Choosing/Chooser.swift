@@ -120,7 +120,6 @@ package struct Chooser {
         try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
             guard let sequence = kind.route.sequence(of: name, to: kind.destination) else { return true }
-            if try failedSequences().holder(of: name, of: kind.route, to: kind.destination) != nil { return false }
             var (kinds, isFirst) = (kinds, true)
             try spool.forEachStandingName { other, _ in
                 let kind = kinds.kind(of: other)
@@ -129,7 +128,8 @@ package struct Chooser {
                 let isOlder = (other.createdAt, other.id) < (name.createdAt, name.id)
                 if isOlder, kind.route.sequence(of: other, to: kind.destination) == sequence { isFirst = false }
             }
-            return isFirst
+            guard isFirst else { return false }
+            return try failedSequences().holder(of: name, of: kind.route, to: kind.destination) == nil
         }
     }
 

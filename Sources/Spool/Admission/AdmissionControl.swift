@@ -50,7 +50,7 @@ package struct AdmissionControl {
         isFresh = false
         removalCandidates = nil
         // An older value must not come back after a newer one has been sent.
-        if rule.configuration.hasSequentialRoutes { try queue.completeBatchesOfDeadWriters() }
+        if rule.configuration.hasSequentialRoutes { try queue.completeCommittedBatches() }
         if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
             let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
             removalCandidates = RemovalCandidates(

@@ -5,12 +5,14 @@ import Policy
 /// writer has written, and its target.
 ///
 /// The batch is in the queue from the rename that gives `committed` its name. A crash before that rename leaves
-/// nothing: a run sweeps the directory of the dead writer. After it, a process that sweeps the directory, or adds an
-/// id, completes the batch first. So no operation of a batch is sent while another operation of it can still get lost.
+/// nothing: a run sweeps the directory of the dead writer. After it, a process that sweeps the directory, adds an id,
+/// or lists to decide an order (`forEachStandingName`) completes the batch first. So no operation of a batch is sent
+/// while another operation of it can still get lost.
 ///
 /// If a file replaces an operation, the commitment names that operation too, and the operation is first moved into this
 /// directory. That rename decides against a run that claims it. So at each moment one of the two is in the queue, or
-/// both are here and the commitment says that the new one will follow. An operation that a run claims first stays.
+/// both are here and the commitment says that the new one will follow. While both are here, their process has the names
+/// lock, or is dead. An operation that a run claims first stays.
 struct CommittedBatch {
     /// A file that is to enter the queue.
     struct Move {
@@ -32,8 +34,10 @@ struct CommittedBatch {
         self.queue = queue
     }
 
+    static let file = "committed"
+
     static func path(in directory: QueuePath) -> QueuePath {
-        QueuePath(in: directory, "committed".utf8)
+        QueuePath(in: directory, file.utf8)
     }
 
     private var path: QueuePath { Self.path(in: directory) }
@@ -77,7 +81,8 @@ struct CommittedBatch {
         if durable { try? queue.sync(directory) }
     }
 
-    /// Row W → the rows of the files that a dead writer has committed. Skips files that were moved before.
+    /// Row W → the rows of the files that a dead writer has committed. Skips files that were moved before. The caller
+    /// has the names lock.
     func complete() throws(SpoolError) {
         guard let bytes = try queue.readFile(path, limit: SpoolDirectory.readLimit) else { return }
         var targets: Set<QueuePath> = []
@@ -168,21 +173,19 @@ extension SpoolDirectory {
         return found
     }
 
-    /// Row W → N, D, X, K: completes the batches that dead writers have committed. Takes the ids lock only if there is
-    /// such a batch.
-    func completeBatchesOfDeadWriters() throws(SpoolError) {
-        if try !committedBatches().isEmpty { try withIDsLock { () throws(SpoolError) in } }
-    }
-
-    /// Row W → N, D, X, K: completes the batches that dead writers have committed. The caller has the ids lock.
+    /// Row W → N, D, X, K: completes the batches that dead writers have committed. Takes the names lock only if there
+    /// is a batch. Once it returns, no other process is completing one either.
     func completeCommittedBatches() throws(SpoolError) {
-        for directory in try committedBatches() {
-            let name = String(directory.description.dropFirst("tmp/".count))
-            guard let dead = try? LockedDirectory.takeOver(directory, name: name, self) else { continue }
-            defer { dead.release() }
-            try CommittedBatch(in: directory, self).complete()
-            removeFiles(in: directory, keepingLock: true)
-            dead.remove()
+        if try committedBatches().isEmpty { return }
+        try withNamesLock { () throws(SpoolError) in
+            for directory in try committedBatches() {
+                let name = String(directory.description.dropFirst("tmp/".count))
+                guard let dead = try? LockedDirectory.takeOver(directory, name: name, self) else { continue }
+                defer { dead.release() }
+                try CommittedBatch(in: directory, self).complete()
+                removeFiles(in: directory, keepingLock: true)
+                dead.remove()
+            }
         }
     }
 }

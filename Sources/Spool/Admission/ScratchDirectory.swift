@@ -59,7 +59,7 @@ extension SpoolDirectory {
     /// cannot be removed waits for the next run.
     func sweepTemporaries(now: Timestamp) throws(SpoolError) {
         let tmp = QueuePath("tmp")
-        try completeBatchesOfDeadWriters()
+        try completeCommittedBatches()
         for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge

@@ -36,15 +36,21 @@ extension SpoolDirectory {
     }
 
     /// Streams the names of operations whose places are kept. A dead process keeps its place until the next run
-    /// recovers. Other users, who may write to `tmp/` in some queues, keep none.
-    func forEachSendPlace(_ body: (ListedName) -> Void) throws(SpoolError) {
+    /// recovers. Other users, who may write to `tmp/` in some queues, keep none. Returns whether a writer has committed
+    /// a batch and not ended it.
+    func forEachSendPlace(_ body: (ListedName) -> Void) throws(SpoolError) -> Bool {
         let tmp = QueuePath("tmp")
+        var hasBatch = false
         for writer in try names(in: tmp) where LockedDirectory.isName(QueuePath.escaped(writer)) {
             let path = QueuePath(in: tmp, writer)
             do throws(Errno) {
                 guard try knowsOwner(of: system.statusAt(root, path.bytes)) else { continue }
                 try system.list(root, path.bytes) { bytes in
-                    if let name = ListedName(bytes) { body(name) }
+                    if let name = ListedName(bytes) {
+                        body(name)
+                    } else if bytes.elementsEqual(CommittedBatch.file.utf8) {
+                        hasBatch = true
+                    }
                     return true
                 }
             } catch let error where error == .missing || error == .notADirectory || error == .forbidden {
@@ -53,5 +59,6 @@ extension SpoolDirectory {
                 throw SpoolError(error, "list", path)
             }
         }
+        return hasBatch
     }
 }

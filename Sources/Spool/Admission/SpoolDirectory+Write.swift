@@ -25,9 +25,7 @@ extension SpoolDirectory {
         let batch = replaces || allOrNone && files.count > 1 ? CommittedBatch(in: scratch.path, self) : nil
         var isLeft = false
         defer {
-            if isLeft {
-                scratch.leave()
-            } else {
+            if !isLeft {
                 batch?.withdraw()
                 scratch.close()
             }
@@ -48,20 +46,20 @@ extension SpoolDirectory {
         if durable, grouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
         try batch?.commit(durable: durable, isSynced: grouped)
         var unpublished = Unpublished()
-        do throws(SpoolError) {
-            if let batch, replaces {
-                // No other process decides an order while an operation is in neither place.
-                try withNamesLock { () throws(SpoolError) in
-                    unpublished.unreplaced = try takeOld(of: moves, batch, durable: durable)
-                    try place(moves, of: files, &unpublished, durable: durable, isCommitted: true)
-                }
-            } else {
+        func enter() throws(SpoolError) {
+            do throws(SpoolError) {
+                if let batch, replaces { unpublished.unreplaced = try takeOld(of: moves, batch, durable: durable) }
                 try place(moves, of: files, &unpublished, durable: durable, isCommitted: batch != nil)
+            } catch {
+                if let batch, !takeBack(moves, batch) {
+                    isLeft = true
+                    scratch.leave()
+                }
+                throw error
             }
-        } catch {
-            if let batch { isLeft = !takeBack(moves, batch) }
-            throw error
         }
+        // No other process decides an order while an operation is in neither place.
+        if replaces { try withNamesLock(enter) } else { try enter() }
         batch?.end(durable: durable)
         return unpublished
     }

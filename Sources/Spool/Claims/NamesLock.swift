@@ -9,7 +9,8 @@ import CSystem
 /// - A run that decides an order has it from the first directory read for `Precedence` to the last one of its choice,
 ///   and never while it sends.
 /// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
-///   `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also without `SequenceLock`.
+///   `hold`, `release`, recovery, the removal of earlier generations, `import --replace`, and the completion of a batch
+///   (`CommittedBatch`). A run recovers also without `SequenceLock`.
 ///
 /// An operator's command that moves many operations keeps the lock from one to the next (`withSharedSyncs`), for at
 /// most `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it

@@ -35,9 +35,11 @@ extension SpoolDirectory {
     ///
     /// Lists the claims first and last, so an operation that a run claims or puts back meanwhile is seen at least once.
     /// A kept place (`SendPlace`) counts as claimed. A name that another process changes meanwhile may be missed,
-    /// unless the caller has the names lock.
+    /// unless the caller has the names lock. Then the batches of dead writers are completed first: without that an
+    /// operation would be missed that is being replaced.
     package func forEachStandingName(_ body: (ListedName, QueueState) -> Void) throws(SpoolError) {
-        try forEachSendPlace { body($0, .claimed) }
+        let hasBatch = try forEachSendPlace { body($0, .claimed) }
+        if hasBatch, hasNamesLock { try completeCommittedBatches() }
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
             try forEachName(in: state) { name, _ in body(name, state) }
         }
