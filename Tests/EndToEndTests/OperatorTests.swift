@@ -120,14 +120,20 @@ struct OperatorTests {
         #expect(try queue.run("add", "--method", "put", input: "1").status == 64)
     }
 
-    @Test func `a hook that cannot be started and a type without a route are spoken of`() throws {
+    @Test func `programs that cannot be started and a type without a route are spoken of`() throws {
         let queue = try Drainq(
             """
-            { routes: { default: { url: "https://a.example" }, create: { url: "https://a.example/new" } },
-              hooks: { held: ["/none/hook"] } }
+            { routes: { default: { url: "https://a.example" },
+                        create: { url: "https://a.example/new", headersCommand: ["none/sign"] } },
+              hooks: { held: ["/none/hook"], failed: ["./here"] },
+              secrets: { token: { command: ["/none/token"] } } }
             """)
+        _ = try queue.shell("cp /bin/true queue/here")
         let checked = try queue.run("check")
-        #expect(checked.status == 78 && !checked.lines.contains("ok: hooks"))
+        #expect(checked.status == 78 && !checked.lines.contains("ok: programs"))
+        #expect(checked.error.contains("the command of the secret 'token' cannot be started: '/none/token'"))
+        #expect(checked.error.contains("the 'headersCommand' of the route 'create' cannot be started: '"))
+        #expect(checked.error.contains("/queue/none/sign': No such file") && !checked.error.contains("queue/here"))
         #expect(checked.error.contains("the hook 'held' cannot be started: '/none/hook': No such file or directory"))
         #expect(try queue.run("explain", "503", "--type", "create").error.isEmpty)
         let explained = try queue.run("explain", "503", "--type", "creat")

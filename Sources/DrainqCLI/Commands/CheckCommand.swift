@@ -43,7 +43,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
                 try checkRoutes(queue, &findings)
                 checkTransports(queue, &findings)
                 checkSecrets(queue, environment, &findings)
-                checkHooks(queue, &findings)
+                checkPrograms(queue, &findings)
             }
         } catch let error as SpoolError {
             findings.problems(CommandFailure(error))
@@ -215,18 +215,30 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
     }
 }
 
-/// Reports hooks whose program this user cannot start. Leaves out programs without a path: a service may have another
-/// PATH.
-private func checkHooks(_ queue: OpenQueue, _ findings: inout Findings) {
-    let commands = queue.configuration.hooks.commands.sorted { $0.key.rawValue < $1.key.rawValue }
+/// Reports programs of the configuration that this user cannot start. Leaves out programs without a path: a service may
+/// have another PATH.
+private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
+    let configuration = queue.configuration
+    var programs: [(name: String, command: [String], hint: String)] = []
+    for (event, command) in configuration.hooks.commands.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        programs.append(("hook '\(event.rawValue)'", command, "runs go on without it"))
+    }
+    let hint = "runs hold the destinations that need it"
+    for case (let name, .command(let command, _)) in configuration.secrets.sorted(by: { $0.key < $1.key }) {
+        programs.append(("command of the secret '\(name)'", command, hint))
+    }
+    let inherited = configuration.defaultRoute.headersCommand
+    if let inherited { programs.append(("'headersCommand' of the route 'default'", inherited, hint)) }
+    for (type, route) in configuration.routes.sorted(by: { $0.key < $1.key }) where route.headersCommand != inherited {
+        if let own = route.headersCommand { programs.append(("'headersCommand' of the route '\(type)'", own, hint)) }
+    }
     var isFine = true
-    for (event, command) in commands where command[0].contains("/") && access(command[0].rawCString, X_OK) != 0 {
+    for (name, command, hint) in programs where command[0].contains("/") && access(command[0].rawCString, X_OK) != 0 {
         isFine = false
         findings.problem(
-            .configuration, "the hook '\(event.rawValue)' cannot be started: '\(command[0])': \(Errno(errno))",
-            hint: "runs go on without it")
+            .configuration, "the \(name) cannot be started: '\(command[0])': \(Errno(errno))", hint: hint)
     }
-    if isFine, !commands.isEmpty { findings.ok("hooks") }
+    if isFine, !programs.isEmpty { findings.ok("programs") }
 }
 
 /// Whether the name of the field says that it carries a credential, and its value does not refer to a secret.

@@ -63,8 +63,8 @@ extension CommandDescription {
 
         It queues an operation that cannot be delivered now; the next run attempts it. The status is 75 after a \
         temporary failure, or if the queue or the destination is paused, its circuit breaker is open or its server \
-        asked for time, and 69 if the destination is held. If older operations of its key come first by the `ordering` \
-        of its route, it is queued behind them, with 75.
+        asked for time, and 69 if the destination is held. If older operations of its key come first by the \
+        `ordering` or `coalesce` of its route, it is queued behind them, with 75.
 
         A failure for good is an error with status 1; the operation is not queued. So is a single operation that is \
         refused with 401, 403 or 407, unless another one was refused before it and the destination is held. The status \
