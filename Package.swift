@@ -87,6 +87,16 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq", "Scratch"],
             exclude: ["Fixtures"], swiftSettings: strict),
+        // Every history from a seed: the real code over a file system, servers and clocks in memory.
+        .target(
+            name: "Simulation", dependencies: ["Policy", "Spool", "SpoolWriter", "Delivery", "Drain", "CSystem"],
+            path: "Tests/Simulation/Simulation", swiftSettings: strict),
+        .executableTarget(
+            name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/simulate", swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "simulate", "Policy", "Spool", "CSystem", "Scratch"],
+            path: "Tests/Simulation/SimulationTests", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
     ]
 )
