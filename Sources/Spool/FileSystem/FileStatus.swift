@@ -29,6 +29,23 @@ package struct FileStatus: Hashable, Sendable {
     /// When the inode last changed. A rename counts, so this is when the file came to its state.
     package var changedAt: Timestamp
 
+    package init(
+        kind: Kind, size: Int, links: Int, device: UInt64, inode: UInt64, owner: UInt32, permissions: UInt32,
+        isSticky: Bool = false, setsGroup: Bool = false, modifiedNanoseconds: Int64, changedAt: Timestamp
+    ) {
+        self.kind = kind
+        self.size = size
+        self.links = links
+        self.device = device
+        self.inode = inode
+        self.owner = owner
+        self.permissions = permissions
+        self.isSticky = isSticky
+        self.setsGroup = setsGroup
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.changedAt = changedAt
+    }
+
     package var modifiedAt: Timestamp { Timestamp(microseconds: modifiedNanoseconds / 1000) }
 
     func isSameFile(as other: FileStatus) -> Bool {

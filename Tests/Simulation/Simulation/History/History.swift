@@ -10,6 +10,8 @@ package struct History: Sendable {
     /// Whether the history ended with a calm time: servers well, clocks right, no faults, no holds and no pauses, and
     /// runs until nothing changed any more. Only then liveness is judged.
     package var endsCalmly = false
+    /// Whether the history had to be broken off, because something made no end.
+    package var isEndless = false
 
     package init(setup: Setup) {
         self.setup = setup
@@ -141,6 +143,8 @@ package struct Request: Hashable, Sendable {
     /// The header `drainq-attempt` or what stands for it; `nil` if the request has none.
     package var attempt: Int?
     package var secret: String?
+    /// The path and query of its url.
+    package var path = ""
 
     package init(number: Int, host: String, bodies: [[Label]], text: String) {
         self.number = number
@@ -245,6 +249,8 @@ extension Event {
         /// A process begins to hand an operation in. Nothing of it is anywhere before.
         case offers(Offer)
         case answers(Label, Answer)
+        /// `send` has put its operation into the queue under this name.
+        case names(Label, EntryName)
 
         // MARK: Servers
         /// A server receives a whole request.
@@ -255,6 +261,8 @@ extension Event {
         case learns(request: Int)
         /// What a server does from now on: `well`, `401`, `down`.
         case serverTurns(host: String, String)
+        /// The calm end begins.
+        case calm
 
         // MARK: Runs and operators
         case reports(Report)

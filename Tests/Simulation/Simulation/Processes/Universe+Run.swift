@@ -1,0 +1,118 @@
+internal import Drain
+internal import Policy
+internal import Spool
+
+extension Universe {
+    /// Lets a process play its role.
+    func perform(_ role: Plan.Role, _ process: SimulatedProcess) {
+        do throws(SpoolError) {
+            let spool = try SpoolDirectory(opening: Self.queue, system: calls(of: process))
+            switch role {
+            case .run(let plan): try run(plan, spool, process)
+            case .enter(let plan): try enter(plan, spool, process)
+            case .foreign(let offers): putForeignFiles(offers, process)
+            case .send(let offers, let plan): try send(offers, plan, spool, process)
+            case .command(let commands): try command(commands, spool, process)
+            }
+        } catch {
+            note(process.id, .reports(.error("\(error)")))
+            note(process.id, .ends(status: 74))
+        }
+    }
+
+    // MARK: - Runs
+
+    private func run(_ plan: Plan.RunPlan, _ spool: SpoolDirectory, _ process: SimulatedProcess) throws(SpoolError) {
+        var options = RunOptions(
+            limit: plan.limit, concurrency: plan.concurrency.map { .atMost($0) } ?? .auto, maxTime: plan.maxTime,
+            stay: plan.stay, ignoresBackoff: plan.ignoresBackoff, types: plan.types)
+        if let target = plan.target {
+            let ids = ids(of: target, process)
+            if ids.isEmpty { return note(process.id, .ends(status: 0)) }
+            options.ids = Set(ids)
+        }
+        let run = Run(spool: spool, configuration: configuration, options: options, world: world(of: process)) {
+            [unowned self] event in take(event, of: process)
+        }
+        let summary = try run()
+        note(
+            process.id,
+            .endsRun(
+                status: Self.status(of: summary), leftDue: summary.leftDue,
+                waits: summary.waiting > 0 || summary.nextDue != nil))
+    }
+
+    /// The exit status by the table in drainq(1).
+    private static func status(of summary: RunSummary) -> Int32 {
+        if summary.inputOutputErrors > 0 { return 74 }
+        if summary.held + summary.ambiguous > 0 { return 69 }
+        if summary.failed > 0 { return 1 }
+        if summary.quarantined > 0 { return 65 }
+        if summary.deferred + summary.cutOff + summary.waiting > 0 || summary.leftForeign { return 75 }
+        switch summary.end {
+        case .done: return 0
+        case .busy: return 75
+        case .paused, .timeUp, .signal, .broken: return summary.leftDue > 0 ? 75 : 0
+        }
+    }
+
+    private func take(_ event: RunEvent, of process: SimulatedProcess) {
+        for report in reports(of: event) { note(process.id, .reports(report)) }
+    }
+
+    private func reports(of event: RunEvent) -> [Report] {
+        switch event {
+        case .attempted(let attempt), .settledUnsent(let attempt): [report(of: attempt)]
+        case .quarantined(let item): [.quarantined(item.name?.id, path: item.fileName)]
+        case .destinationHeld(let destination, _, _): [.destinationHeld(destination)]
+        case .holdEnded(let destination): [.holdEnded(destination)]
+        case .parked(let id, _, _, _): [.parked(id)]
+        case .superseded(let name, let newer, _): [.superseded(name.id, by: newer)]
+        case .evicted(let name): [.evicted(name.id)]
+        case .recovered(let recovery): [.recovered(recovery.returned.map(\.name.id))]
+        case .inputOutputError(let error): [.error("\(error)")]
+        case .agentsFailed(let reason): [.error(reason)]
+        case .chosen, .networkAbsent, .notKept, .stopping: []
+        }
+    }
+
+    private func report(of attempt: AttemptEvent) -> Report {
+        switch attempt.settlement.disposition {
+        case .delivered: .delivered(attempt.id)
+        case .deferred(_, let counted): .deferred(attempt.id, counted: counted)
+        case .putBack: .putBack(attempt.id)
+        case .held: .ambiguous(attempt.id)
+        case .superseded: .superseded(attempt.id, by: nil)
+        case .failed:
+            if case .expired = attempt.settlement.rule {
+                .failed(attempt.id, isExpired: true)
+            } else {
+                .failed(attempt.id, isExpired: false)
+            }
+        case .quarantined: .quarantined(attempt.id, path: "")
+        }
+    }
+}
+
+extension Plan.Role {
+    /// The role as a person would write its command.
+    var name: String {
+        switch self {
+        case .run(let plan):
+            switch plan.stay {
+            case .no: "run"
+            case .during(let time): "run --wait \(time.quantity)"
+            case .untilEmpty: "run --until-empty"
+            }
+        case .enter(let plan):
+            switch plan.way {
+            case .add: plan.isAtomic ? "add --atomic" : "add"
+            case .importing(let replaces): "import\(replaces ? " --replace" : "")\(plan.isAtomic ? " --atomic" : "")"
+            case .writer: "a program with SpoolWriter"
+            }
+        case .foreign: "a program that renames files into new/"
+        case .send(_, let plan): plan.isQueued ? "send" : "send --no-queue"
+        case .command(let commands): commands.first.map { "an operator: \($0.verb.rawValue)" } ?? "an operator"
+        }
+    }
+}

@@ -1,0 +1,11 @@
+extension Call.Name {
+    /// Whether the call tells or changes what other processes see of names and locks: most coincidences begin there.
+    var isTelling: Bool {
+        switch self {
+        case .rename, .renameNoReplace, .link, .unlink, .list, .listPart, .lock, .unlock, .makeDirectory: true
+        case .open, .close, .write, .read, .fsync, .syncfs, .chmod, .removeDirectory, .status, .statusAt, .realPath,
+            .freeBytes:
+            false
+        }
+    }
+}

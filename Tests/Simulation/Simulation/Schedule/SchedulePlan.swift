@@ -1,0 +1,36 @@
+/// How the processes of a history take turns.
+package struct SchedulePlan: Hashable, Sendable {
+    package enum Style: Hashable, Sendable {
+        /// The process with the highest priority goes on; at each change point the present one gets the lowest (PCT,
+        /// Burckhardt et al. 2010: few change points find most coincidences of few processes).
+        case priorities
+        /// Another process goes on with the first probability at calls that tell or change what others see, with the
+        /// second at others.
+        case random(often: Double, seldom: Double)
+        /// A process goes on until it waits.
+        case turns
+    }
+
+    package var style = Style.priorities
+    /// The numbers of system calls at which the present process gets the lowest priority.
+    package var changePoints: [Int] = []
+    package var seed: UInt64 = 0
+    /// The typical duration of a system call.
+    package var pace: Duration = .microseconds(30)
+    /// The typical duration of a sync.
+    package var syncPace: Duration = .milliseconds(1)
+    /// The number of system calls after which a history is broken off: something made no end.
+    package var mostSteps = 400_000
+
+    package init() {}
+
+    func cost(of call: Call.Name, _ chance: inout Chance) -> Duration {
+        switch call {
+        case .fsync, .syncfs: syncPace
+        case .rename, .renameNoReplace, .unlink, .link, .makeDirectory, .open, .list, .listPart: pace
+        case .close, .write, .read, .chmod, .removeDirectory, .status, .statusAt, .realPath, .lock, .unlock,
+            .freeBytes:
+            pace / 4
+        }
+    }
+}

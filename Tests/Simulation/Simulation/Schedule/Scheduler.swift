@@ -1,0 +1,218 @@
+internal import CSystem
+internal import Policy
+
+/// Decides which process of a history goes on: one at a time, by the plan's chance, at each system call, sleep and wait.
+/// Owns the true time. Whoever has the baton uses it; no other thread does.
+package final class Scheduler: @unchecked Sendable {
+    /// The true time since the start of the history.
+    private(set) var time = Duration.zero
+    /// The number of system calls so far, of all processes.
+    private(set) var steps = 0
+    private(set) var processes: [SimulatedProcess] = []
+    /// The digest of everything that the schedule has seen: the same for the same plan.
+    private(set) var digest = TraceDigest()
+    /// Whether the history had to be broken off: it made no end.
+    private(set) var isEndless = false
+    private let plan: SchedulePlan
+    private var chance: Chance
+    private var changePoints: Set<Int>
+    private var lowest = 0
+    private var agenda = Agenda()
+    private let home = Baton()
+
+    init(_ plan: SchedulePlan) {
+        self.plan = plan
+        chance = Chance(seed: plan.seed)
+        changePoints = Set(plan.changePoints)
+    }
+
+    /// Called at each call of a process before it has an effect; the owner injects deaths, stops and errors there.
+    var fault: (SimulatedProcess, Call) throws(Errno) -> Void = { (_, _) throws(Errno) in }
+
+    // MARK: - Processes
+
+    /// Adds a process that begins at a time.
+    @discardableResult
+    func add(
+        _ name: String, host: Int, user: UInt32, chance: Chance, start: Duration,
+        body: @escaping (SimulatedProcess) -> Void
+    ) -> SimulatedProcess {
+        let process = SimulatedProcess(
+            ProcessID(processes.count + 1), name, host: host, user: user, chance: chance, start: start, in: self,
+            body: body)
+        process.priority = self.chance.below(1_000_000) + 1
+        processes.append(process)
+        return process
+    }
+
+    /// Lets all processes go on until each has ended or died, and nothing is left to happen.
+    func run() {
+        if let next = choose(after: nil) {
+            next.take()
+            home.await()
+        }
+    }
+
+    /// Called by its own thread when a process has done its work.
+    func end(_ process: SimulatedProcess) {
+        process.state = .done
+        ended(process)
+        digest.add(UInt64(process.id.number) << 8 | 2)
+        if let next = choose(after: process) { next.take() } else { home.hand() }
+    }
+
+    /// Called when a process has ended or died: its descriptors and locks go.
+    var ended: (SimulatedProcess) -> Void = { _ in }
+
+    /// Kills a process: no call of it has an effect any more. Does not return if it is the one that has the baton;
+    /// then call it last.
+    func kill(_ process: SimulatedProcess, isCurrent: Bool) {
+        process.state = .dead
+        ended(process)
+        digest.add(UInt64(process.id.number) << 8 | 3)
+        if isCurrent { giveAway(process) }
+    }
+
+    /// Ends the present wait of a process at once, if anything that arrives ends it.
+    func wake(_ process: SimulatedProcess) {
+        if process.isWakeable, case .waiting(let until) = process.state, until > time {
+            process.state = .waiting(until: time)
+        }
+    }
+
+    // MARK: - Points
+
+    /// A system call of the process that has the baton, before it has an effect.
+    func point(_ process: SimulatedProcess, _ call: Call) throws(Errno) {
+        steps += 1
+        process.calls += 1
+        digest.add(UInt64(process.id.number) << 8 | UInt64(call.name.order) << 16 | 1)
+        digest.add(UInt64(bitPattern: time.microseconds))
+        time += plan.cost(of: call.name, &chance)
+        if steps > plan.mostSteps {
+            isEndless = true
+            home.hand()
+            while true { process.await() }
+        }
+        runAgenda()
+        try fault(process, call)
+        if changePoints.remove(steps) != nil {
+            lowest -= 1
+            process.priority = lowest
+        }
+        if switches(at: call.name) { giveAway(process) }
+    }
+
+    /// Lets a process wait.
+    func sleep(_ process: SimulatedProcess, until end: Duration, _ isWakeable: Bool) {
+        process.state = .waiting(until: max(end, time))
+        process.isWakeable = isWakeable
+        digest.add(UInt64(process.id.number) << 8 | 4)
+        giveAway(process)
+        process.isWakeable = false
+    }
+
+    /// Lets something happen at a time. It happens on the thread that has the baton then, and must not wait.
+    func plan(at moment: Duration, _ action: @escaping () -> Void) {
+        agenda.add(max(moment, time), action)
+    }
+
+    private func runAgenda() {
+        while let action = agenda.next(until: time) { action() }
+    }
+
+    // MARK: - Choosing
+
+    private func giveAway(_ process: SimulatedProcess) {
+        guard let next = choose(after: process) else {
+            home.hand()
+            while true { process.await() }
+        }
+        if next === process { return }
+        next.take()
+        process.await()
+    }
+
+    /// Whether another process may go on now.
+    private func switches(at call: Call.Name) -> Bool {
+        switch plan.style {
+        case .priorities: true
+        case .random(let often, let seldom):
+            chance.happens((call.isTelling ? often : seldom))
+        case .turns: false
+        }
+    }
+
+    /// Returns the process that goes on; lets time pass if none can now. `nil` if none ever can and nothing is left to
+    /// happen.
+    private func choose(after process: SimulatedProcess?) -> SimulatedProcess? {
+        while true {
+            runAgenda()
+            if let next = candidate(after: process) {
+                digest.add(UInt64(next.id.number) << 8 | 5)
+                return next
+            }
+            guard let moment = ([agenda.first] + processes.map(\.ready)).compactMap({ $0 }).min() else { return nil }
+            time = max(time, moment)
+        }
+    }
+
+    private func candidate(after process: SimulatedProcess?) -> SimulatedProcess? {
+        switch plan.style {
+        case .priorities, .turns:
+            var best: SimulatedProcess?
+            for other in processes {
+                guard let ready = other.ready, ready <= time else { continue }
+                if other.priority > best?.priority ?? .min { best = other }
+            }
+            return best
+        case .random:
+            let ready = processes.filter { $0.ready.map { $0 <= time } ?? false }
+            return ready.isEmpty ? nil : ready[chance.below(ready.count)]
+        }
+    }
+}
+
+/// A running hash of a trace (FNV-1a by words).
+package struct TraceDigest: Hashable, Sendable {
+    package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ word: UInt64) {
+        value = (value ^ word) &* 0x0000_0100_0000_01B3
+        value ^= value >> 29
+    }
+
+    mutating func add(_ text: String) {
+        for byte in text.utf8 { add(UInt64(byte)) }
+    }
+}
+
+/// What is to happen at which time.
+private struct Agenda {
+    private var items: [(time: Duration, action: () -> Void)] = []
+
+    var first: Duration? { items.last?.time }
+
+    mutating func add(_ time: Duration, _ action: @escaping () -> Void) {
+        // The next one stands last; of equal times the one that was added first comes first.
+        items.insert((time, action), at: items.partitioningIndex { $0.time <= time })
+    }
+
+    /// Removes the next action that is due.
+    mutating func next(until time: Duration) -> (() -> Void)? {
+        guard let next = items.last, next.time <= time else { return nil }
+        return items.removeLast().action
+    }
+}
+
+extension Array {
+    /// Returns the first index whose element and all behind it match; the elements are partitioned so.
+    fileprivate func partitioningIndex(where matches: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if matches(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

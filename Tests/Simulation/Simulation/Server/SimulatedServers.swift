@@ -1,0 +1,174 @@
+internal import Delivery
+internal import Policy
+
+/// The servers of a history: what they receive, what they do with it, and when the answer is back.
+final class SimulatedServers {
+    private let plan: Plan
+    private var chance: Chance
+    private unowned let world: Universe
+    private var count = 0
+    /// Whether every server is well from now on: the calm end.
+    var isCalm = false
+    /// The token that servers accept.
+    var token = "good"
+
+    init(_ plan: Plan, _ chance: Chance, in world: Universe) {
+        self.plan = plan
+        self.chance = chance
+        self.world = world
+    }
+
+    /// A request whose sender may die meanwhile.
+    struct Sent {
+        var ticket: Int
+        var request: OutgoingRequest
+        /// How many others its agent has in flight.
+        var others: Int
+    }
+
+    /// Takes a request that a sink has sent, and later gives the report to it.
+    func take(_ sent: Sent, from sink: SimulatedSink) {
+        let host = Self.host(of: sent.request.url)
+        let plan = plan.servers[host] ?? Plan.ServerPlan()
+        let scheduler = world.scheduler
+        let start = scheduler.time
+        let latency = chance.duration(plan.latency / 4, plan.latency * 2)
+        let timeOut = sent.request.timeouts.request
+        func report(_ result: AttemptReport.Result, at time: Duration, isSuspect: Bool = false, number: Int? = nil) {
+            scheduler.plan(at: time) {
+                sink.deliver(
+                    sent.ticket, AttemptReport(result: result, duration: time - start, isSuspect: isSuspect), number)
+            }
+        }
+        if case .down = mode(of: plan, at: start) {
+            return report(.failure(.refused, detail: "connection refused"), at: start + latency / 10)
+        }
+        let isDead = !isCalm && chance.happens(plan.agentDies)
+        let isStalled = !isCalm && chance.happens(plan.stalls)
+        let arrival = start + latency / 2
+        scheduler.plan(at: arrival) { [self] in
+            // Agents go soon after their run: what they had not written is not sent.
+            if !sink.isAlive, chance.happens(0.5) { return }
+            count += 1
+            let number = count
+            let request = received(sent.request, host, number)
+            world.note(.world, .receives(request))
+            let reply = reply(to: request, sent.request, plan)
+            world.note(.world, .replies(request: number, reply))
+            let end = isStalled ? start + timeOut : arrival + latency / 2
+            switch reply.kind {
+            case _ where isDead:
+                report(
+                    .failure(.agentDied, detail: "the agent died"), at: end, isSuspect: sent.others > 0, number: number)
+            case _ where isStalled: report(.failure(.timeout, detail: "no answer"), at: end, number: number)
+            case .lost: report(.failure(.reset, detail: "connection reset"), at: end, number: number)
+            case .agentDied: report(.failure(.agentDied, detail: "the agent died"), at: end, number: number)
+            case .status(let status):
+                report(.answer(answer(status, reply, request, sent.request)), at: end, number: number)
+            }
+        }
+    }
+
+    // MARK: - What a server does
+
+    private func mode(of plan: Plan.ServerPlan, at time: Duration) -> Plan.ServerPlan.Mode {
+        isCalm ? .well : plan.modes.last { $0.from <= time }?.mode ?? .well
+    }
+
+    private func received(_ request: OutgoingRequest, _ host: String, _ number: Int) -> Request {
+        let text = String(decoding: request.body ?? [], as: UTF8.self)
+        let isBatch = text.utf8.first == UInt8(ascii: "[")
+        let bodies = isBatch ? Self.elements(of: text) : [text]
+        var result = Request(number: number, host: host, bodies: bodies.map { Self.labels(in: $0) }, text: text)
+        result.idempotencyKey = request.headers.first { $0.isNamed("Idempotency-Key") }?.value
+        result.attempt = request.headers.first { $0.isNamed("Drainq-Attempt") }.flatMap { Int($0.value) }
+        result.secret = request.headers.first { $0.isNamed("Authorization") }?.value
+        result.path = String(request.url.dropFirst("http://\(host)".count))
+        return result
+    }
+
+    private func reply(to request: Request, _ outgoing: OutgoingRequest, _ plan: Plan.ServerPlan) -> Reply {
+        let all = request.bodies.flatMap { $0 }
+        if !isCalm, chance.happens(plan.losesBefore) { return Reply(kind: .lost, applied: []) }
+        var status = 200
+        var retryAfter: Int?
+        switch mode(of: plan, at: world.scheduler.time) {
+        case .well, .down: break
+        case .flaky(let other, let share): if chance.happens(share) { status = other }
+        case .unauthorized: status = 401
+        case .limited(let after): (status, retryAfter) = (429, after)
+        case .storm(let other): status = other
+        }
+        if let secret = request.secret, secret != "Bearer \(token)" { status = 401 }
+        var reply = Reply(kind: .status(status), applied: status == 200 ? all : [])
+        reply.retryAfter = retryAfter
+        let isBad = request.bodies.map { !plan.bad.isDisjoint(with: $0) }
+        if status == 200, isBad.contains(true) {
+            if self.plan.setup.kinds.contains(where: \.hasResults), request.bodies.count > 1 {
+                reply.results = isBad.map { $0 ? 422 : 200 }
+                reply.applied = zip(request.bodies, isBad).filter { !$0.1 }.flatMap(\.0)
+            } else {
+                reply = Reply(kind: .status(422), applied: [])
+            }
+        } else if status == 200, request.bodies.count > 1 {
+            reply.results = isBad.map { _ in 200 }
+        }
+        if !isCalm, chance.happens(plan.losesAfter) { reply.kind = .lost }
+        return reply
+    }
+
+    private func answer(
+        _ status: Int, _ reply: Reply, _ request: Request, _ outgoing: OutgoingRequest
+    ) -> AttemptReport.Answer {
+        var headers: [HeaderField] = []
+        if let after = reply.retryAfter { headers.append(HeaderField(name: "Retry-After", value: "\(after)")) }
+        var body = #"{"id":"k\#(request.bodies.first?.last ?? 0)"}"#
+        if let results = reply.results {
+            body = #"{"results":[\#(results.map { #"{"status":\#($0)}"# }.joined(separator: ","))]}"#
+        }
+        headers.append(HeaderField(name: "Content-Type", value: "application/json"))
+        return AttemptReport.Answer(status: status, headers: headers, body: Array(body.utf8))
+    }
+
+    // MARK: - Texts
+
+    private static func host(of url: String) -> String {
+        String(url.dropFirst("http://".count).prefix { $0 != "/" })
+    }
+
+    /// The labels in a payload: its numbers.
+    static func labels(in text: String) -> [Label] {
+        var labels: [Label] = []
+        var number: Int?
+        var isAfterColon = false
+        for byte in text.utf8 {
+            if (0x30...0x39).contains(byte), isAfterColon {
+                number = (number ?? 0) * 10 + Int(byte - 0x30)
+                continue
+            }
+            if let found = number { labels.append(found) }
+            number = nil
+            isAfterColon = byte == UInt8(ascii: ":")
+        }
+        return labels
+    }
+
+    /// The elements of an array of flat objects.
+    private static func elements(of text: String) -> [String] {
+        var elements: [String] = []
+        var element = ""
+        var depth = 0
+        for character in text.unicodeScalars {
+            if character == "{" { depth += 1 }
+            if depth > 0 { element.unicodeScalars.append(character) }
+            if character == "}" {
+                depth -= 1
+                if depth == 0 {
+                    elements.append(element)
+                    element = ""
+                }
+            }
+        }
+        return elements
+    }
+}

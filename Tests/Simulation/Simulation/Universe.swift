@@ -1,0 +1,195 @@
+internal import CSystem
+internal import Delivery
+internal import Drain
+internal import Policy
+internal import Spool
+
+/// One history while it happens: the disk, the clocks, the servers, the processes, and the record of what they do.
+final class Universe {
+    let plan: Plan
+    let scheduler: Scheduler
+    let disk: SimulatedDisk
+    private(set) var servers: SimulatedServers!
+    let configuration: Configuration
+    private(set) var history: History
+    /// Of the monotonic clocks: only differences to it matter.
+    let beginning = ContinuousClock.now
+    private var faults: [Int: [Int: Plan.Fault]] = [:]
+    /// The number of the actor that a process plays.
+    private var actors: [ProcessID: Int] = [:]
+    private var chance: Chance
+
+    static let queue = "/queue"
+    static let epoch = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
+
+    init(_ plan: Plan) {
+        self.plan = plan
+        scheduler = Scheduler(plan.schedule)
+        chance = Chance(seed: plan.schedule.seed ^ 0x5EED)
+        disk = SimulatedDisk(journal: plan.setup.journal, seed: chance.next())
+        configuration = plan.setup.configuration
+        history = History(setup: plan.setup)
+        servers = SimulatedServers(plan, chance.branch(), in: self)
+        for fault in plan.faults {
+            switch fault {
+            case .kill(let actor, let call), .stop(let actor, let call, _), .stall(let actor, let call, _),
+                .interrupt(let actor, let call), .error(let actor, let call, _):
+                faults[actor, default: [:]][call] = fault
+            case .cutPower(let moment): scheduler.plan(at: moment) { [unowned self] in cutPower() }
+            }
+        }
+        scheduler.ended = { [unowned self] in disk.end($0.id) }
+        scheduler.fault = { [unowned self] (process, call) throws(Errno) in try meet(process, call) }
+    }
+
+    // MARK: - The record
+
+    func note(_ process: ProcessID, _ what: Event.What) {
+        history.events.append(Event(time: scheduler.time, process: process, what: what))
+    }
+
+    // MARK: - Clocks
+
+    /// The wall clock of a host.
+    func now(on host: Int) -> Timestamp {
+        let plan = plan.hosts[host % plan.hosts.count]
+        let steps = isCalm ? [] : plan.steps.filter { $0.at <= scheduler.time }.map(\.by)
+        let ahead = isCalm ? .zero : plan.ahead
+        return Self.epoch + scheduler.time + steps.reduce(ahead, +)
+    }
+
+    /// Whether the calm end has begun: clocks are right, servers are well, nothing fails.
+    private(set) var isCalm = false
+
+    // MARK: - Processes
+
+    /// What surrounds the system calls of a process.
+    func calls(of process: SimulatedProcess) -> SystemCalls {
+        let gate = Gate(
+            before: { [unowned self] (call) throws(Errno) in try scheduler.point(process, call) },
+            now: { [unowned self] in now(on: process.host) },
+            elapsed: { [unowned self] in scheduler.time },
+            sleep: { [unowned self] in process.sleep(until: scheduler.time + $0) },
+            random: { process.chance.next() })
+        return disk.calls(of: process.id, user: process.user, host: "host\(process.host)", through: gate)
+    }
+
+    func clock(of process: SimulatedProcess) -> RunClock {
+        RunClock(
+            now: { [unowned self] in now(on: process.host) },
+            instant: { [unowned self] in beginning + scheduler.time },
+            sleep: { [unowned self] deadline in
+                if process.signals.isEmpty { process.sleep(until: deadline - beginning, isWakeable: true) }
+            },
+            signals: { (process.signals.count, process.signals.last ?? 0) })
+    }
+
+    /// The surroundings of a run.
+    func world(of process: SimulatedProcess) -> World {
+        World(
+            version: "1", clock: clock(of: process), generator: process.chance.branch(),
+            credentials: Credentials(
+                values: { [unowned self] names in
+                    SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, servers.token) }))
+                }, refresh: { _ in false }, signed: { _, _ in .failure(reason: "cannot be run here") }),
+            gzip: { (body) throws(RequestError) in body },
+            makeSink: { [unowned self] _ in SimulatedSink(of: process, in: self) })
+    }
+
+    // MARK: - Faults
+
+    private func meet(_ process: SimulatedProcess, _ call: Call) throws(Errno) {
+        guard !isCalm, let actor = actors[process.id], let fault = faults[actor]?[process.calls] else { return }
+        switch fault {
+        case .kill:
+            note(process.id, .killed)
+            scheduler.kill(process, isCurrent: true)
+        case .stop(_, _, let time):
+            note(process.id, .stopped)
+            process.stoppedUntil = scheduler.time + time
+            process.sleep(until: scheduler.time)
+            note(process.id, .woken)
+        case .stall(_, _, let time): process.sleep(until: scheduler.time + time)
+        case .interrupt:
+            note(process.id, .interrupted)
+            process.signals.append(SIGTERM)
+        case .error(_, _, let code):
+            note(process.id, .refusedCall(call.name.rawValue, path: call.path, code))
+            throw Errno(code)
+        case .cutPower: break
+        }
+    }
+
+    private func cutPower() {
+        note(.world, .cutPower)
+        for process in scheduler.processes where process.isAlive { scheduler.kill(process, isCurrent: false) }
+        disk.cutPower(using: &chance)
+    }
+
+    // MARK: - The course
+
+    /// Plays the whole history.
+    func play() -> History {
+        for actor in plan.actors {
+            let process = scheduler.add(
+                actor.role.name, host: actor.host, user: actor.user,
+                chance: Chance(seed: plan.schedule.seed &+ UInt64(actor.number) &* 0x9E37_79B9), start: actor.start
+            ) { [unowned self] process in
+                note(process.id, .begins(process.name))
+                perform(actor.role, process)
+            }
+            actors[process.id] = actor.number
+        }
+        makeQueue()
+        scheduler.run()
+        if plan.endsCalmly, !scheduler.isEndless { calmDown() }
+        history.left = disk.files(in: Self.queue)
+        history.isEndless = scheduler.isEndless
+        return history
+    }
+
+    /// Makes the queue before the first process begins.
+    private func makeQueue() {
+        let gate = Gate(
+            before: { (_) throws(Errno) in }, now: { Self.epoch }, elapsed: { .zero }, sleep: { _ in },
+            random: { [unowned self] in chance.next() })
+        let calls = disk.calls(of: .world, user: 0, host: "host0", through: gate)
+        do throws(SpoolError) {
+            _ = try SpoolDirectory.create(at: Self.queue, system: calls)
+        } catch {
+            preconditionFailure("the queue cannot be made: \(error)")
+        }
+        disk.end(.world)
+    }
+
+    /// Lets the servers get well and the clocks right, ends holds and pauses, and lets runs come until nothing changes.
+    private func calmDown() {
+        isCalm = true
+        servers.isCalm = true
+        history.endsCalmly = true
+        note(.world, .calm)
+        one("resume and release everything") { [unowned self] in releaseEverything($0) }
+        var idle = 0
+        for _ in 0..<60 where idle < 3 && !scheduler.isEndless {
+            let before = disk.files(in: Self.queue).map(\.path)
+            one("run") { [unowned self] in perform(.run(Plan.RunPlan()), $0) }
+            let after = disk.files(in: Self.queue)
+            let isEmpty = !after.contains { file in
+                ["new/", "deferred/", "claimed/"].contains { file.path.hasPrefix($0) } && !file.path.hasSuffix("/lock")
+            }
+            if isEmpty { break }
+            idle = before == after.map(\.path) ? idle + 1 : 0
+            scheduler.plan(at: scheduler.time + .seconds(1800)) {}
+            one("wait") { [unowned self] in $0.sleep(until: scheduler.time + .seconds(1800)) }
+        }
+    }
+
+    private func one(_ name: String, _ body: @escaping (SimulatedProcess) -> Void) {
+        scheduler.add(name, host: 0, user: 0, chance: chance.branch(), start: scheduler.time) {
+            [unowned self] process in
+            note(process.id, .begins(name))
+            body(process)
+        }
+        scheduler.run()
+    }
+}
