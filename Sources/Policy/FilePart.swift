@@ -71,5 +71,5 @@ package final class OpenFile: Hashable, Sendable {
 
     package static func == (one: OpenFile, other: OpenFile) -> Bool { one === other }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(descriptor) }
 }

@@ -75,6 +75,8 @@ package final class SpoolDirectory {
         set { renaming.store(newValue, ordering: .relaxed) }
     }
     private let renaming = Atomic(true)
+    /// The number of operations' files that are open, each for a large body (`openFile`).
+    let openFiles = Atomic(0)
 
     /// The queue's file system. The kernel is asked at the first use, which may be on several threads.
     package var fileSystem: FileSystem {

@@ -8,13 +8,15 @@ struct ConfigurationSource {
     private let file: String
     /// Whether a missing file stands for the defaults: true for the queue's own.
     private let isOptional: Bool
+    private let contents: (_ file: String, _ limit: Int) throws(Errno) -> [UInt8]
     /// The content of the file at the last read; `nil` before the first.
     private var last: [UInt8]?
 
     /// - Parameter file: the configuration file; `nil` is the queue's own.
-    init(_ file: String?, ofQueue queue: String) {
+    init(_ file: String?, ofQueue queue: String, in surroundings: WriterSurroundings) {
         self.file = file ?? "\(queue)/drainq.json"
         isOptional = file == nil
+        contents = surroundings.contents
     }
 
     /// Returns the configuration if its file has changed since the last call; otherwise `nil`. Throws the error in the
@@ -22,7 +24,7 @@ struct ConfigurationSource {
     mutating func readIfChanged() throws(WriteError) -> Policy.Configuration? {
         let bytes: [UInt8]
         do throws(Errno) {
-            bytes = try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)
+            bytes = try contents(file, ConfigurationFile.maximumBytes + 1)
         } catch {
             guard isOptional, error == .missing else { throw WriteError(reading: file, error) }
             bytes = Array("{}".utf8)

@@ -63,9 +63,10 @@ public struct NewOperation: Hashable, Sendable {
 }
 
 extension NewOperation {
-    /// Returns the operation for the queue, created at `time`. Throws the error of the first invalid field.
-    func operation(createdAt time: Timestamp) throws(WriteError) -> Operation {
-        guard let id = OperationID(id ?? UUID().uuidString.lowercased()) else {
+    /// Returns the operation for the queue, created at `time`. Its id is `newID` if it brings none. Throws the error of
+    /// the first invalid field.
+    func operation(createdAt time: Timestamp, newID: @autoclosure () -> OperationID) throws(WriteError) -> Operation {
+        guard let id = id.map(OperationID.init) ?? newID() else {
             throw WriteError("id", "expected 1 to 64 of A-Z a-z 0-9 _ -")
         }
         guard let type = TypeName(type) else { throw WriteError("type", "expected 1 to 64 of A-Z a-z 0-9 _ - .") }

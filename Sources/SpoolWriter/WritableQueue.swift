@@ -2,12 +2,6 @@ internal import Policy
 internal import Spool
 private import Synchronization
 
-#if canImport(FoundationEssentials)
-    private import FoundationEssentials
-#else
-    private import Foundation
-#endif
-
 /// A queue directory to which a program adds operations, as `drainq add` does from a shell.
 ///
 /// ```swift
@@ -26,25 +20,40 @@ public final class WritableQueue: Sendable {
 
     private struct Writer {
         let directory: SpoolDirectory
+        let surroundings: WriterSurroundings
         var configuration: ConfigurationSource
         var control: AdmissionControl
         var last = Timestamp(microseconds: 0)
+
+        func newID() -> OperationID {
+            var generator = surroundings.system.generator
+            return .random(using: &generator)
+        }
     }
 
     /// Opens a queue that `drainq init` has made.
     ///
     /// - Parameter configuration: the file that `drainq run --config` names. `nil` is `drainq.json` in the queue, or
     ///   the defaults if there is none.
-    public init(at path: String, configuration: String? = nil) throws(WriteError) {
+    public convenience init(at path: String, configuration: String? = nil) throws(WriteError) {
+        try self.init(at: path, configuration: configuration, in: .ofProcess)
+    }
+
+    /// Opens a queue in other surroundings than those of this process.
+    package init(
+        at path: String, configuration: String? = nil, in surroundings: sending WriterSurroundings
+    ) throws(WriteError) {
         let directory: SpoolDirectory
         do throws(SpoolError) {
-            directory = try SpoolDirectory(opening: path)
+            directory = try SpoolDirectory(opening: path, system: surroundings.system)
         } catch {
             throw WriteError(error)
         }
-        var source = ConfigurationSource(configuration, ofQueue: path)
+        var source = ConfigurationSource(configuration, ofQueue: path, in: surroundings)
         let control = AdmissionControl(try source.readIfChanged() ?? Configuration())
-        spool = Mutex(Writer(directory: directory, configuration: source, control: control))
+        spool = Mutex(
+            Writer(
+                directory: directory, surroundings: surroundings, configuration: source, control: control))
     }
 
     /// Adds one operation and returns its id. Once it returns, the operation survives a power cut. If it throws,
@@ -75,11 +84,9 @@ public final class WritableQueue: Sendable {
         var taken: [Submission] = []
         for operation in operations {
             // Names sort by time: no two operations of a program have the same.
-            writer.last = max(Timestamp(Date()), writer.last + .microseconds(1))
-            taken.append(
-                Submission(
-                    try operation.operation(createdAt: writer.last), hasOwnID: operation.id != nil, at: writer.last,
-                    isDated: false))
+            writer.last = max(writer.surroundings.now(), writer.last + .microseconds(1))
+            let added = try operation.operation(createdAt: writer.last, newID: writer.newID())
+            taken.append(Submission(added, hasOwnID: operation.id != nil, at: writer.last, isDated: false))
         }
         let accepted: Accepted
         do throws(SpoolError) {

@@ -86,6 +86,47 @@ struct `What is done in one place only` {
         }
     }
 
+    /// The files that may read the machine's clocks and draw its chance, from Sources/, of each target in which all
+    /// others get both from there.
+    static let origins = [
+        "Spool": ["FileSystem/SystemCalls.swift"],
+        "Drain": ["Surroundings/RunClock+Process.swift"],
+        "SpoolWriter": ["WriterSurroundings.swift"],
+        "DrainqCLI": ["Output/Timestamp+Now.swift", "Queue/OpenQueue+World.swift"],
+        "Configuration": [],
+    ]
+
+    @Test(arguments: origins)
+    func `a target reads clocks and draws chance in one place`(target: String, places: [String]) {
+        let others = House.sources.filter {
+            $0.target == target && !places.map { "Sources/\(target)/\($0)" }.contains($0.path)
+        }
+        for line in others.flatMap({ $0.lines(where: Self.readsTheMachine) }) {
+            Issue.record(
+                "\(line)\nclocks and chance come from outside: SystemCalls, RunClock, World, WriterSurroundings")
+        }
+    }
+
+    /// Whether a line reads a clock of the machine or draws its chance: `.now` of a clock, `Date()`, `UUID()`, the
+    /// system's generator, or `random(in:)` without a generator.
+    static func readsTheMachine(_ line: SourceFile.Line) -> Bool {
+        line.words.contains { ["SystemRandomNumberGenerator", "SystemRandomNumberGenerator("].contains($0) }
+            || line.code.contains(#/\b(Date|UUID)\(\)|\.random\(in:(?!.*using:)|\b(Bool|Int)\.random\(\)/#)
+            || line.code.contains(#/(?:Clock|Date|Instant|DispatchTime|^|[ (\[{])\.now(?![A-Za-z0-9_(,])/#)
+    }
+
+    @Test(arguments: [
+        ("let now = ContinuousClock.now", true), ("init(now: Instant = .now) {", true), ("{ .now }", true),
+        ("deadline - .now", true), ("Date()", true), ("Int.random(in: 0..<4)", true), ("UUID().uuidString", true),
+        ("SystemRandomNumberGenerator()", true), ("Bool.random()", true), ("Timestamp.now()", false),
+        ("self.now = now", false), ("settings(at: .now())", false), ("Int.random(in: 0..<4, using: &chance)", false),
+        ("system.random()", false), ("Date(timeIntervalSince1970: 1)", false),
+    ])
+    func `the reader of clocks and chance sees them and nothing else`(code: String, isFound: Bool) {
+        let file = SourceFile(path: "Sources/Spool/X.swift", text: code)
+        #expect(Self.readsTheMachine(file.lines[0]) == isFound)
+    }
+
     @Test func `nothing is public but the library for programs that enqueue`() {
         let sources = House.sources.filter { $0.target != "SpoolWriter" }
         for line in sources.flatMap({ $0.lines { $0.words.first == "public" || $0.code.hasPrefix("open ") } }) {

@@ -111,7 +111,7 @@ final class Bench {
                 let wait = max(.zero, deadline - self.instant)
                 self.slept.append(wait)
                 self.pass(wait)
-            }, signals: { (self.signals.count, self.signals.last ?? 0) })
+            }, signals: { (self.signals.count, self.signals.last ?? 0) }, wakeup: { -1 })
     }
 
     /// Lets time go by, on both clocks.

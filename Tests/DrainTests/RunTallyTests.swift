@@ -16,7 +16,7 @@ struct RunTallyTests {
 
     init() {
         let told = told
-        tally = RunTally(clock: RunClock(now: { Timestamp(microseconds: 0) })) { _ in told.events += 1 }
+        tally = RunTally(clock: RunClock.ofProcess(now: { Timestamp(microseconds: 0) })) { _ in told.events += 1 }
     }
 
     private func error(_ kind: SpoolError.Kind, _ code: Int32) -> SpoolError {

@@ -177,7 +177,10 @@ struct SpoolDirectoryTests {
     }
 
     @Test func `a listing does not care how many names there are`() throws {
-        let names = (0..<2000).map { EntryName(createdAt: TemporaryQueue.now + .microseconds($0), id: .random()) }
+        var generator = SystemRandomNumberGenerator()
+        let names = (0..<2000).map {
+            EntryName(createdAt: TemporaryQueue.now + .microseconds($0), id: .random(using: &generator))
+        }
         for name in names { try queue.put("", at: "deferred/\(name)") }
         var count = 0
         try queue.open().forEachEntry(in: .deferred) { _ in count += 1 }
@@ -185,8 +188,9 @@ struct SpoolDirectoryTests {
     }
 
     @Test func `random ids are UUIDs of version 4`() {
+        var generator = SystemRandomNumberGenerator()
         for _ in 0..<100 {
-            let id = OperationID.random().description
+            let id = OperationID.random(using: &generator).description
             #expect(UUID(uuidString: id) != nil && Array(id)[14] == "4" && "89ab".contains(Array(id)[19]))
         }
     }

@@ -209,7 +209,7 @@ final class Dispatcher {
         let deadlines = [stop.nextLook, settler.syncDue, relisting, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
-                until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? Interruption.wakeup : -1)
+                until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)
             tally.begin(.settling)
             settler.together {
                 for (ticket, report) in reports {

@@ -19,7 +19,7 @@ package struct RunSummary: Hashable, Sendable {
 
     package var startedAt: Timestamp
     package var duration: Duration = .zero
-    package var timeSpent = TimeSpent()
+    package var timeSpent: TimeSpent
     package var end: End = .done
     /// The number of requests sent, retries within this run included.
     package var attempts = 0
@@ -59,7 +59,8 @@ package struct RunSummary: Hashable, Sendable {
     /// Whether a second signal cut off the attempts in flight.
     package var wasCutOff = false
 
-    package init(startedAt: Timestamp) {
+    init(startedAt: Timestamp, timeSpent: TimeSpent) {
         self.startedAt = startedAt
+        self.timeSpent = timeSpent
     }
 }

@@ -16,8 +16,7 @@ final class RunTally {
         self.clock = clock
         self.report = report
         started = clock.instant()
-        summary = RunSummary(startedAt: clock.now())
-        summary.timeSpent = TimeSpent(now: started)
+        summary = RunSummary(startedAt: clock.now(), timeSpent: TimeSpent(now: started))
     }
 
     func tell(_ event: RunEvent) { report(event) }

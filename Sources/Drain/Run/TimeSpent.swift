@@ -17,17 +17,17 @@ package struct TimeSpent: Hashable, Sendable {
     private var activity = Activity.choosing
     private var since: ContinuousClock.Instant
 
-    init(now: ContinuousClock.Instant = .now) { since = now }
+    init(now: ContinuousClock.Instant) { since = now }
 
     package subscript(activity: Activity) -> Duration { spent[activity.rawValue] }
 
     /// Begins an activity. Returns the one before, for the caller to begin again later.
     @discardableResult
-    mutating func begin(_ next: Activity, now: ContinuousClock.Instant = .now) -> Activity {
+    mutating func begin(_ next: Activity, now: ContinuousClock.Instant) -> Activity {
         spent[activity.rawValue] += since.duration(to: now)
         defer { (activity, since) = (next, now) }
         return activity
     }
 
-    mutating func end(now: ContinuousClock.Instant = .now) { begin(activity, now: now) }
+    mutating func end(now: ContinuousClock.Instant) { begin(activity, now: now) }
 }

@@ -334,7 +334,7 @@ package final class Sending {
         let start = world.clock.instant()
         while !isInterrupted {
             let reports = try sender.reports(
-                until: world.clock.instant() + .seconds(60), wakeup: Interruption.wakeup)
+                until: world.clock.instant() + .seconds(60), wakeup: world.clock.wakeup())
             if let (_, report) = reports.first(where: { $0.ticket == sender.submitted }) { return report }
         }
         sender.close()

@@ -64,16 +64,16 @@ package enum Interruption {
     }
 
     /// The number of signals received, and the last of them.
-    package static var received: (count: Int, last: Int32) {
+    static var received: (count: Int, last: Int32) {
         (count.load(ordering: .sequentiallyConsistent), last.load(ordering: .relaxed))
     }
 
     /// The end of a pipe that is readable from the first signal on; -1 if no pipe could be made.
-    package static var wakeup: Int32 { pipeEnds.read }
+    static var wakeup: Int32 { pipeEnds.read }
 
-    /// Waits until `deadline` or a signal, whichever is first.
-    package static func sleep(until deadline: ContinuousClock.Instant) {
-        sleep(until: deadline, now: { .now }) { milliseconds in
+    /// Waits until `deadline` by the clock `now`, or until a signal, whichever is first.
+    static func sleep(until deadline: ContinuousClock.Instant, now: () -> ContinuousClock.Instant) {
+        sleep(until: deadline, now: now) { milliseconds in
             var wakeup = pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)
             return poll(&wakeup, 1, milliseconds) > 0 || received.count > 0
         }

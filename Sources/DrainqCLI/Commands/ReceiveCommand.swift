@@ -1,4 +1,5 @@
 import CSystem
+import Drain
 package import LoopbackReceiver
 import Policy
 
@@ -74,7 +75,8 @@ package struct ReceiveCommand: Sendable {
     ///   - output: takes a line of standard output without its line break, and flushes it.
     ///   - notice: takes a message for people, `listening on http://127.0.0.1:8080`.
     package func run(output: (String) -> Void, notice: (String) -> Void) throws(Failure) -> Summary {
-        let start = ContinuousClock.now
+        let clock = RunClock.ofProcess
+        let start = clock.instant()
         let receiver = try listen()
         defer { receiver.stop() }
         let signals = StopSignals { receiver.stop() }
@@ -85,7 +87,9 @@ package struct ReceiveCommand: Sendable {
         if let opening = line.opening(url: receiver.url) { output(opening) }
 
         var printed = 0
-        func remaining() -> Duration { maxTime.map { max($0 - (.now - start), .zero) } ?? .seconds(86_400 * 365) }
+        func remaining() -> Duration {
+            maxTime.map { max($0 - (clock.instant() - start), .zero) } ?? .seconds(86_400 * 365)
+        }
         func printWhatCame() {
             for request in receiver.takeRequests() where printed < count ?? .max {
                 output(line.text(of: request))

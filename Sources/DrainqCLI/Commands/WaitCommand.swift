@@ -18,6 +18,7 @@ func wait(_ arguments: WaitArguments, environment: [String: String]) throws(Comm
 
 private struct Waiting {
     private let queue: OpenQueue
+    private let clock = RunClock.ofProcess
     private let asJSON: Bool
     /// The operations in the order of the command line; those that `open` lacks are finished.
     private var targets: [NamedTarget]
@@ -45,19 +46,20 @@ private struct Waiting {
 
     /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
     mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
-        let end = limit.map { ContinuousClock.now + $0 }
+        let end = limit.map { clock.instant() + $0 }
         var pause: Duration = .milliseconds(20)
         while true {
-            let start = ContinuousClock.now
+            let start = clock.instant()
             let hasMoved = try look()
             standardOutput.flush()
             if open.isEmpty { return .first(of: statuses) }
-            if let end, ContinuousClock.now >= end { return try giveUp() }
+            if let end, clock.instant() >= end { return try giveUp() }
             // A listing of a large queue takes long: the pause is in proportion to it.
             pause = hasMoved ? .milliseconds(20) : min(pause * 2, .milliseconds(500))
-            let next = ContinuousClock.now + max(pause, start.duration(to: .now) * 20)
-            Interruption.sleep(until: end.map { min($0, next) } ?? next)
-            let signal = Interruption.received
+            let looked = clock.instant()
+            let next = looked + max(pause, (looked - start) * 20)
+            clock.sleep(end.map { min($0, next) } ?? next)
+            let signal = clock.signals()
             if signal.count > 0 { return ExitStatus(rawValue: 128 + signal.last) ?? .interrupted }
         }
     }

@@ -6,22 +6,24 @@ import Spool
 struct SendCounting {
     private let spool: SpoolDirectory
     private var counters = Counters()
-    private var nextWrite = ContinuousClock.now
+    private let clock = RunClock.ofProcess
+    private var nextWrite: ContinuousClock.Instant
     private var hasReportedError = false
 
     init(_ spool: SpoolDirectory) {
         self.spool = spool
+        nextWrite = clock.instant()
     }
 
     mutating func take(_ attempt: AttemptEvent) {
-        counters.take(.attempted(attempt), at: .now())
+        counters.take(.attempted(attempt), at: clock.now())
     }
 
     /// Adds the counts to the file, unless it did so within the last second. A failed write is a warning, once.
     mutating func write() {
-        if .now < nextWrite { return }
+        if clock.instant() < nextWrite { return }
         end()
-        nextWrite = .now + .seconds(1)
+        nextWrite = clock.instant() + .seconds(1)
     }
 
     /// Adds the counts to the file.

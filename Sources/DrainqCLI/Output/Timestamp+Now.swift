@@ -1,3 +1,4 @@
+import Drain
 import Policy
 
 #if canImport(FoundationEssentials)
@@ -12,4 +13,9 @@ extension Timestamp {
         // A Double holds microseconds exactly until the year 2255.
         Timestamp(microseconds: Int64(saturating: (Date().timeIntervalSince1970 * 1_000_000).rounded(.down)))
     }
+}
+
+extension RunClock {
+    /// The clocks and the signals of this process.
+    static var ofProcess: RunClock { .ofProcess(now: { .now() }) }
 }

@@ -1,6 +1,7 @@
 import Delivery
 import Drain
 import Policy
+import Spool
 
 /// Returns the transports that this machine can use.
 func installedTransports() -> [Transport] {
@@ -48,12 +49,20 @@ extension OpenQueue {
                 }
             })
         return World(
-            version: programVersion, clock: RunClock(now: { Timestamp.now() }),
+            version: programVersion, clock: .ofProcess,
             generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
             networkState: { NetworkState.read() },
             transports: AgentProgram.own(for: .urlsession).canRun ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })
+    }
+}
+
+extension OperationID {
+    /// Returns a random UUID.
+    static func random() -> OperationID {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
     }
 }

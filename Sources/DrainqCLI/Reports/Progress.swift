@@ -17,8 +17,10 @@ final class Progress: Sendable {
     private let isInPlace: Bool
     /// Whether the options let the line replace messages, see `replacesAttemptLines`.
     private let mayReplaceAttemptLines: Bool
-    private let started = ContinuousClock.now
+    private let started = now()
     private let state: Mutex<State>
+
+    private static func now() -> ContinuousClock.Instant { RunClock.ofProcess.instant() }
 
     private struct State {
         var count: ProgressCount
@@ -75,7 +77,7 @@ final class Progress: Sendable {
 
     /// Returns the line; empty while there is nothing to show.
     private func line(_ count: ProgressCount) -> String {
-        let lasted = ContinuousClock.now - started
+        let lasted = Self.now() - started
         guard lasted > Self.firstLineDelay, count.total > Self.threshold, count.done < count.total else { return "" }
         // One column stays free: a line that fills the last column may wrap.
         return count.line(after: lasted, width: Terminal.columnsOfMessages - 1)
@@ -85,7 +87,7 @@ final class Progress: Sendable {
 
     private func writeLine(_ state: inout State) {
         guard state.count.total > Self.threshold else { return }
-        let now = ContinuousClock.now
+        let now = Self.now()
         if let last = state.lastShown, now - last < .seconds(1), state.count.done < state.count.total { return }
         state.lastShown = now
         Messages.notice(state.count.line(after: now - started, width: .max))

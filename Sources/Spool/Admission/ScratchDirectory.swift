@@ -98,7 +98,7 @@ extension SpoolDirectory {
             // Its files move up to this directory, so neither depth nor length of a path limits what can be removed.
             for inner in (try? names(in: path, all: true)) ?? [] {
                 count += 1
-                let name = Array("inner-\(UInt64.random(in: .min ... .max))-\(count)".utf8)
+                let name = Array("inner-\(system.random())-\(count)".utf8)
                 let from = QueuePath(in: path, inner)
                 if (try? system.rename(root, from.bytes, QueuePath(in: directory, name).bytes)) != nil {
                     left.append(name)

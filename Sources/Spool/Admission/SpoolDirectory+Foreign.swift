@@ -43,11 +43,12 @@ extension SpoolDirectory {
             return result
         }
         let created = status.creation(at: now)
+        var generator = system.generator
+        let defaults = Envelope.Defaults(id: .random(using: &generator), createdAt: created)
         let (operation, hasOwnID): (Operation, Bool)
         do throws(OperationFileError) {
             (operation, hasOwnID) = try Envelope.operation(
-                from: bytes, in: range, file: file, defaults: Envelope.Defaults(id: .random(), createdAt: created),
-                bodyFile: examine)
+                from: bytes, in: range, file: file, defaults: defaults, bodyFile: examine)
         } catch {
             if let systemError { throw systemError }
             return .failure(error)

@@ -81,8 +81,9 @@ extension SpoolRun {
 
     private static let admittingPrefix = "admitting-"
 
-    static func newAdmittingName() -> String {
-        admittingPrefix + OperationID.random().description
+    func newAdmittingName() -> String {
+        var generator = queue.system.generator
+        return Self.admittingPrefix + OperationID.random(using: &generator).description
     }
 
     static func isAdmittingName(_ name: some Collection<UInt8>) -> Bool {
@@ -94,7 +95,7 @@ extension SpoolRun {
         _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ configuration: Configuration
     ) -> ForeignFile? {
         let from = QueuePath(in: QueueState.new.path, name)
-        let claim = QueuePath(in: directory.path, Self.newAdmittingName().utf8)
+        let claim = QueuePath(in: directory.path, newAdmittingName().utf8)
         do throws(SpoolError) {
             let isThere = try queue.attempt("claim", from) { () throws(Errno) in
                 do throws(Errno) {
@@ -300,8 +301,8 @@ extension SpoolRun {
     private func setAside(
         _ path: QueuePath, _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp
     ) -> Bool {
-        let aside = QueuePath("new/.\(Self.newAdmittingName())")
-        let placeholder = QueuePath(in: directory.path, Self.newAdmittingName().utf8)
+        let aside = QueuePath("new/.\(newAdmittingName())")
+        let placeholder = QueuePath(in: directory.path, newAdmittingName().utf8)
         do throws(Errno) {
             let status = try queue.system.statusAt(queue.root, path.bytes)
             let isKnown = try queue.knowsOwner(of: status)
@@ -353,11 +354,6 @@ package struct Admission: Hashable, Sendable {
 
 extension OperationID {
     /// Returns a random UUID of version 4 (RFC 9562 §5.4).
-    package static func random() -> OperationID {
-        var generator = SystemRandomNumberGenerator()
-        return random(using: &generator)
-    }
-
     package static func random(using generator: inout some RandomNumberGenerator) -> OperationID {
         let high = generator.next() & ~0xF000 | 0x4000
         let low = generator.next() & ~(0b11 << 62) | 0b10 << 62

@@ -45,7 +45,7 @@ final class LockedDirectory {
     static func make(in parent: QueuePath, at now: Timestamp, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory
     {
         for _ in 0..<100 {
-            let random = String(UInt64(UInt32.random(in: .min ... .max)) | 1 << 32, radix: 16).dropFirst()
+            let random = String(queue.system.random() >> 32 | 1 << 32, radix: 16).dropFirst()
             let name = "\(now.compactMicroseconds)-\(queue.hostTag)\(random)"
             let path = QueuePath(in: parent, name.utf8)
             do throws(Errno) {

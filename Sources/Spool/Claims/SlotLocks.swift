@@ -32,7 +32,8 @@ package final class SlotLocks {
 
     /// Acquires a slot. Returns false if other processes have every slot that was tried.
     package func acquire() throws(SpoolError) -> Bool {
-        let first = Int.random(in: 0..<size)
+        var generator = queue.system.generator
+        let first = Int.random(in: 0..<size, using: &generator)
         let others = (first..<first + size).lazy.map { $0 % self.size }
         let candidates =
             (Array(idle.keys) + others.filter { self.idle[$0] == nil && self.taken[$0] == nil }.prefix(Self.mostTried))

@@ -10,8 +10,8 @@ package final class SpoolRun {
     let queue: SpoolDirectory
     let directory: LockedDirectory
     /// The workers that claim and read, and those that settle. A directory can be slow for one of the two.
-    let takers = FileWorkers()
-    let settlers = FileWorkers()
+    let takers: FileWorkers
+    let settlers: FileWorkers
 
     /// The changes in the directories since the last `sync`, and the open claims.
     private struct Changes {
@@ -63,6 +63,8 @@ package final class SpoolRun {
     init(queue: SpoolDirectory, directory: LockedDirectory) {
         self.queue = queue
         self.directory = directory
+        takers = FileWorkers(queue.system)
+        settlers = FileWorkers(queue.system)
         confirmation = Mutex(Confirmation(at: queue.system.elapsed()))
     }
 

@@ -1,5 +1,3 @@
-import CSystem
-
 /// Runs the calls for several files at once, on threads, if the directory is slow to answer, as over a network, where
 /// each call takes a round trip. Uses the caller's thread alone for a fast directory, where threads would only cost.
 ///
@@ -13,6 +11,9 @@ final class FileWorkers {
     /// The moving mean of the last times. Each counts for at most twice `slow`, so the mean exceeds `slow` only if most
     /// are slow: a moment without a processor proves nothing.
     private var typical = Duration.zero
+    private let system: SystemCalls
+
+    init(_ system: SystemCalls) { self.system = system }
 
     /// Whether the directory is slow, as far as is known.
     var isWorthwhile: Bool { typical > Self.slow }
@@ -31,24 +32,18 @@ final class FileWorkers {
 
     /// Returns what `body` returns. Its time counts towards the mean.
     func alone<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        let start = ContinuousClock.now
-        defer { took(ContinuousClock.now - start) }
+        let start = system.elapsed()
+        defer { took(system.elapsed() - start) }
         return try body()
     }
 
     private func overlapped<Element, Result>(_ elements: [Element], _ body: (Element) -> Result) -> [Result] {
         var outcomes = [(result: Result, time: Duration)?](repeating: nil, count: elements.count)
         outcomes.withUnsafeMutableBufferPointer { outcomes in
-            withoutActuallyEscaping({ (index: Int) in
-                let start = ContinuousClock.now
+            system.overlap(elements.count, Self.width) { index in
+                let start = system.elapsed()
                 let result = body(elements[index])
-                outcomes[index] = (result, ContinuousClock.now - start)
-            }) { work in
-                let job = Job(work)
-                withExtendedLifetime(job) {
-                    csystem_overlap(
-                        elements.count, Self.width, { Job.at($0).work($1) }, Unmanaged.passUnretained(job).toOpaque())
-                }
+                outcomes[index] = (result, system.elapsed() - start)
             }
         }
         // The kernel changes a directory for one call at a time: the other calls' times include their wait for it.
@@ -59,16 +54,5 @@ final class FileWorkers {
     private func took(_ time: Duration) {
         let change = min(time, Self.slow + Self.slow).attoseconds - typical.attoseconds
         typical = Duration(attoseconds: typical.attoseconds + change / 8)
-    }
-}
-
-/// The work that C's threads are given.
-private final class Job {
-    let work: (Int) -> Void
-
-    init(_ work: @escaping (Int) -> Void) { self.work = work }
-
-    static func at(_ address: UnsafeMutableRawPointer?) -> Job {
-        Unmanaged.fromOpaque(address!).takeUnretainedValue()
     }
 }

@@ -166,27 +166,26 @@ extension SpoolDirectory {
         return .content(.bytes(bytes, status))
     }
 
-    /// Upper bound on the files that stay open in this process, since descriptors are few. Further files are read.
+    /// Upper bound on the queue's files that stay open, since descriptors are few. Further files are read.
     private static let mostOpenFiles = 64
-    private static let openFiles = Atomic(0)
 
     /// Keeps a descriptor open; `nil` if too many are.
     private func openFile(_ descriptor: Int32) -> OpenFile? {
-        let (_, count) = Self.openFiles.add(1, ordering: .relaxed)
+        let (_, count) = openFiles.add(1, ordering: .relaxed)
         if count > Self.mostOpenFiles {
-            Self.openFiles.subtract(1, ordering: .relaxed)
+            openFiles.subtract(1, ordering: .relaxed)
             return nil
         }
         // File workers call these closures on their own threads, too.
-        nonisolated(unsafe) let system = system
+        nonisolated(unsafe) let queue = self
         return OpenFile(
             descriptor,
             read: { descriptor, offset, space in
-                do throws(Errno) { return try system.read(descriptor, space, offset) } catch { return nil }
+                do throws(Errno) { return try queue.system.read(descriptor, space, offset) } catch { return nil }
             },
             close: { descriptor in
-                try? system.close(descriptor)
-                Self.openFiles.subtract(1, ordering: .relaxed)
+                try? queue.system.close(descriptor)
+                queue.openFiles.subtract(1, ordering: .relaxed)
             })
     }
 

@@ -2,7 +2,7 @@ package import CSystem
 import Policy
 
 /// The system calls on the queue's files, as closures, so a test can fail the nth call. Only here they are retried
-/// after EINTR.
+/// after EINTR. The clock, the chance and the threads of the queue are here too.
 ///
 /// Paths are relative to the directory `Int32`. Descriptors are close-on-exec: a child that outlives a run must not
 /// keep its lock. Only this file of Spool renames or unlinks.
@@ -49,6 +49,22 @@ package struct SystemCalls {
     /// The time since a fixed moment; it goes on while the machine sleeps.
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
+    /// Returns 64 random bits. May be called from several threads at once.
+    package var random: () -> UInt64
+    /// Calls `work` once for each index below `count`, at most `width` of them at once, and returns after the last. The
+    /// calls are on several threads, in any order.
+    package var overlap: (_ count: Int, _ width: Int, _ work: (Int) -> Void) -> Void
+}
+
+extension SystemCalls {
+    /// The chance of the queue, for the standard library's `random(in:using:)`.
+    package var generator: Generator { Generator(bits: random) }
+
+    package struct Generator: RandomNumberGenerator {
+        let bits: () -> UInt64
+
+        package mutating func next() -> UInt64 { bits() }
+    }
 }
 
 extension SystemCalls {
@@ -124,7 +140,20 @@ extension SystemCalls {
             fileSystem: { FileSystem(of: $0) },
             host: { hostIdentity() },
             elapsed: { ContinuousClock.now - beginning },
-            sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) })
+            sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) },
+            random: {
+                var generator = SystemRandomNumberGenerator()
+                return generator.next()
+            },
+            overlap: { (count, width, work) in
+                withoutActuallyEscaping(work) { work in
+                    let job = Job(work)
+                    withExtendedLifetime(job) {
+                        csystem_overlap(
+                            count, width, { Job.at($0).work($1) }, Unmanaged.passUnretained(job).toOpaque())
+                    }
+                }
+            })
     }
 }
 
@@ -139,6 +168,17 @@ private func giveToOwner(of directory: Int32, _ made: Int32) {
 }
 
 private let beginning = ContinuousClock.now
+
+/// The work that C's threads are given.
+private final class Job {
+    let work: (Int) -> Void
+
+    init(_ work: @escaping (Int) -> Void) { self.work = work }
+
+    static func at(_ address: UnsafeMutableRawPointer?) -> Job {
+        Unmanaged.fromOpaque(address!).takeUnretainedValue()
+    }
+}
 
 /// Calls again after EINTR, and throws what `errno` says of any other failure.
 @discardableResult

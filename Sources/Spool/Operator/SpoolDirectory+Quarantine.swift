@@ -77,7 +77,7 @@ extension SpoolDirectory {
         for keeps in [keepsName, false] {
             if !keeps {
                 item.name = nil
-                item.fileName = "\(now.compactMicroseconds)-\(UInt64.random(in: .min ... .max))"
+                item.fileName = "\(now.compactMicroseconds)-\(system.random())"
             }
             if try exists(item.path) { continue }
             // A reason without a file is from a crash. Errors are ignored: the file must leave its place on a full disk

@@ -113,7 +113,7 @@ extension SpoolRun {
             do throws(Errno) {
                 try queue.move(path, QueuePath(in: QueueState.new.path, name))
             } catch let error where error == .exists {
-                try queue.move(path, QueuePath("new/\(Self.newAdmittingName())"))
+                try queue.move(path, QueuePath("new/\(newAdmittingName())"))
             }
         }
         noteAddition(in: QueueState.new.path)
