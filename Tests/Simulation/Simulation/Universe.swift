@@ -81,7 +81,7 @@ final class Universe {
             sleep: { [unowned self] deadline in
                 if process.signals.isEmpty { process.sleep(until: deadline - beginning, isWakeable: true) }
             },
-            signals: { (process.signals.count, process.signals.last ?? 0) })
+            signals: { (process.signals.count, process.signals.last ?? 0) }, wakeup: { -1 })
     }
 
     /// The surroundings of a run.

@@ -122,6 +122,9 @@ extension SimulatedDisk {
         calls.host = { host }
         calls.elapsed = gate.elapsed
         calls.sleep = gate.sleep
+        calls.random = gate.random
+        // One after the other: which process goes on is decided at each call.
+        calls.overlap = { count, _, work in for index in 0..<count { work(index) } }
         return calls
     }
 
