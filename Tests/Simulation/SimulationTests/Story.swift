@@ -87,7 +87,7 @@ struct Story {
     }
 
     /// The properties that the history breaks.
-    var broken: Set<Property> { Set(Contract.broken(by: history).map(\.property)) }
+    var broken: Set<Property> { Set(Contract.broken(by: history).map(\.rule)) }
 
     /// Returns the history with more events.
     func then(_ more: (inout Story) -> Void) -> Story {

@@ -13,7 +13,7 @@ package struct History: Sendable {
     /// Whether the history had to be broken off, because something made no end.
     package var isEndless = false
     /// What a clock that is right shows at the start of the history.
-    package var began = Timestamp(microseconds: 1_795_000_000_000_000)
+    package var began = Timestamp(microseconds: 1_795_251_600_000_000)
     /// The host of each process; a process that is missing is on host 0.
     package var hosts: [ProcessID: Int] = [:]
 

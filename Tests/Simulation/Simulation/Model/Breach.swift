@@ -1,13 +1,13 @@
 /// A sentence of the contract that a history breaks.
 package struct Breach: Hashable, Comparable, Sendable, CustomStringConvertible {
-    package var property: Property
+    package var rule: Property
     /// The indices of the events concerned, in their order.
     package var events: [Int]
     /// One sentence: what is wrong.
     package var sentence: String
 
     init(_ property: Property, _ events: [Int?], _ sentence: String) {
-        self.property = property
+        rule = property
         self.events = events.compactMap(\.self).sorted()
         self.sentence = sentence
     }
@@ -18,5 +18,8 @@ package struct Breach: Hashable, Comparable, Sendable, CustomStringConvertible {
             ? left.sentence < right.sentence : left.events.lexicographicallyPrecedes(right.events)
     }
 
-    package var description: String { "\(property.rawValue): \(sentence)" }
+    /// The name of the sentence.
+    package var property: String { rule.rawValue }
+
+    package var description: String { "\(property): \(sentence)" }
 }
