@@ -62,7 +62,7 @@ struct Story {
     mutating func reply(_ number: Int, _ labels: [Label], status: Int? = 200, applies: Bool? = nil, to process: Int) {
         let applied = applies ?? (status == 200) ? labels : []
         event(0, .replies(request: number, Reply(kind: status.map { .status($0) } ?? .lost, applied: applied)))
-        if status != nil { event(process, .learns(request: number)) }
+        event(process, .learns(request: number))
     }
 
     mutating func command(_ verb: Command.Verb, _ labels: [Label], by process: Int = 90, insists: Bool = false) {

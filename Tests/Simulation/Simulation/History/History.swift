@@ -149,6 +149,8 @@ package struct Request: Hashable, Sendable {
     package var secret: String?
     /// The path and query of its url.
     package var path = ""
+    /// The process that sent it.
+    package var sender: ProcessID?
 
     package init(number: Int, host: String, bodies: [[Label]], text: String) {
         self.number = number
@@ -266,7 +268,7 @@ extension Event {
         case receives(Request)
         /// A server has decided; effects happen now.
         case replies(request: Int, Reply)
-        /// The process that sent it has the answer.
+        /// The process that sent it has the answer, or knows that none comes.
         case learns(request: Int)
         /// What a server does from now on: `well`, `401`, `down`.
         case serverTurns(host: String, String)

@@ -4,9 +4,7 @@ extension Contract {
     static func byteForByte(_ record: Record) -> [Breach] {
         record.exchanges.flatMap { exchange in
             let bodies = exchange.request.bodies
-            let texts =
-                bodies.count == 1
-                ? [exchange.request.text] : exchange.request.text.split(separator: "\n").map(String.init)
+            let texts = exchange.texts.map { String(decoding: $0, as: UTF8.self) }
             guard texts.count == bodies.count else {
                 return [
                     Breach(

@@ -50,7 +50,7 @@ struct DocumentReader {
         guard place < bytes.count else { return nil }
         switch bytes[place] {
         case UInt8(ascii: "{"): return object().map { .object($0.mapValues(\.document)) }
-        case UInt8(ascii: "["): return array()
+        case UInt8(ascii: "["): return elements().map { .array($0.compactMap { Document($0) }) }
         case UInt8(ascii: "\""): return text().map { .other("\"\($0)\"") }
         default: return word().map { .other($0) }
         }
@@ -73,15 +73,18 @@ struct DocumentReader {
         return take("}") ? members : nil
     }
 
-    private mutating func array() -> Document? {
+    /// Reads an array; the bytes of each element.
+    mutating func elements() -> [[UInt8]]? {
         guard take("[") else { return nil }
-        var elements: [Document] = []
-        if take("]") { return .array([]) }
+        var elements: [[UInt8]] = []
+        if take("]") { return elements }
         repeat {
-            guard let element = value() else { return nil }
-            elements.append(element)
+            skipSpace()
+            let start = place
+            guard value() != nil else { return nil }
+            elements.append(Array(bytes[start..<place]))
         } while take(",")
-        return take("]") ? .array(elements) : nil
+        return take("]") ? elements : nil
     }
 
     private mutating func text() -> String? {

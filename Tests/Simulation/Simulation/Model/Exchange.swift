@@ -7,10 +7,12 @@ struct Exchange {
     /// When the server decided and the effects happened.
     var replied: Int?
     var reply: Reply?
-    /// When the process that sent it had the answer.
+    /// When the process that sent it had the answer, or knew that none comes.
     var learned: Int?
-    /// When the process could no longer learn an answer: it had it, the answer was lost, or the process was over.
+    /// When the process could no longer learn an answer: it had it, or knew that none comes, or was over.
     var ended: Int?
+    /// The text of each body.
+    let texts: [[UInt8]]
     /// For each body, what it asks for; `nil` if it is not JSON.
     var documents: [Document?] = []
 
@@ -18,11 +20,17 @@ struct Exchange {
         self.request = request
         self.process = process
         received = index
-        let lines =
-            request.bodies.count == 1
-            ? [Substring(request.text)]
-            : request.text.split(separator: "\n", omittingEmptySubsequences: true)
-        documents = lines.map { Document($0.utf8) }
+        texts = Self.texts(of: request)
+        documents = texts.map { Document($0) }
+    }
+
+    /// Returns the elements of an array, the lines of a batch, or the one text.
+    private static func texts(of request: Request) -> [[UInt8]] {
+        let bytes = Array(request.text.utf8)
+        var reader = DocumentReader(bytes)
+        if bytes.first == UInt8(ascii: "["), let elements = reader.elements() { return elements }
+        if request.bodies.count == 1 { return [bytes] }
+        return bytes.split(separator: UInt8(ascii: "\n")).map(Array.init)
     }
 
     var labels: [Label] { request.bodies.flatMap(\.self) }

@@ -44,6 +44,8 @@ struct Life {
     var exchanges: [Int] = []
     var leaves: [(at: Int, leave: Leave)] = []
     var touches: [Touch] = []
+    /// When an operator was told that a command did not change it.
+    var leftAlone: [Int] = []
     /// The reports that name its id.
     var reports: [(at: Int, report: Report)] = []
     /// The files at the end that have its payload or its id.

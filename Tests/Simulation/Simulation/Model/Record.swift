@@ -136,17 +136,14 @@ struct Record {
                 for label in Set(request.bodies.flatMap(\.self)) {
                     if let place = byLabel[label] { lives[place].exchanges.append(exchanges.count) }
                 }
-                var exchange = Exchange(request, by: event.process, at: index)
-                exchange.ended = courses[event.process]?.ended
+                let sender = request.sender ?? event.process
+                var exchange = Exchange(request, by: sender, at: index)
+                exchange.ended = courses[sender]?.ended.map { max($0, index) }
                 exchanges.append(exchange)
             case .replies(let number, let reply):
                 guard let place = byNumber[number] else { continue }
                 exchanges[place].replied = index
                 exchanges[place].reply = reply
-                switch reply.kind {
-                case .lost, .agentDied: exchanges[place].end(at: index)
-                case .status: break
-                }
             case .learns(let number):
                 guard let place = byNumber[number] else { continue }
                 exchanges[place].learned = index
@@ -211,12 +208,16 @@ struct Record {
                 for life in lives(of: id, before: index) {
                     lives[life].touch(command, from: began, told: index)
                 }
-            case .done: running[event.process] = nil
+            case .leftAlone(let id):
+                for life in lives(of: id, before: index) { lives[life].leftAlone.append(index) }
+            case .done, .ends: running[event.process] = nil
             case .killed, .cutPower:
                 for (process, (began, command)) in running where courses[process]?.killed == index {
                     for life in lives.indices where lives[life].isMeant(by: command) && lives[life].offered < index {
                         let isTold = lives[life].touches.contains { $0.began == began }
-                        if !isTold { lives[life].touch(command, from: began, told: nil) }
+                        if !isTold, !lives[life].leftAlone.contains(where: { $0 > began }) {
+                            lives[life].touch(command, from: began, told: nil)
+                        }
                     }
                     running[process] = nil
                 }
