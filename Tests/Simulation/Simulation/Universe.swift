@@ -18,6 +18,8 @@ final class Universe {
     /// The number of the actor that a process plays.
     private var actors: [ProcessID: Int] = [:]
     private var chance: Chance
+    /// The operations whose files have had a canonical name.
+    private var named: Set<Label> = []
 
     static let queue = "/queue"
     static let epoch = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
@@ -66,7 +68,10 @@ final class Universe {
     /// What surrounds the system calls of a process.
     func calls(of process: SimulatedProcess) -> SystemCalls {
         let gate = Gate(
-            before: { [unowned self] (call) throws(Errno) in try scheduler.point(process, call) },
+            before: { [unowned self] (call) throws(Errno) in
+                try scheduler.point(process, call)
+                if call.name == .list, call.path == "new" || call.path == "deferred" { note(process.id, .lists) }
+            },
             now: { [unowned self] in now(on: process.host) },
             elapsed: { [unowned self] in scheduler.time },
             sleep: { [unowned self] in process.sleep(until: scheduler.time + $0) },
@@ -139,13 +144,38 @@ final class Universe {
                 perform(actor.role, process)
             }
             actors[process.id] = actor.number
+            history.hosts[process.id] = actor.host
         }
         makeQueue()
+        noteClocks()
+        disk.named = { [unowned self] in noteName($0, of: $1) }
         scheduler.run()
         if plan.endsCalmly, !scheduler.isEndless { calmDown() }
         history.left = disk.files(in: Self.queue)
         history.isEndless = scheduler.isEndless
         return history
+    }
+
+    /// Notes how the clocks of the hosts differ from the true time.
+    private func noteClocks() {
+        for (host, plan) in plan.hosts.enumerated() {
+            if plan.ahead != .zero { note(.world, .clockStepped(host: host, by: plan.ahead)) }
+            for step in plan.steps {
+                scheduler.plan(at: step.at) { [unowned self] in
+                    if !isCalm { note(.world, .clockStepped(host: host, by: step.by)) }
+                }
+            }
+        }
+    }
+
+    /// Notes the canonical name that a file has got in `new/` or `deferred/`, if it is the first one of its operation.
+    private func noteName(_ name: [UInt8], of bytes: [UInt8]) {
+        guard let name = EntryName(String(decoding: name, as: UTF8.self)) else { return }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let body = text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().first,
+            let label = SimulatedServers.labels(in: String(body)).first, named.insert(label).inserted
+        else { return }
+        note(.world, .names(label, name))
     }
 
     /// Makes the queue before the first process begins.

@@ -81,6 +81,12 @@ final class SimulatedDisk {
         return inode
     }
 
+    /// Told of each file that gets a name in `new/` or `deferred/`, and of its content.
+    var named: ((_ name: [UInt8], _ bytes: [UInt8]) -> Void)?
+    private lazy var waiting = ["new", "deferred"].compactMap { name in
+        root.names[Array("queue".utf8)]?.names[Array(name.utf8)]
+    }
+
     /// Begins a change of names that is whole in the journal.
     func beginChange() { places += 1 }
 
@@ -96,6 +102,9 @@ final class SimulatedDisk {
         before?.changed = time
         inode?.links += 1
         inode?.changed = time
+        if let named, let inode, inode.kind == .regular, waiting.contains(where: { $0 === place.directory }) {
+            named(place.name, inode.data)
+        }
     }
 
     // MARK: - Open files

@@ -12,6 +12,10 @@ package struct History: Sendable {
     package var endsCalmly = false
     /// Whether the history had to be broken off, because something made no end.
     package var isEndless = false
+    /// What a clock that is right shows at the start of the history.
+    package var began = Timestamp(microseconds: 1_795_251_600_000_000)
+    /// The host of each process; a process that is missing is on host 0.
+    package var hosts: [ProcessID: Int] = [:]
 
     package init(setup: Setup) {
         self.setup = setup
@@ -145,6 +149,8 @@ package struct Request: Hashable, Sendable {
     package var secret: String?
     /// The path and query of its url.
     package var path = ""
+    /// The process that sent it.
+    package var sender: ProcessID?
 
     package init(number: Int, host: String, bodies: [[Label]], text: String) {
         self.number = number
@@ -218,6 +224,8 @@ package struct Command: Hashable, Sendable {
     package var type: TypeName?
     /// The host of the destination that the command names; `nil` for the queue.
     package var host: String?
+    /// `retry`: whether the option is given that sends an older value again after a newer one.
+    package var insists = false
 
     package init(_ verb: Verb) {
         self.verb = verb
@@ -249,15 +257,18 @@ extension Event {
         /// A process begins to hand an operation in. Nothing of it is anywhere before.
         case offers(Offer)
         case answers(Label, Answer)
-        /// `send` has put its operation into the queue under this name.
+        /// The operation's file has its canonical name for the first time. Tells the id and the time of creation where no
+        /// answer does: of a `send`, and of a foreign file.
         case names(Label, EntryName)
+        /// The process begins to list `new/` or `deferred/`.
+        case lists
 
         // MARK: Servers
         /// A server receives a whole request.
         case receives(Request)
         /// A server has decided; effects happen now.
         case replies(request: Int, Reply)
-        /// The process that sent it has the answer.
+        /// The process that sent it has the answer, or knows that none comes.
         case learns(request: Int)
         /// What a server does from now on: `well`, `401`, `down`.
         case serverTurns(host: String, String)

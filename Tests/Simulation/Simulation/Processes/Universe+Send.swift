@@ -50,9 +50,7 @@ extension Universe {
             let accepted = try spool.accept([late], within: &control)
             for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
             switch accepted.results[0] {
-            case .accepted(let name):
-                note(process.id, .names(offer.label, name))
-                return .queued(isHeld: postponement.isHeld)
+            case .accepted: return .queued(isHeld: postponement.isHeld)
             case .duplicate: return .duplicate
             case .rejected: return .full
             case .refused, .inFlight, .notAttempted: return .refused

@@ -51,9 +51,11 @@ final class SimulatedServers {
             if !sink.isAlive, chance.happens(0.5) { return }
             count += 1
             let number = count
-            let request = received(sent.request, host, number)
+            var request = received(sent.request, host, number)
+            request.sender = sink.sender
             world.note(.world, .receives(request))
-            let reply = reply(to: request, sent.request, plan)
+            var reply = reply(to: request, sent.request, plan)
+            if isDead { reply.kind = .agentDied } else if isStalled { reply.kind = .lost }
             world.note(.world, .replies(request: number, reply))
             let end = isStalled ? start + timeOut : arrival + latency / 2
             switch reply.kind {

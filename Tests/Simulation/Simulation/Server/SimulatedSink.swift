@@ -14,6 +14,8 @@ final class SimulatedSink: Sink {
         self.world = world
     }
 
+    var sender: ProcessID { process.id }
+
     /// Whether its agents still write and read.
     var isAlive: Bool { process.isAlive && !isClosed }
 

@@ -1,0 +1,133 @@
+import Policy
+
+extension Contract {
+    /// A server receives only what was handed in, was not refused, and was not stopped by an operator before.
+    static func nothingFromNowhere(_ record: Record) -> [Breach] {
+        var breaches: [Breach] = []
+        let pauses = Pauses(record)
+        for exchange in record.exchanges {
+            if let pause = pauses.forbidding(exchange, in: record) {
+                breaches.append(
+                    Breach(
+                        .nothingFromNowhere, [pause, exchange.received],
+                        "request \(exchange.request.number) went out after a pause or hold had answered"))
+            }
+            for label in exchange.labels {
+                guard let life = record.life(label), life.offered < exchange.received else {
+                    breaches.append(
+                        Breach(.nothingFromNowhere, [exchange.received], "nobody had handed in operation \(label)"))
+                    continue
+                }
+                if let (at, reason) = prohibition(of: life, for: exchange, in: record) {
+                    breaches.append(
+                        Breach(
+                            .nothingFromNowhere, [life.offered, at, exchange.received],
+                            "operation \(label) was sent although \(reason)"))
+                }
+            }
+        }
+        for place in record.strays {
+            breaches.append(Breach(.nothingFromNowhere, [], "nobody handed in the content of \(place.path)"))
+        }
+        for life in record.lives {
+            for place in life.left where place.isInQueue && place.directory != .quarantine {
+                let refusal = life.isRejected ? life.answers.last?.at : nil
+                let drop = life.touches.first { $0.verb == .drop && $0.told != nil }?.told
+                guard let at = refusal ?? drop else { continue }
+                breaches.append(
+                    Breach(
+                        .nothingFromNowhere, [life.offered, at],
+                        "operation \(life.label) is in \(place.path), but was \(refusal == nil ? "dropped" : "not accepted")"
+                    ))
+            }
+        }
+        return breaches
+    }
+
+    /// Returns what forbade to send the operation: the event and the words.
+    private static func prohibition(of life: Life, for exchange: Exchange, in record: Record) -> (Int, String)? {
+        let index = exchange.received
+        if life.isRejected, let answer = life.answers.first, answer.at < index {
+            return (answer.at, "it was not accepted")
+        }
+        if let told = life.touches.first(where: { $0.verb == .drop && $0.told.map { $0 < index } == true })?.told {
+            return (told, "it was dropped")
+        }
+        if let hold = life.touches.last(where: { $0.verb == .hold && $0.told.map { $0 < index } == true }),
+            !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > hold.began })
+        {
+            return (hold.told!, "it was held")
+        }
+        let failure = life.leaves.last {
+            if case .failed = $0.leave { $0.at < index } else { false }
+        }
+        if let failure,
+            !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > failure.at }),
+            !record.isKilled(between: failure.at, and: index)
+        {
+            return (failure.at, "it had failed for good")
+        }
+        return nil
+    }
+}
+
+extension Command.Verb {
+    /// Whether the command lets a run send the operation again.
+    var frees: Bool { self == .retry || self == .release }
+}
+
+extension Record {
+    /// Whether a process died between two events.
+    func isKilled(between first: Int, and last: Int) -> Bool {
+        kills.contains { $0 > first && $0 < last }
+    }
+}
+
+/// The times in which no request may go to a destination, or to any.
+struct Pauses {
+    private struct Pause {
+        /// The event that told the operator.
+        var told: Int
+        /// The event at which the command that ends it began.
+        var end: Int
+        var host: String?
+    }
+
+    private var pauses: [Pause] = []
+
+    init(_ record: Record) {
+        var running: [ProcessID: (at: Int, command: Command)] = [:]
+        for (index, event) in record.events.enumerated() {
+            switch event.what {
+            case .commands(let command):
+                running[event.process] = (index, command)
+                if command.verb == .resume || command.verb == .releaseDestination {
+                    for place in pauses.indices
+                    where pauses[place].end == .max && (command.host == nil || command.host == pauses[place].host) {
+                        pauses[place].end = index
+                    }
+                }
+            case .done:
+                guard let (_, command) = running.removeValue(forKey: event.process) else { continue }
+                if command.verb == .pause || command.verb == .holdDestination {
+                    pauses.append(Pause(told: index, end: .max, host: command.host))
+                }
+            default: break
+            }
+        }
+    }
+
+    /// Returns the end of the command that forbade this request, if its process had the time to notice.
+    func forbidding(_ exchange: Exchange, in record: Record) -> Int? {
+        let now = record.events[exchange.received].time
+        let course = record.course(of: exchange.process)
+        if course.wakes.contains(where: { $0 < exchange.received && now - record.events[$0].time <= Contract.notice }) {
+            return nil
+        }
+        return pauses.first { pause in
+            pause.told < exchange.received && exchange.received < pause.end
+                && (pause.host == nil || pause.host == exchange.request.host)
+                && now - record.events[pause.told].time > Contract.notice
+        }?.told
+    }
+}

@@ -1,0 +1,43 @@
+extension Contract {
+    /// A batch is in the queue as a whole or not at all.
+    static func atomic(_ record: Record) -> [Breach] {
+        let fates = fates(record)
+        var batches: [Int: [Int]] = [:]
+        for (index, life) in record.lives.enumerated() {
+            if case .atomic(let batch) = life.offer.way { batches[batch, default: []].append(index) }
+        }
+        return batches.sorted { $0.key < $1.key }.flatMap { batch, members -> [Breach] in
+            let inside = members.filter { isInside(record.lives[$0], fates[$0]) }
+            let outside = members.filter { index in
+                record.lives[index].isRejected && record.lives[index].answer != .duplicate || fates[index] == .lost
+                    || fates[index] == .absent && !mayBeReplaced(index, record)
+            }
+            guard let one = inside.first, let other = outside.first(where: { !inside.contains($0) }) else { return [] }
+            return [
+                Breach(
+                    .atomic, [record.lives[one].offered, record.lives[other].offered],
+                    "of batch \(batch) operation \(record.lives[one].label) was in the queue and \(record.lives[other].label) was not"
+                )
+            ]
+        }
+    }
+
+    private static func isInside(_ life: Life, _ fate: Fate) -> Bool {
+        if !life.exchanges.isEmpty || life.isPromised { return true }
+        switch fate {
+        case .present: return life.left.contains { $0.isInQueue && $0.directory != .quarantine }
+        case .delivered, .merged, .superseded, .evicted, .pruned, .replaced: return true
+        case .dropped, .refused, .vanished, .absent, .lost: return false
+        }
+    }
+
+    /// Whether a newer value, or a rule, may have removed an operation that nobody had promised.
+    private static func mayBeReplaced(_ index: Int, _ record: Record) -> Bool {
+        let life = record.lives[index]
+        if life.answer == .duplicate || record.history.setup.dropsOldest || record.history.setup.keepsFailed != nil {
+            return true
+        }
+        if record.hasClockSteps || !life.leaves.isEmpty { return true }
+        return life.sequences.filter(\.isValue).contains { (record.sequences[$0] ?? []).count > 1 }
+    }
+}

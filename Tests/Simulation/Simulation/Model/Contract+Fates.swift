@@ -1,0 +1,146 @@
+import Policy
+
+extension Contract {
+    /// What became of an operation, judged at the end of its history.
+    enum Fate: Equatable {
+        /// Its file is in the queue, a dead letter or in quarantine.
+        case present
+        case delivered
+        /// A delivered document carried its changes.
+        case merged
+        case superseded
+        case dropped
+        case evicted
+        /// A dead letter that retention has removed.
+        case pruned
+        case replaced
+        /// Its submitter was told that the server refused it.
+        case refused
+        /// A power cut took it before anybody had promised it.
+        case vanished
+        /// Nobody promised that it is in the queue, and it is not.
+        case absent
+        /// It was promised, and is nowhere.
+        case lost
+    }
+
+    /// Returns the fate of each operation, by its place in the record.
+    static func fates(_ record: Record) -> [Fate] {
+        let deliveries = MergedDeliveries(record)
+        var fates = record.lives.map { fate(of: $0, in: record, deliveries) }
+        // A newer value excuses an older one, and has to be excused first itself. The parts of a merged document do not
+        // replace each other.
+        for (sequence, members) in record.sequences where sequence.isValue {
+            guard record.lives[members[0]].kind.coalescing == .replace else { continue }
+            let newestFirst = members.sorted { bound(record.lives[$0]) > bound(record.lives[$1]) }
+            for index in newestFirst where fates[index] == .lost {
+                let isReplaced = newestFirst.contains { newer in
+                    record.lives[index].precedes(record.lives[newer]) && canSupersede(record.lives[newer], fates[newer])
+                }
+                if isReplaced { fates[index] = .superseded }
+            }
+        }
+        return fates
+    }
+
+    private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }
+
+    /// Whether a newer value was good and in the queue, so that an older one could go for it. One that went to quarantine
+    /// unsent was not.
+    private static func canSupersede(_ life: Life, _ fate: Fate) -> Bool {
+        switch fate {
+        case .lost, .absent, .vanished, .refused: false
+        case .present: life.left.contains { $0.isInQueue && $0.directory != .quarantine } || !life.exchanges.isEmpty
+        case .delivered, .merged, .superseded, .dropped, .evicted, .pruned, .replaced: true
+        }
+    }
+
+    private static func fate(of life: Life, in record: Record, _ deliveries: MergedDeliveries) -> Fate {
+        if life.left.contains(where: \.isInQueue) { return .present }
+        let leaves = life.leaves.map(\.leave)
+        let wasDelivered = life.exchanges.contains { place in
+            let exchange = record.exchanges[place]
+            return exchange.body(of: life.label).flatMap { exchange.delivered(body: $0) } != nil
+        }
+        if wasDelivered || life.answer == .delivered { return .delivered }
+        if deliveries.cover(life, in: record) { return .merged }
+        if leaves.contains(.dropped) { return .dropped }
+        if leaves.contains(.replaced) { return .replaced }
+        if life.answer == .failed { return .refused }
+        guard life.isPromised else { return .absent }
+        let entered = life.entered ?? life.offered
+        if !life.offer.isDurable, record.powerCuts.contains(where: { $0 > entered }) { return .vanished }
+        if record.history.setup.dropsOldest, record.history.setup.operations != nil,
+            leaves.contains(.evicted) || record.isKilled(after: entered)
+        {
+            return .evicted
+        }
+        if let kept = record.history.setup.keepsFailed, wasPruned(life, after: kept, in: record) { return .pruned }
+        if isReplacedByHalf(life, in: record) { return .replaced }
+        return .lost
+    }
+
+    /// Whether the operation was a dead letter for as long as retention keeps one. The run that failed it may have died
+    /// before it said so.
+    private static func wasPruned(_ life: Life, after kept: Duration, in record: Record) -> Bool {
+        let failed = life.leaves.first { if case .failed = $0.leave { true } else { false } }?.at
+        guard let since = failed ?? (record.isKilled(after: life.offered) ? life.offered : nil) else { return false }
+        guard let last = record.events.indices.last else { return false }
+        return record.hasClockSteps || record.time(at: last) - record.time(at: since) >= kept
+    }
+
+    /// Whether an `import --replace` that died has put its content in the operation's place.
+    private static func isReplacedByHalf(_ life: Life, in record: Record) -> Bool {
+        guard let id = life.id else { return false }
+        return record.lives(of: id, before: record.events.count).map { record.lives[$0] }.contains {
+            $0.offer.way == .replacing && $0.label != life.label && $0.offered > life.offered
+                && (!$0.left.isEmpty || !$0.exchanges.isEmpty)
+        }
+    }
+}
+
+/// The delivered documents of merging kinds, by sequence.
+struct MergedDeliveries {
+    private var bySequence: [Sequence: [(received: Int, newest: Int, document: Document)]] = [:]
+
+    init(_ record: Record) {
+        for exchange in record.exchanges {
+            for (body, labels) in exchange.request.bodies.enumerated() {
+                guard exchange.delivered(body: body) != nil, exchange.documents.indices.contains(body),
+                    let document = exchange.documents[body], let newest = record.newest(of: labels)
+                else { continue }
+                let life = record.lives[newest]
+                guard life.kind.coalescing == .merge else { continue }
+                for sequence in life.sequences where sequence.isValue {
+                    bySequence[sequence, default: []].append((exchange.received, newest, document))
+                }
+            }
+        }
+    }
+
+    /// Whether a document that was delivered after the operation was handed in has its changes, in its place of the order.
+    func cover(_ life: Life, in record: Record) -> Bool {
+        guard life.kind.coalescing == .merge, let patch = life.patch else { return false }
+        return life.sequences.filter(\.isValue).contains { sequence in
+            (bySequence[sequence] ?? []).contains {
+                $0.received > life.offered && life.precedes(record.lives[$0.newest]) && $0.document.covers(patch)
+            }
+        }
+    }
+}
+
+extension Record {
+    /// Returns the newest of the operations of one body, by its place.
+    func newest(of labels: [Label]) -> Int? {
+        labels.compactMap { byLabel[$0] }.reduce(nil) { newest, next in
+            guard let newest else { return next }
+            return lives[newest].precedes(lives[next]) ? next : newest
+        }
+    }
+
+    /// Whether a process was killed or lost its power after an event.
+    func isKilled(after index: Int) -> Bool { lastKill > index }
+
+    /// Whether several hosts share the queue.
+    var hasSeveralHosts: Bool { Set(history.hosts.values.map(\.self)).union([0]).count > 1 }
+}

@@ -1,0 +1,68 @@
+extension Contract {
+    /// Of one sequence one request is in flight at a time.
+    static func oneInFlight(_ record: Record) -> [Breach] {
+        batchesWithinSequences(record)
+            + record.sequences.values.flatMap { members in
+                let places = Set(members.flatMap { record.lives[$0].exchanges }).sorted()
+                return overlaps(of: places, in: record).map { first, second in
+                    let (one, other) = (record.exchanges[first], record.exchanges[second])
+                    return Breach(
+                        .oneInFlight, [one.received, other.received],
+                        "requests \(one.request.number) and \(other.request.number) of one sequence were in flight together"
+                    )
+                }
+            }
+    }
+
+    /// Returns a breach for each batch that carries two operations of one sequence.
+    private static func batchesWithinSequences(_ record: Record) -> [Breach] {
+        record.exchanges.compactMap { exchange in
+            var met: Set<Sequence> = []
+            let isDoubled = exchange.request.bodies.contains { labels in
+                let sequences = Set(labels.compactMap { record.life($0) }.flatMap(\.sequences))
+                defer { met.formUnion(sequences) }
+                return !met.isDisjoint(with: sequences)
+            }
+            guard isDoubled else { return nil }
+            return Breach(
+                .oneInFlight, [exchange.received],
+                "request \(exchange.request.number) carried two operations of one sequence: \(exchange.labels)")
+        }
+    }
+
+    /// No two requests carry one operation at the same time.
+    static func oneClaim(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life in
+            overlaps(of: life.exchanges, in: record).map { first, second in
+                let (one, other) = (record.exchanges[first], record.exchanges[second])
+                return Breach(
+                    .oneClaim, [one.received, other.received],
+                    "requests \(one.request.number) of \(one.process) and \(other.request.number) of \(other.process) carried operation \(life.label) at the same time"
+                )
+            }
+        }
+    }
+
+    /// Returns the requests that began before another one of the list was over.
+    private static func overlaps(of places: [Int], in record: Record) -> [(Int, Int)] {
+        var overlaps: [(Int, Int)] = []
+        var last: (place: Int, end: Int)?
+        for place in places {
+            let exchange = record.exchanges[place]
+            if record.course(of: exchange.process).killed.map({ $0 < exchange.received }) == true { continue }
+            if let last, exchange.received < last.end { overlaps.append((last.place, place)) }
+            let end = record.flightEnd(of: exchange)
+            if end > last?.end ?? -1 { last = (place, end) }
+        }
+        return overlaps
+    }
+}
+
+extension Record {
+    /// The end of the time in which a request was in flight. Where hosts share a queue, a process that stands still may
+    /// have lost its lock.
+    func flightEnd(of exchange: Exchange) -> Int {
+        let stop = hasSeveralHosts ? course(of: exchange.process).stops.first { $0 > exchange.received } : nil
+        return min(exchange.ended ?? .max, stop ?? .max)
+    }
+}

@@ -1,0 +1,58 @@
+import Policy
+
+extension Contract {
+    /// When servers are well and runs come, nothing stays in the queue that no operator holds.
+    static func liveness(_ record: Record) -> [Breach] {
+        if record.history.isEndless { return [Breach(.liveness, [], "the history has no end")] }
+        guard record.history.endsCalmly else { return [] }
+        let end = record.history.began + (record.events.last?.time ?? .zero)
+        return record.lives.flatMap { life in
+            life.left.compactMap { place in
+                guard
+                    place.directory == .new || place.directory == .deferred || place.directory == .claimed
+                        || place.directory == .tmp
+                else { return nil }
+                if place.directory == .tmp, place.path.split(separator: "/").count == 2 { return nil }
+                if isExcused(life, place, at: end, in: record) { return nil }
+                return Breach(
+                    .liveness, [life.offered, life.exchanges.last.map { record.exchanges[$0].received }],
+                    "operation \(life.label) still waits in \(place.path)")
+            }
+        }
+    }
+
+    private static func isExcused(_ life: Life, _ place: Place, at end: Timestamp, in record: Record) -> Bool {
+        if let name = place.name, place.directory != .tmp {
+            if name.isHeld { return true }
+            if case .notBefore(let time) = name.gate, time > end { return true }
+        }
+        if let time = life.offer.notBefore, time > end { return true }
+        if life.kind.needsKept, !record.hasKeptValue(for: life) { return true }
+        return life.sequences.contains { sequence in
+            (record.sequences[sequence] ?? []).contains { other in
+                let older = record.lives[other]
+                guard older.label != life.label, older.precedes(life) else { return false }
+                return older.left.contains { place in
+                    switch place.directory {
+                    case .new, .deferred, .claimed:
+                        if let name = place.name, name.isHeld { return true }
+                        return (older.offer.notBefore ?? end) > end
+                            || older.kind.needsKept && !record.hasKeptValue(for: older)
+                    case .failed, .quarantine: return older.kind.holdsBehindFailed && !sequence.isValue
+                    case .delivered, .tmp, .other: return false
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension Record {
+    /// Whether an operation of the same key was delivered by a kind that keeps a value of its answer.
+    func hasKeptValue(for life: Life) -> Bool {
+        guard let key = life.offer.key else { return false }
+        return lives.contains { other in
+            other.kind.keeps && other.offer.key == key && other.leaves.contains { $0.leave == .delivered }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+extension Contract {
+    /// In a sequence a run sends the next operation only when the one before it is delivered, has failed or is removed.
+    static func order(_ record: Record) -> [Breach] {
+        let waits = Waits(record)
+        return record.sequences.flatMap { sequence, members -> [Breach] in
+            let merges = members.contains { record.lives[$0].kind.coalescing == .merge }
+            guard !sequence.isValue || merges else { return [] }
+            return waits.overtakings(in: members).map { older, newer, exchange in
+                Breach(
+                    .order,
+                    [record.lives[older].entered, record.lives[newer].offered, record.exchanges[exchange].received],
+                    "request \(record.exchanges[exchange].request.number) carried operation \(record.lives[newer].label) while the older \(record.lives[older].label) of its sequence waited"
+                )
+            }
+        }
+    }
+
+    /// Behind a dead letter, or a file in quarantine, with `onFailure: "hold"` no request of its sequence goes out.
+    static func deadLetterHolds(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life -> [Breach] in
+            guard life.kind.holdsBehindFailed, let failed = life.deadFrom else { return [] }
+            let freed = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }?
+                .began
+            let sequences = life.sequences.filter { !$0.isValue }
+            let followers = Set(sequences.flatMap { record.sequences[$0] ?? [] })
+            return followers.sorted().flatMap { follower -> [Breach] in
+                guard life.precedes(record.lives[follower]) else { return [] }
+                return record.lives[follower].exchanges.compactMap { place in
+                    let exchange = record.exchanges[place]
+                    guard exchange.received > failed, exchange.received < freed ?? .max,
+                        !record.isPruned(since: failed, at: exchange.received)
+                    else { return nil }
+                    return Breach(
+                        .deadLetterHolds, [failed, exchange.received],
+                        "operation \(record.lives[follower].label) was sent behind the failed \(life.label), which holds it"
+                    )
+                }
+            }
+        }
+    }
+
+    /// On a kind that coalesces an older value never follows a newer one that was in the queue together with it.
+    static func newestValueWins(_ record: Record) -> [Breach] {
+        record.sequences.filter(\.key.isValue).values.flatMap { members -> [Breach] in
+            let requests = record.bodies(of: members)
+            return requests.enumerated().compactMap { place, request in
+                let older = record.lives[request.newest]
+                let received = record.exchanges[request.exchange].received
+                guard let entered = older.entered, !record.isExcusedSender(of: request.exchange) else { return nil }
+                let newer = requests[..<place].last { earlier in
+                    guard let effect = record.effect(of: earlier), effect < received, effect > entered else {
+                        return false
+                    }
+                    let life = record.lives[earlier.newest]
+                    return older.precedes(life) && entered < record.cut(of: life, in: earlier.exchange)
+                        && !record.isExcused(older, request.exchange, after: life, effect, in: requests)
+                }
+                guard let newer else { return nil }
+                return Breach(
+                    .newestValueWins, [record.exchanges[newer.exchange].received, record.effect(of: newer), received],
+                    "request \(record.exchanges[request.exchange].request.number) carried the value of \(older.label) after the newer \(record.lives[newer.newest].label) had taken effect"
+                )
+            }
+        }
+    }
+}
+
+/// One body of a request, with the newest operation in it.
+struct Carried {
+    var exchange: Int
+    var body: Int
+    var newest: Int
+}
+
+extension Life {
+    /// When it was told that the operation is a dead letter or in quarantine. A file with an id that the queue has already
+    /// goes to quarantine without ever having been an operation.
+    var deadFrom: Int? {
+        leaves.first { leave in
+            switch leave.leave {
+            case .failed: true
+            case .quarantined: !exchanges.isEmpty || offer.way != .foreign
+            case .delivered, .superseded, .evicted, .dropped, .replaced, .refused: false
+            }
+        }?.at
+    }
+}
+
+extension Record {
+    /// Returns the earliest listing by which a process may have decided to send an operation. What was in the queue before
+    /// it, was there together with the operation.
+    func cut(of life: Life, in place: Int) -> Int {
+        let exchange = exchanges[place]
+        let course = course(of: exchange.process)
+        return min(course.listing(from: max(course.began, life.offered)), exchange.received)
+    }
+
+    /// Whether retention may have removed a dead letter.
+    func isPruned(since failed: Int, at index: Int) -> Bool {
+        guard let kept = history.setup.keepsFailed else { return false }
+        return hasClockSteps || events[index].time - events[failed].time >= kept
+    }
+
+    /// The bodies of requests that carried operations of a sequence, in the order of the requests.
+    func bodies(of members: [Int]) -> [Carried] {
+        let members = Set(members)
+        return Set(members.flatMap { lives[$0].exchanges }).sorted().flatMap { place in
+            exchanges[place].request.bodies.enumerated().compactMap { body, labels in
+                newest(of: labels).flatMap {
+                    members.contains($0) ? Carried(exchange: place, body: body, newest: $0) : nil
+                }
+            }
+        }
+    }
+
+    /// Returns when the newest operation of a body took effect.
+    func effect(of carried: Carried) -> Int? {
+        let exchange = exchanges[carried.exchange]
+        return exchange.reply?.applied.contains(lives[carried.newest].label) == true ? exchange.replied : nil
+    }
+
+    /// Whether the process that sent a request was dead when it arrived, or had lost its lock to another host.
+    func isExcusedSender(of place: Int) -> Bool {
+        let exchange = exchanges[place]
+        let course = course(of: exchange.process)
+        if course.killed.map({ $0 < exchange.received }) == true { return true }
+        return hasSeveralHosts
+            && course.wakes.contains {
+                $0 < exchange.received && events[exchange.received].time - events[$0].time <= Contract.notice
+            }
+    }
+
+    /// Whether an operator has asked for the older value, or a server has refused the merged document, so that each part
+    /// goes alone.
+    func isExcused(_ older: Life, _ place: Int, after newer: Life, _ effect: Int, in requests: [Carried]) -> Bool {
+        let received = exchanges[place].received
+        let insists = older.touches.contains { $0.verb == .retry && $0.insists && $0.began < received }
+        if insists { return true }
+        guard older.kind.coalescing == .merge else { return false }
+        if newer.touches.contains(where: { $0.began < received && ($0.told ?? .max) > effect }) { return true }
+        if newer.leaves.contains(where: { leave in
+            if case .failed = leave.leave { leave.at > effect && leave.at < received } else { false }
+        }) {
+            return true
+        }
+        return requests.contains { request in
+            let exchange = exchanges[request.exchange]
+            guard let learned = exchange.learned, learned > effect, learned < received,
+                let status = exchange.status(ofBody: request.body), (400..<500).contains(status),
+                let patch = older.patch, exchange.documents.indices.contains(request.body)
+            else { return false }
+            return exchange.documents[request.body]?.covers(patch) == true
+        }
+    }
+}

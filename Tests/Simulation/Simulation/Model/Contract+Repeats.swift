@@ -1,0 +1,55 @@
+extension Contract {
+    /// An operation takes effect more than once only if its process died, its own answer was lost or no delivery, or an
+    /// operator queued it again.
+    static func repeats(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life -> [Breach] in
+            let effects = record.effects(of: life)
+            return zip(effects, effects.dropFirst()).compactMap { earlier, later -> Breach? in
+                let (first, second) = (record.exchanges[earlier.exchange], record.exchanges[later.exchange])
+                if earlier.exchange == later.exchange || isExcused(life, first, earlier.body, second, in: record) {
+                    return nil
+                }
+                return Breach(
+                    .repeats, [first.received, first.learned, second.received],
+                    "operation \(life.label) took effect again by request \(second.request.number), without a cause since request \(first.request.number)"
+                )
+            }
+        }
+    }
+
+    private static func isExcused(_ life: Life, _ first: Exchange, _ body: Int, _ second: Exchange, in record: Record)
+        -> Bool
+    {
+        if life.touches.contains(where: {
+            $0.verb.frees && $0.began < second.received && ($0.told ?? .max) > first.received
+        }) {
+            return true
+        }
+        let course = record.course(of: first.process)
+        let wasStopped = course.stops.contains { $0 > first.received && $0 < second.received }
+        if wasStopped, record.hasSeveralHosts { return true }
+        // The second request was under way before the first one was over: `one claim` judges that.
+        guard let learned = first.delivered(body: body) else {
+            return first.ended.map { $0 < second.received } ?? false
+        }
+        if let killed = course.killed, killed < second.received {
+            let distance = record.events[killed].time - record.events[learned].time
+            return distance <= removal || wasStopped
+        }
+        // A removal that the system refused is no removal.
+        return course.refusals.contains { $0 > learned && $0 < second.received }
+    }
+}
+
+extension Record {
+    /// The effects of an operation that requests carried visibly, in the order of the requests.
+    func effects(of life: Life) -> [Effect] {
+        life.exchanges.compactMap { place in
+            let exchange = exchanges[place]
+            guard let replied = exchange.replied, exchange.reply?.applied.contains(life.label) == true else {
+                return nil
+            }
+            return Effect(at: replied, exchange: place, body: exchange.body(of: life.label) ?? 0)
+        }
+    }
+}

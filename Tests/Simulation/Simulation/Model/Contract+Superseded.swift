@@ -1,0 +1,36 @@
+import Policy
+
+extension Contract {
+    /// Only a newer value of its type, key and destination supersedes an operation.
+    static func superseded(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life in
+            life.reports.compactMap { at, report in
+                guard case .superseded(_, let by) = report else { return nil }
+                guard life.kind.coalescing != .none, life.offer.key != nil else {
+                    return Breach(
+                        .superseded, [life.offered, at], "operation \(life.label) is of a kind that does not coalesce")
+                }
+                let rivals = Set(life.sequences.filter(\.isValue).flatMap { record.sequences[$0] ?? [] })
+                let isRight = rivals.contains { place in
+                    let rival = record.lives[place]
+                    guard by == nil || rival.id == nil || rival.id == by, rival.offered < at, !rival.isRejected else {
+                        return false
+                    }
+                    guard life.precedes(rival) || rival.created == nil || life.created == nil else { return false }
+                    // A value that a rule or an operator had removed before replaces nothing.
+                    return !rival.leaves.contains { leave in
+                        switch leave.leave {
+                        case .evicted, .quarantined, .refused: leave.at < at
+                        case .delivered, .failed, .superseded, .dropped, .replaced: false
+                        }
+                    }
+                }
+                if isRight { return nil }
+                return Breach(
+                    .superseded, [life.offered, at],
+                    "operation \(life.label) was superseded by \(by?.description ?? "one"), which is no newer value of its key"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// What drainq promises, written from the sentences of its manual. It shares no decision with the code that it judges:
+/// of Policy it uses only the value types of names and times.
+package enum Contract {
+    /// The longest time from an operator's pause or hold of a destination to the last request that a run begins: a run
+    /// looks once a second, and a request takes a moment to arrive.
+    static let notice = Duration.seconds(3)
+    /// The longest time from an answer to the durable removal of its operation: drainq-queue(5) says a second.
+    static let removal = Duration.seconds(2)
+
+    /// Returns the sentences that the history breaks, in the order of `Property`.
+    package static func broken(by history: History) -> [Breach] {
+        broken(by: history, of: Property.allCases)
+    }
+
+    /// Returns the breaches of these properties alone.
+    package static func broken(by history: History, of properties: [Property]) -> [Breach] {
+        let record = Record(of: history)
+        return properties.flatMap { Set($0.judge(record)).sorted() }
+    }
+}

@@ -1,0 +1,64 @@
+/// A request, with all that became of it. All places are indices of events.
+struct Exchange {
+    let request: Request
+    let process: ProcessID
+    /// When the server had the whole request.
+    let received: Int
+    /// When the server decided and the effects happened.
+    var replied: Int?
+    var reply: Reply?
+    /// When the process that sent it had the answer, or knew that none comes.
+    var learned: Int?
+    /// When the process could no longer learn an answer: it had it, or knew that none comes, or was over.
+    var ended: Int?
+    /// The text of each body.
+    let texts: [[UInt8]]
+    /// For each body, what it asks for; `nil` if it is not JSON.
+    var documents: [Document?] = []
+
+    init(_ request: Request, by process: ProcessID, at index: Int) {
+        self.request = request
+        self.process = process
+        received = index
+        texts = Self.texts(of: request)
+        documents = texts.map { Document($0) }
+    }
+
+    /// Returns the elements of an array, the lines of a batch, or the one text.
+    private static func texts(of request: Request) -> [[UInt8]] {
+        let bytes = Array(request.text.utf8)
+        var reader = DocumentReader(bytes)
+        if bytes.first == UInt8(ascii: "["), let elements = reader.elements() { return elements }
+        if request.bodies.count == 1 { return [bytes] }
+        return bytes.split(separator: UInt8(ascii: "\n")).map(Array.init)
+    }
+
+    var labels: [Label] { request.bodies.flatMap(\.self) }
+
+    /// Returns the status that the server gave to one body; `nil` if it gave none.
+    func status(ofBody body: Int) -> Int? {
+        guard let reply, case .status(let status) = reply.kind else { return nil }
+        if let results = reply.results, (200..<300).contains(status) {
+            return results.indices.contains(body) ? results[body] : nil
+        }
+        return status
+    }
+
+    /// Returns when the process learned that the server took this body; `nil` if it never did.
+    func delivered(body: Int) -> Int? {
+        guard let learned, let status = status(ofBody: body), (200..<300).contains(status) else { return nil }
+        return learned
+    }
+
+    /// The body that carries the label visibly.
+    func body(of label: Label) -> Int? { request.bodies.firstIndex { $0.contains(label) } }
+}
+
+/// One taking effect of an operation.
+struct Effect {
+    /// When it took effect.
+    var at: Int
+    /// The place of the exchange in the record.
+    var exchange: Int
+    var body: Int
+}

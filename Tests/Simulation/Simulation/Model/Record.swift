@@ -1,0 +1,287 @@
+import Policy
+
+/// An index of a history: who did what when, found once for all properties.
+struct Record {
+    let history: History
+    private(set) var lives: [Life] = []
+    private(set) var byLabel: [Label: Int] = [:]
+    private(set) var exchanges: [Exchange] = []
+    private(set) var courses: [ProcessID: Course] = [:]
+    private(set) var powerCuts: [Int] = []
+    /// The events at which a process was killed or lost its power.
+    private(set) var kills: [Int] = []
+    private(set) var hasClockSteps = false
+    private(set) var sequences: [Sequence: [Int]] = [:]
+    /// The files at the end that belong to no operation that was handed in.
+    private(set) var strays: [Place] = []
+    /// The places in `lives`, by id.
+    private var byID: [OperationID: [Int]] = [:]
+
+    var events: [Event] { history.events }
+
+    init(of history: History) {
+        self.history = history
+        readProcesses()
+        readOffers()
+        readLeft()
+        readRequests()
+        readIDs()
+        readReports()
+        readCommands()
+        for index in lives.indices {
+            for sequence in lives[index].sequences { sequences[sequence, default: []].append(index) }
+        }
+    }
+
+    func life(_ label: Label) -> Life? { byLabel[label].map { lives[$0] } }
+
+    /// Returns the places of the operations that have had this id, of those that were handed in before an event.
+    func lives(of id: OperationID, before index: Int) -> [Int] {
+        (byID[id] ?? []).filter { lives[$0].offered < index }
+    }
+
+    /// What a clock that is right shows at an event.
+    func time(at index: Int) -> Timestamp { history.began + events[index].time }
+
+    var lastKill: Int { kills.last ?? -1 }
+
+    func course(of process: ProcessID) -> Course { courses[process] ?? Course() }
+
+    // MARK: Reading
+
+    private mutating func readProcesses() {
+        for (index, event) in events.enumerated() {
+            switch event.what {
+            case .begins: courses[event.process, default: Course()].began = index
+            case .killed:
+                kills.append(index)
+                courses[event.process, default: Course()].killed = index
+                courses[event.process, default: Course()].ended = index
+            case .ends, .endsRun: courses[event.process, default: Course()].ended = index
+            case .stopped: courses[event.process, default: Course()].stops.append(index)
+            case .woken: courses[event.process, default: Course()].wakes.append(index)
+            case .interrupted: courses[event.process, default: Course()].interruptions.append(index)
+            case .lists: courses[event.process, default: Course()].listings.append(index)
+            case .refusedCall: courses[event.process, default: Course()].refusals.append(index)
+            case .cutPower:
+                powerCuts.append(index)
+                kills.append(index)
+                for process in courses.keys where courses[process]?.ended == nil {
+                    courses[process]?.killed = index
+                    courses[process]?.ended = index
+                }
+            case .clockStepped: hasClockSteps = true
+            default: break
+            }
+        }
+    }
+
+    private mutating func readOffers() {
+        for (index, event) in events.enumerated() {
+            switch event.what {
+            case .offers(let offer):
+                byLabel[offer.label] = lives.count
+                lives.append(
+                    Life(
+                        label: offer.label, offer: offer, kind: history.setup.kind(of: offer.type),
+                        submitter: event.process, offered: index, patch: Document(offer.payload), id: offer.id))
+            case .answers(let label, let answer):
+                guard let place = byLabel[label] else { continue }
+                lives[place].answers.append((index, answer))
+                switch answer {
+                case .accepted(let name): enter(place, at: index, as: name)
+                case .placed, .queued: lives[place].entered = lives[place].entered ?? index
+                case .failed: lives[place].leaves.append((index, .refused))
+                case .delivered: lives[place].leaves.append((index, .delivered))
+                default: break
+                }
+            case .names(let label, let name):
+                guard let place = byLabel[label] else { continue }
+                setName(place, name)
+            default: break
+            }
+        }
+    }
+
+    private mutating func enter(_ place: Int, at index: Int, as name: EntryName) {
+        lives[place].entered = lives[place].entered ?? index
+        setName(place, name)
+    }
+
+    private mutating func setName(_ place: Int, _ name: EntryName) {
+        lives[place].id = name.id
+        lives[place].created = name.createdAt...name.createdAt
+    }
+
+    private mutating func readLeft() {
+        let byPayload = Dictionary(lives.indices.map { (Array(lives[$0].offer.payload.utf8), $0) }) { first, _ in first
+        }
+        for file in history.left {
+            let place = Place(file)
+            guard let life = place.payload.flatMap({ byPayload[$0] }) else {
+                if place.isOperation { strays.append(place) }
+                continue
+            }
+            lives[life].left.append(place)
+            if let name = place.name { setName(life, name) }
+        }
+    }
+
+    private mutating func readRequests() {
+        var byNumber: [Int: Int] = [:]
+        for (index, event) in events.enumerated() {
+            switch event.what {
+            case .receives(let request):
+                byNumber[request.number] = exchanges.count
+                for label in Set(request.bodies.flatMap(\.self)) {
+                    if let place = byLabel[label] { lives[place].exchanges.append(exchanges.count) }
+                }
+                let sender = request.sender ?? event.process
+                var exchange = Exchange(request, by: sender, at: index)
+                exchange.ended = courses[sender]?.ended.map { max($0, index) }
+                exchanges.append(exchange)
+            case .replies(let number, let reply):
+                guard let place = byNumber[number] else { continue }
+                exchanges[place].replied = index
+                exchanges[place].reply = reply
+            case .learns(let number):
+                guard let place = byNumber[number] else { continue }
+                exchanges[place].learned = index
+                exchanges[place].end(at: index)
+                for (body, labels) in exchanges[place].request.bodies.enumerated()
+                where exchanges[place].delivered(body: body) != nil {
+                    for label in labels {
+                        if let life = byLabel[label] { lives[life].leaves.append((index, .delivered)) }
+                    }
+                }
+            default: break
+            }
+        }
+    }
+
+    /// Finds the ids that no answer tells: the idempotency key of an operation is its id by default. Where nothing tells
+    /// the time of creation, the moment of the offer bounds it.
+    private mutating func readIDs() {
+        for index in lives.indices {
+            let life = lives[index]
+            if life.id == nil, let first = life.exchanges.first, exchanges[first].labels == [life.label] {
+                lives[index].id = exchanges[first].request.idempotencyKey.flatMap { OperationID($0) }
+            }
+            if life.created == nil, !hasClockSteps, life.offer.way == .send || life.offer.way == .add {
+                let last = life.exchanges.first.map { exchanges[$0].received } ?? life.answers.first?.at
+                if let last { lives[index].created = time(at: life.offered)...time(at: last) }
+            }
+            if let id = lives[index].id, !life.isRejected { byID[id, default: []].append(index) }
+        }
+        // A new content takes the place of an older one when its submitter is told so.
+        for index in lives.indices where lives[index].offer.way == .replacing {
+            guard let id = lives[index].id, let entered = lives[index].entered else { continue }
+            for older in byID[id] ?? [] where older != index && lives[older].offered < lives[index].offered {
+                lives[older].leaves.append((entered, .replaced))
+            }
+        }
+    }
+
+    private mutating func readReports() {
+        for (index, event) in events.enumerated() {
+            guard case .reports(let report) = event.what, let id = report.id else { continue }
+            for life in lives(of: id, before: index) {
+                lives[life].reports.append((index, report))
+                if let leave = report.leave { lives[life].leaves.append((index, leave)) }
+                for exchange in lives[life].exchanges
+                where exchanges[exchange].process == event.process && exchanges[exchange].received < index
+                    && report.leave != .superseded
+                {
+                    exchanges[exchange].end(at: index)
+                }
+            }
+        }
+    }
+
+    private mutating func readCommands() {
+        var running: [ProcessID: (at: Int, command: Command)] = [:]
+        for (index, event) in events.enumerated() {
+            switch event.what {
+            case .commands(let command): running[event.process] = (index, command)
+            case .changed(let id):
+                guard let (began, command) = running[event.process] else { continue }
+                for life in lives(of: id, before: index) {
+                    lives[life].touch(command, from: began, told: index)
+                }
+            case .leftAlone(let id):
+                for life in lives(of: id, before: index) { lives[life].leftAlone.append(index) }
+            case .done, .ends: running[event.process] = nil
+            case .killed, .cutPower:
+                for (process, (began, command)) in running where courses[process]?.killed == index {
+                    for life in lives.indices where lives[life].isMeant(by: command) && lives[life].offered < index {
+                        let isTold = lives[life].touches.contains { $0.began == began }
+                        if !isTold, !lives[life].leftAlone.contains(where: { $0 > began }) {
+                            lives[life].touch(command, from: began, told: nil)
+                        }
+                    }
+                    running[process] = nil
+                }
+            default: break
+            }
+        }
+    }
+}
+
+extension Life {
+    mutating func touch(_ command: Command, from began: Int, told: Int?) {
+        touches.append(Touch(verb: command.verb, began: began, told: told, insists: command.insists))
+        if command.verb == .drop { leaves.append((began, .dropped)) }
+    }
+
+    /// Whether a command may concern the operation.
+    func isMeant(by command: Command) -> Bool {
+        if let ids = command.ids { return id.map(ids.contains) ?? true }
+        return command.host == nil && (command.type == nil || command.type == offer.type)
+    }
+}
+
+extension Exchange {
+    mutating func end(at index: Int) { ended = min(ended ?? index, index) }
+}
+
+extension Report {
+    /// The operation that the report is about.
+    var id: OperationID? {
+        switch self {
+        case .delivered(let id), .deferred(let id, counted: _), .putBack(let id), .failed(let id, isExpired: _),
+            .ambiguous(let id), .superseded(let id, by: _), .parked(let id), .evicted(let id):
+            id
+        case .quarantined(let id, path: _): id
+        case .recovered, .destinationHeld, .holdEnded, .error: nil
+        }
+    }
+
+    var leave: Life.Leave? {
+        switch self {
+        case .delivered: .delivered
+        case .failed(_, let isExpired): .failed(isExpired: isExpired)
+        case .superseded: .superseded
+        case .quarantined: .quarantined
+        case .evicted: .evicted
+        case .deferred, .putBack, .ambiguous, .parked, .recovered, .destinationHeld, .holdEnded, .error: nil
+        }
+    }
+}
+
+/// What became of one process. All places are indices of events.
+struct Course {
+    var began = 0
+    /// When it ended, by itself or not; `nil` if the history ends before.
+    var ended: Int?
+    /// When it was killed, or the machine lost power under it.
+    var killed: Int?
+    var stops: [Int] = []
+    var wakes: [Int] = []
+    var interruptions: [Int] = []
+    var listings: [Int] = []
+    /// The injected errors of its calls.
+    var refusals: [Int] = []
+
+    /// Returns the first listing from an event on, that event if none is known.
+    func listing(from index: Int) -> Int { listings.first { $0 >= index } ?? index }
+}

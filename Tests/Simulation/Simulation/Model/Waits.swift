@@ -1,0 +1,90 @@
+/// Who waits in the queue at which time, and who overtakes whom.
+struct Waits {
+    private let record: Record
+
+    init(_ record: Record) { self.record = record }
+
+    /// Returns the requests that carried a newer operation of a sequence while an older one, which was there when the
+    /// request was decided, certainly waited.
+    func overtakings(in members: [Int]) -> [(older: Int, newer: Int, exchange: Int)] {
+        enum Step {
+            case leaves(Int)
+            case enters(Int)
+            case sends(Carried)
+        }
+        var steps: [(at: Int, step: Step)] = []
+        for member in members {
+            for span in spans(of: member) {
+                steps.append((span.from, .enters(member)))
+                if let to = span.to { steps.append((to, .leaves(member))) }
+            }
+        }
+        for carried in record.bodies(of: members) {
+            steps.append((record.exchanges[carried.exchange].received, .sends(carried)))
+        }
+        // Those that leave come first: a command that removes an operation may have done so already.
+        steps.sort { $0.at < $1.at }
+        var waiting: [(member: Int, since: Int)] = []
+        var found: [(older: Int, newer: Int, exchange: Int)] = []
+        for (at, step) in steps {
+            switch step {
+            case .enters(let member):
+                let place =
+                    waiting.firstIndex { record.lives[member].precedes(record.lives[$0.member]) } ?? waiting.count
+                waiting.insert((member, at), at: place)
+            case .leaves(let member): waiting.removeAll { $0.member == member }
+            case .sends(let carried):
+                guard !record.isExcusedSender(of: carried.exchange) else { continue }
+                let newer = record.lives[carried.newest]
+                let cut = record.cut(of: newer, in: carried.exchange)
+                let older = waiting.first {
+                    $0.since < cut && record.lives[$0.member].precedes(newer)
+                        && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
+                }
+                if let older { found.append((older.member, carried.newest, carried.exchange)) }
+            }
+        }
+        return found
+    }
+
+    /// Returns the times in which an operation certainly was in the queue: from the promise, or the answer to a `retry`,
+    /// until the first sign that it left.
+    private func spans(of member: Int) -> [(from: Int, to: Int?)] {
+        let life = record.lives[member]
+        let starts =
+            [life.entered].compactMap(\.self) + life.touches.filter { $0.verb == .retry }.compactMap(\.told)
+        let ends = life.leaves.map(\.at).sorted()
+        var spans: [(from: Int, to: Int?)] = []
+        for start in starts {
+            if let last = spans.last, last.to.map({ $0 > start }) ?? true { continue }
+            // A report may come a moment before the answer to the submitter.
+            if ends.contains(where: { $0 < start && $0 > life.offered }), start == life.entered { continue }
+            spans.append((start, ends.first { $0 >= start }))
+        }
+        return spans
+    }
+
+    private func isCarried(_ member: Int, by carried: Carried) -> Bool {
+        if member == carried.newest { return true }
+        let exchange = record.exchanges[carried.exchange]
+        let life = record.lives[member]
+        guard life.kind.coalescing == .merge, let patch = life.patch,
+            exchange.documents.indices.contains(carried.body)
+        else { return false }
+        return life.sequences.filter(\.isValue) == record.lives[carried.newest].sequences.filter(\.isValue)
+            && exchange.documents[carried.body]?.covers(patch) == true
+    }
+
+    /// Whether the operation shows itself in the queue after an event. Only a process that died may have removed it and not
+    /// have said so.
+    private func isSeen(_ member: Int, after index: Int) -> Bool {
+        guard record.kills.first.map({ $0 < index }) == true else { return true }
+        let life = record.lives[member]
+        let returned = life.touches.first { $0.verb == .retry && ($0.told ?? .max) > index }?.began ?? .max
+        if life.exchanges.contains(where: { (index..<returned).contains(record.exchanges[$0].received) }) {
+            return true
+        }
+        return returned == .max
+            && life.left.contains { $0.directory == .new || $0.directory == .deferred || $0.directory == .claimed }
+    }
+}
