@@ -148,7 +148,7 @@ final class Universe {
         }
         makeQueue()
         noteClocks()
-        disk.named = { [unowned self] in noteName($0, of: $1) }
+        disk.watch(["new", "deferred"]) { [unowned self] in noteName($0, of: $1) }
         scheduler.run()
         if plan.endsCalmly, !scheduler.isEndless { calmDown() }
         history.left = disk.files(in: Self.queue)

@@ -9,8 +9,15 @@ package struct Call: Hashable, Sendable {
     }
 
     package var name: Name
-    /// Relative to the queue: `new/2026…`. For calls on descriptors the path under which it was opened.
+    /// Relative to the queue: `new/2026…`, and `.` for the queue itself. The absolute path of a file elsewhere. For a
+    /// call on a descriptor the path under which it was opened.
     package var path: String
     /// The new name of a rename or link.
     package var target: String?
+
+    package init(_ name: Name, path: String, target: String? = nil) {
+        self.name = name
+        self.path = path
+        self.target = target
+    }
 }

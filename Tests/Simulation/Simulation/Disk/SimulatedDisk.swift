@@ -1,157 +1,209 @@
-internal import CSystem
-internal import Policy
-internal import Spool
+import CSystem
+import Policy
+package import Spool
 
-/// A file system in memory, behind the closures of `SystemCalls`: names, links, open files, locks, listings in portions
-/// while names move, short writes, bounds, and what a power cut leaves.
+/// A file system in memory, for several processes, users and hosts, that can lose power.
 ///
-/// EINTR needs no model: the real closures repeat the call themselves. Stronger than a real disk: times are exact, and
-/// a directory's own inode is always there. Weaker on purpose: the content of a file that was not synced may be gone,
-/// short or zero although its name is durable, also where ext4 would have written it (`data=ordered`).
-final class SimulatedDisk {
-    let journal: Setup.Journal
+/// It makes what `SystemCalls.real` makes on Linux, error for error; `ConformanceTests` compares the two. The real
+/// closures repeat a call after EINTR themselves, so no call of `SystemCalls` ends with EINTR and none does here.
+///
+/// **Listings** are in the order of a hash of the name, as in a directory of ext4, and are read in portions of a few
+/// names: the kernel's are of some hundred. Other processes act between two portions. A file that is renamed meanwhile
+/// is listed under both names, one of them or none. tmpfs and btrfs list in the order of creation, which no test may
+/// rely on.
+///
+/// **Power cuts.** Each change of a name or a mode is synced or not, and so is each file's content.
+/// - `ordered` is ext4, xfs and btrfs: a power cut keeps a prefix of all changes, and a rename is one change. The
+///   prefix has at least the last change of each inode that was synced since, as with xfs. It may end there: ext4 also
+///   commits what other files have changed before that moment. A sync of an inode without changes commits nothing, as
+///   with ext4.
+/// - `perDirectory` is weaker than any of them: POSIX promises no more. Each directory keeps a prefix of its own
+///   changes, at least up to its own last sync, so a rename between two directories may be in both or in none, and a
+///   sync of a file does not sync its name.
+/// - Content that was not synced may be missing, cut or zeros, in both models, also behind a rename over another file,
+///   where ext4 writes it earlier (auto_da_alloc), and where data=ordered allows no zeros. What has been synced stays.
+/// - Stronger than real: owners and times are durable at once; a file's bytes do not tear within what a sync has
+///   written before; an inode is back whole or not at all.
+///
+/// **Failed syncs.** If the gate throws at `fsync`, the content that was not synced stays readable and no later sync
+/// makes it durable, as Linux takes the pages for clean. The next `syncfs` of each descriptor that was open then
+/// throws EIO.
+///
+/// Not here: groups (nobody is a member of a file's group), ACLs, EXDEV, the times of access, the blocks of files
+/// (a byte takes a byte), and signals. fs.protected_symlinks. Nothing passes through a FIFO; an open of one that would wait for another process throws EDEADLK,
+/// which no real open does.
+///
+/// Several processes use it in turn, one at a time. While `Gate.before` runs nothing of it is in use.
+package final class SimulatedDisk {
+    package let journal: Setup.Journal
+    let seed: UInt64
     let root: Inode
-    /// The bytes that may still be written; `nil` for no bound.
-    var freeBytes: Int?
-    /// The most descriptors that one process may have.
-    var mostDescriptors = 200
-    /// Whether renames that must not replace are possible: not on NFS.
-    var renamesWithoutReplacing = true
-    private var inodes: UInt64 = 1
-    var descriptors: [Int32: OpenFile] = [:]
-    private var lastDescriptor: Int32 = 2
-    /// The number of changes of names so far: the end of the journal.
-    var places = 0
-    /// Directories with changes that are not durable.
-    var unsynced: [Inode] = []
-    /// Decides where names stand in a listing.
-    let hashSeed: UInt64
 
-    init(journal: Setup.Journal, seed: UInt64) {
+    /// The bytes that may still be written; `nil` for no bound. A write beyond it throws ENOSPC.
+    package var freeBytes: Int?
+    /// The files that may still be made; `nil` for no bound.
+    package var freeInodes: Int?
+    /// The descriptors that one process may have.
+    package var descriptorLimit = 200
+    /// One of so many writes writes less than all; 0 for none.
+    package var shortWriteRate: UInt64 = 16
+    /// The most names of a portion of a listing.
+    package var portion: UInt64 = 8
+    /// False as on NFS: `renameNoReplace` throws EINVAL.
+    package var renamesWithoutReplacing = true
+    /// What processes are told; a lock reaches other hosts if it says so.
+    package var fileSystem = FileSystem(type: "ext4", options: ["rw"])
+    /// Whether only who owns a file, or may read and write it, can give it another name (fs.protected_hardlinks).
+    package var protectsHardLinks = true
+    /// Whether O_CREAT refuses another user's file in a directory like /tmp (fs.protected_regular and protected_fifos).
+    package var protectsSticky = true
+    /// The bits that new files do not get.
+    package var umask: UInt32 = 0o022
+
+    var processes: [ProcessID: Descriptors] = [:]
+    /// The changes that are not synced, in the model `ordered`.
+    var pending: [Change] = []
+    /// The number of the call that changes names or modes.
+    var group = 0
+    /// How many syncs have failed.
+    var failures = 0
+    var nextNumber: UInt64 = 2
+    var freeNumbers: [UInt64] = []
+
+    /// Makes a disk with an empty root directory, in which every user may make files.
+    package init(journal: Setup.Journal, seed: UInt64) {
         self.journal = journal
-        hashSeed = seed
-        root = Inode(1, .directory, owner: 0, permissions: 0o755, at: 0)
-        root.links = 2
+        self.seed = seed
+        root = Inode(.directory, 1, owner: 0, mode: 0o1777, at: Timestamp(microseconds: 0))
+        root.links = 1
     }
 
-    func makeInode(_ kind: FileStatus.Kind, owner: UInt32, permissions: UInt32, at now: Timestamp) -> Inode {
-        inodes += 1
-        return Inode(inodes, kind, owner: owner, permissions: permissions, at: now.microseconds * 1000)
+    deinit {
+        // Entries and directories refer to each other.
+        var directories = [root]
+        while let directory = directories.popLast() {
+            directories += directory.slots.lazy.map(\.entry.inode).filter(\.isDirectory)
+            directory.slots = []
+            directory.log = []
+        }
+    }
+
+    /// Closes what a process had open, and releases its locks: its death or its end.
+    package func end(_ process: ProcessID) {
+        for file in processes.removeValue(forKey: process)?.removeAll() ?? [] { close(file) }
+    }
+
+    func close(_ file: OpenFile) {
+        unlock(file)
+        file.inode.opens -= 1
+        if file.flags & O_ACCMODE != O_WRONLY { file.inode.readers -= 1 }
+        release(file.inode)
+    }
+
+    // MARK: - Locks
+
+    func lock(_ file: OpenFile) -> Bool {
+        let inode = file.inode
+        if inode.locks.contains(where: { $0 === file }) { return true }
+        let reachesAll = fileSystem.lockReach == .everyHost
+        if inode.locks.contains(where: { reachesAll || $0.host == file.host }) { return false }
+        inode.locks.append(file)
+        return true
+    }
+
+    func unlock(_ file: OpenFile) {
+        if !file.inode.locks.isEmpty { file.inode.locks.removeAll { $0 === file } }
+    }
+
+    // MARK: - Inodes
+
+    func make(_ kind: FileStatus.Kind, owner: UInt32, mode: UInt32, at time: Timestamp) throws(Errno) -> Inode {
+        if let free = freeInodes {
+            if free <= 0 { throw Errno(ENOSPC) }
+            freeInodes = free - 1
+        }
+        // A number is used again at once, as by ext4: who compares numbers must not rely on more.
+        if let number = freeNumbers.popLast() { return Inode(kind, number, owner: owner, mode: mode, at: time) }
+        defer { nextNumber += 1 }
+        return Inode(kind, nextNumber, owner: owner, mode: mode, at: time)
+    }
+
+    /// Frees a file that has no name and is not open.
+    func release(_ inode: Inode) {
+        if inode.links > 0 || inode.opens > 0 { return }
+        freeBytes? += inode.bytes.count
+        freeInodes? += 1
+        freeNumbers.append(inode.number)
     }
 
     // MARK: - Names
 
-    /// A name in a directory, as a path leads to it.
-    struct Place {
-        var directory: Inode
-        var name: [UInt8]
-        /// What has the name; `nil` if nothing has.
-        var inode: Inode? { name == [] ? directory : directory.names[name] }
+    /// Begins the changes of one call.
+    func beginChanges() {
+        group += 1
     }
 
-    /// Follows a path to its last name, which need not be there. An empty name stands for the directory itself.
-    func place(_ directory: Int32, _ path: UnsafePointer<CChar>) throws(Errno) -> Place {
-        var current = path[0] == CChar(UInt8(ascii: "/")) || directory == AT_FDCWD ? root : try file(directory).inode
-        var name: [UInt8] = []
-        var index = 0
-        while path[index] != 0 {
-            let byte = UInt8(bitPattern: path[index])
-            index += 1
-            if byte != UInt8(ascii: "/") {
-                name.append(byte)
-                continue
-            }
-            if name.isEmpty || name == [UInt8(ascii: ".")] {
-                name = []
-                continue
-            }
-            guard let next = current.names[name] else { throw Errno(current.kind == .directory ? ENOENT : ENOTDIR) }
-            guard next.kind == .directory else { throw Errno(ENOTDIR) }
-            current = next
-            name = []
-        }
-        if name == [UInt8(ascii: ".")] { name = [] }
-        guard current.kind == .directory else { throw Errno(ENOTDIR) }
-        if name.count > 255 { throw Errno(ENAMETOOLONG) }
-        return Place(directory: current, name: name)
+    func add(_ name: FileName, to directory: Inode, _ inode: Inode, at time: Timestamp) {
+        note(directory, name, before: nil, after: inode)
+        insert(DirectoryEntry(name, in: directory, of: inode), into: directory)
+        touch(directory, inode, time)
+        tell(name, directory, inode)
     }
 
-    func inode(at place: Place) throws(Errno) -> Inode {
-        guard let inode = place.inode else { throw Errno(ENOENT) }
-        return inode
+    func remove(_ entry: DirectoryEntry, at time: Timestamp) {
+        note(entry.parent, entry.name, before: entry.inode, after: nil)
+        take(entry)
+        touch(entry.parent, entry.inode, time)
+        release(entry.inode)
     }
 
-    /// Told of each file that gets a name in `new/` or `deferred/`, and of its content.
-    var named: ((_ name: [UInt8], _ bytes: [UInt8]) -> Void)?
-    private lazy var waiting = ["new", "deferred"].compactMap { name in
-        root.names[Array("queue".utf8)]?.names[Array(name.utf8)]
+    /// Moves an entry to a name that is free, or whose entry it replaces.
+    func move(_ entry: DirectoryEntry, to name: FileName, in directory: Inode, at time: Timestamp) {
+        let (source, inode) = (entry.parent, entry.inode)
+        let replaced = directory.entry(name.hash)
+        note(directory, name, before: replaced?.inode, after: inode)
+        note(source, entry.name, before: inode, after: nil)
+        if let replaced { take(replaced) }
+        take(entry)
+        entry.name = name
+        entry.parent = directory
+        insert(entry, into: directory)
+        touch(source, inode, time)
+        touch(directory, replaced?.inode ?? inode, time)
+        if let replaced { release(replaced.inode) }
+        tell(name, directory, inode)
     }
 
-    /// Begins a change of names that is whole in the journal.
-    func beginChange() { places += 1 }
+    /// Told of each file that gets a name in a watched directory, and of its content.
+    var named: (_ name: [UInt8], _ bytes: [UInt8]) -> Void = { _, _ in }
+    /// The directories of which `named` is told.
+    var watched: [Inode] = []
 
-    /// Gives a name in a directory to an inode, or to none, as a part of the change that has begun.
-    func set(_ place: Place, to inode: Inode?, at now: Timestamp) {
-        let before = place.directory.names[place.name]
-        if place.directory.changes.isEmpty { unsynced.append(place.directory) }
-        place.directory.changes.append(Inode.Change(place: places, name: place.name, before: before))
-        place.directory.names[place.name] = inode
-        let time = now.microseconds * 1000
-        place.directory.modified = time
-        before?.links -= 1
-        before?.changed = time
-        inode?.links += 1
-        inode?.changed = time
-        if let named, let inode, inode.kind == .regular, waiting.contains(where: { $0 === place.directory }) {
-            named(place.name, inode.data)
+    private func tell(_ name: FileName, _ directory: Inode, _ inode: Inode) {
+        if inode.kind == .regular, watched.contains(where: { $0 === directory }) { named(name.bytes, inode.bytes) }
+    }
+
+    private func touch(_ directory: Inode, _ inode: Inode, _ time: Timestamp) {
+        directory.modified = time
+        directory.changed = time
+        inode.changed = time
+    }
+
+    func insert(_ entry: DirectoryEntry, into directory: Inode) {
+        entry.isRemoved = false
+        let hash = entry.name.hash
+        directory.slots.insert(Inode.Slot(hash: hash, entry: entry), at: directory.index(hash))
+        entry.inode.links += 1
+        if entry.inode.isDirectory {
+            entry.inode.entry = entry
+            directory.subdirectories += 1
         }
     }
 
-    // MARK: - Open files
-
-    func file(_ descriptor: Int32) throws(Errno) -> OpenFile {
-        guard let file = descriptors[descriptor] else { throw Errno(EBADF) }
-        return file
-    }
-
-    func open(_ inode: Inode, _ process: ProcessID, _ path: String, isAppending: Bool) throws(Errno) -> Int32 {
-        if descriptors.values.count(where: { $0.process == process }) >= mostDescriptors { throw Errno(EMFILE) }
-        lastDescriptor += 1
-        descriptors[lastDescriptor] = OpenFile(inode, process, path, isAppending: isAppending)
-        return lastDescriptor
-    }
-
-    func close(_ descriptor: Int32) throws(Errno) {
-        guard let file = descriptors.removeValue(forKey: descriptor) else { throw Errno(EBADF) }
-        if file.inode.lock === file { file.inode.lock = nil }
-    }
-
-    /// Closes what a process had open, and so releases its locks: its death or its end.
-    func end(_ process: ProcessID) {
-        for (descriptor, file) in descriptors where file.process == process {
-            if file.inode.lock === file { file.inode.lock = nil }
-            descriptors[descriptor] = nil
-        }
-    }
-
-    // MARK: - For the model and other programs
-
-    /// Returns the regular files below a directory, by path.
-    func files(in directory: String) -> [LeftFile] {
-        var files: [LeftFile] = []
-        func collect(_ inode: Inode, _ path: String) {
-            for (name, inode) in inode.names {
-                let path = path + String(decoding: name, as: UTF8.self)
-                if inode.kind == .directory {
-                    collect(inode, path + "/")
-                } else if inode.kind == .regular {
-                    files.append(LeftFile(path: path, bytes: inode.data))
-                }
-            }
-        }
-        var place = root
-        for part in directory.split(separator: "/") { place = place.names[Array(part.utf8)] ?? place }
-        collect(place, "")
-        return files.sorted { $0.path < $1.path }
+    func take(_ entry: DirectoryEntry) {
+        entry.isRemoved = true
+        entry.parent.slots.remove(at: entry.parent.index(entry.name.hash))
+        entry.inode.links -= 1
+        if entry.inode.isDirectory { entry.parent.subdirectories -= 1 }
     }
 }

@@ -1,0 +1,186 @@
+import CSystem
+import Policy
+import Spool
+
+/// Makes the calls of one process.
+///
+/// Each call asks the gate first and looks at the disk afterwards, so what it sees is of the moment of its effect.
+final class DiskCaller {
+    typealias Path = SystemCalls.Path
+
+    let disk: SimulatedDisk
+    let process: ProcessID
+    let descriptors: Descriptors
+    let user: UInt32
+    let host: String
+    let gate: Gate
+
+    init(_ disk: SimulatedDisk, _ process: ProcessID, user: UInt32, host: String, gate: Gate) {
+        self.disk = disk
+        self.process = process
+        self.user = user
+        self.host = host
+        self.gate = gate
+        descriptors = disk.descriptors(of: process)
+    }
+
+    // MARK: - The gate
+
+    func before(_ name: Call.Name, _ descriptor: Int32) throws(Errno) {
+        // What is not open has no path; the call fails after the gate.
+        let path = (try? descriptors.file(descriptor))?.path ?? ""
+        try gate.before(Call(name, path: path))
+    }
+
+    func before(_ name: Call.Name, _ directory: Int32, _ path: Path, to target: Path? = nil) throws(Errno) {
+        try gate.before(Call(name, path: text(directory, path), target: target.map { text(directory, $0) }))
+    }
+
+    /// Returns a path as `Call` has it.
+    func text(_ directory: Int32, _ path: Path) -> String {
+        let text = String(cString: path)
+        if text.utf8.first == UInt8(ascii: "/") {
+            if text == "/queue" { return "." }
+            return text.hasPrefix("/queue/") ? String(text.dropFirst("/queue/".utf8.count)) : text
+        }
+        // The working directory is the root directory.
+        guard let file = try? descriptors.file(directory) else { return "/\(text)" }
+        if file.isQueue { return text }
+        return text == "." ? file.path : "\(file.path)/\(text)"
+    }
+
+    // MARK: - Paths
+
+    func start(_ directory: Int32, _ path: Path) throws(Errno) -> Inode {
+        if directory == AT_FDCWD || path[0] == CChar(UInt8(ascii: "/")) { return disk.root }
+        if path[0] == 0 { throw Errno(ENOENT) }
+        let inode = try descriptors.file(directory).inode
+        if !inode.isDirectory { throw Errno(ENOTDIR) }
+        return inode
+    }
+
+    func bytes(_ path: Path) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: UnsafeRawPointer(path).assumingMemoryBound(to: UInt8.self), count: strlen(path))
+    }
+
+    func last(_ directory: Int32, _ path: Path) throws(Errno) -> SimulatedDisk.Last {
+        var links = 0
+        return try disk.last(of: bytes(path), from: start(directory, path), as: user, links: &links)
+    }
+
+    // MARK: - Names
+
+    func rename(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
+        try before(.rename, directory, from, to: to)
+        try move(directory, from, to, replaces: true)
+    }
+
+    func renameNoReplace(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
+        try before(.renameNoReplace, directory, from, to: to)
+        if !disk.renamesWithoutReplacing { throw Errno(EINVAL) }
+        try move(directory, from, to, replaces: false)
+    }
+
+    private func move(_ descriptor: Int32, _ from: Path, _ to: Path, replaces: Bool) throws(Errno) {
+        let old = try last(descriptor, from)
+        let new = try last(descriptor, to)
+        if old.kind != .name { throw Errno(EBUSY) }
+        if new.kind != .name { throw Errno(replaces ? EBUSY : EEXIST) }
+        guard let entry = try old.entry else { throw Errno(ENOENT) }
+        let target = try new.entry
+        if target != nil, !replaces { throw Errno(EEXIST) }
+        if !entry.inode.isDirectory {
+            if old.hasSlash || new.hasSlash { throw Errno(ENOTDIR) }
+        } else if contains(entry.inode, new.directory) {
+            throw Errno(EINVAL)
+        }
+        if let target, target.inode.isDirectory, contains(target.inode, old.directory) { throw Errno(ENOTEMPTY) }
+        if let target, target.inode === entry.inode { return }
+        try disk.checkTaking(entry, as: user, asDirectory: entry.inode.isDirectory)
+        if let target {
+            try disk.checkTaking(target, as: user, asDirectory: entry.inode.isDirectory)
+        } else {
+            try disk.checkAdding(to: new.directory, as: user)
+        }
+        if entry.inode.isDirectory, old.directory !== new.directory, !disk.may(entry.inode, 2, user) {
+            throw Errno(EACCES)
+        }
+        if let target, !target.inode.slots.isEmpty { throw Errno(ENOTEMPTY) }
+        disk.beginChanges()
+        disk.move(entry, to: new.name, in: new.directory, at: gate.now())
+    }
+
+    /// Whether a directory is another one or above it.
+    private func contains(_ directory: Inode, _ other: Inode) -> Bool {
+        var next: Inode? = other
+        while let inode = next {
+            if inode === directory { return true }
+            next = inode.entry?.parent
+        }
+        return false
+    }
+
+    func link(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
+        try before(.link, directory, from, to: to)
+        let inode = try disk.find(last(directory, from), as: user).inode
+        let new = try last(directory, to)
+        if try new.isTaken { throw Errno(EEXIST) }
+        if new.hasSlash { throw Errno(ENOENT) }
+        if disk.protectsHardLinks, user != 0, user != inode.owner,
+            inode.kind != .regular || !disk.may(inode, 6, user)
+        {
+            throw Errno(EPERM)
+        }
+        try disk.checkAdding(to: new.directory, as: user)
+        if inode.isDirectory { throw Errno(EPERM) }
+        disk.beginChanges()
+        disk.add(new.name, to: new.directory, inode, at: gate.now())
+    }
+
+    func unlink(_ directory: Int32, _ path: Path) throws(Errno) {
+        try before(.unlink, directory, path)
+        let last = try last(directory, path)
+        if last.kind != .name { throw Errno(EISDIR) }
+        guard let entry = try last.entry else { throw Errno(ENOENT) }
+        if last.hasSlash { throw Errno(entry.inode.isDirectory ? EISDIR : ENOTDIR) }
+        try disk.checkTaking(entry, as: user, asDirectory: false)
+        disk.beginChanges()
+        disk.remove(entry, at: gate.now())
+    }
+
+    func removeDirectory(_ directory: Int32, _ path: Path) throws(Errno) {
+        try before(.removeDirectory, directory, path)
+        let last = try last(directory, path)
+        switch last.kind {
+        case .same: throw Errno(last.hasSlash && last.bytes.isEmpty ? EBUSY : EINVAL)
+        case .parent: throw Errno(ENOTEMPTY)
+        case .name: break
+        }
+        guard let entry = try last.entry else { throw Errno(ENOENT) }
+        try disk.checkTaking(entry, as: user, asDirectory: true)
+        if !entry.inode.slots.isEmpty { throw Errno(ENOTEMPTY) }
+        disk.beginChanges()
+        disk.remove(entry, at: gate.now())
+    }
+
+    func makeDirectory(_ directory: Int32, _ path: Path, _ mode: UInt32) throws(Errno) {
+        try before(.makeDirectory, directory, path)
+        let last = try last(directory, path)
+        if try last.isTaken { throw Errno(EEXIST) }
+        try disk.checkAdding(to: last.directory, as: user)
+        let setgid = last.directory.mode & 0o2000
+        let time = gate.now()
+        let made = try disk.make(.directory, owner: user, mode: mode & 0o1777 & ~disk.umask | setgid, at: time)
+        disk.beginChanges()
+        disk.add(last.name, to: last.directory, made, at: time)
+        giveToOwner(of: directory, made)
+    }
+
+    /// Gives what root has made to the owner of the directory, as `SystemCalls.real` does.
+    func giveToOwner(of directory: Int32, _ made: Inode) {
+        guard user == 0, made.owner == 0, made.links == 1, directory >= 0,
+            let owner = (try? descriptors.file(directory))?.inode.owner
+        else { return }
+        made.owner = owner
+    }
+}
