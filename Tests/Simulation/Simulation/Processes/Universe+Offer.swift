@@ -23,13 +23,31 @@ extension Universe {
         offer.isStranger = process.user != 0
         if planned.hasOwnID { offer.id = OperationID("own-\(planned.label)") }
         if let target = planned.idOf {
-            guard let id = ids(of: target, process).first else { return nil }
+            guard let id = ids(of: target, process).first, let old = known(id) else { return nil }
             offer.id = id
+            // It takes the place of an operation only with the same type, key and time of creation.
+            offer.type = old.name.type
+            offer.key = old.offer.key
+            offer.createdAt = old.name.createdAt
         }
         let header = OperationHeader(
             id: offer.id ?? .random(using: &process.chance), type: offer.type, createdAt: offer.createdAt ?? now,
             contentType: "application/json", key: offer.key, notBefore: offer.notBefore, expiresAt: offer.expiresAt)
         return (offer, Policy.Operation(header: header, body: Array(offer.payload.utf8)))
+    }
+
+    /// Returns the accepted operation with an id, as it was handed in and as it is named.
+    private func known(_ id: OperationID) -> (offer: Offer, name: EntryName)? {
+        var offers: [Label: Offer] = [:]
+        for event in history.events {
+            switch event.what {
+            case .offers(let offer): offers[offer.label] = offer
+            case .names(let label, let name), .answers(let label, .accepted(let name)):
+                if name.id == id, let offer = offers[label] { return (offer, name) }
+            default: break
+            }
+        }
+        return nil
     }
 
     // MARK: - add, import, SpoolWriter

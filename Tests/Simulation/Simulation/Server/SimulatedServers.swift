@@ -105,15 +105,13 @@ final class SimulatedServers {
         var reply = Reply(kind: .status(status), applied: status == 200 ? all : [])
         reply.retryAfter = retryAfter
         let isBad = request.bodies.map { !plan.bad.isDisjoint(with: $0) }
-        if status == 200, isBad.contains(true) {
-            if self.plan.setup.kinds.contains(where: \.hasResults), request.bodies.count > 1 {
-                reply.results = isBad.map { $0 ? 422 : 200 }
-                reply.applied = zip(request.bodies, isBad).filter { !$0.1 }.flatMap(\.0)
-            } else {
-                reply = Reply(kind: .status(422), applied: [])
-            }
-        } else if status == 200, request.bodies.count > 1 {
-            reply.results = isBad.map { _ in 200 }
+        let kind = self.plan.setup.kinds.first { request.path.dropFirst().starts(with: $0.type.description) }
+        // A batch of one is a batch too.
+        if status == 200, kind?.hasResults ?? false, request.text.utf8.first == UInt8(ascii: "[") {
+            reply.results = isBad.map { $0 ? 422 : 200 }
+            reply.applied = zip(request.bodies, isBad).filter { !$0.1 }.flatMap(\.0)
+        } else if status == 200, isBad.contains(true) {
+            reply = Reply(kind: .status(422), applied: [])
         }
         if !isCalm, chance.happens(plan.losesAfter) { reply.kind = .lost }
         return reply
