@@ -28,6 +28,7 @@ extension Contract {
     static func fates(_ record: Record) -> [Fate] {
         let deliveries = MergedDeliveries(record)
         var fates = record.lives.map { fate(of: $0, in: record, deliveries) }
+        excuseEvictedFiles(&fates, record)
         // A newer value excuses an older one, and has to be excused first itself. The parts of a merged document do not
         // replace each other.
         for (sequence, members) in record.sequences where sequence.isValue {
@@ -41,6 +42,17 @@ extension Contract {
             }
         }
         return fates
+    }
+
+    /// A run may evict a foreign file as it admits it: the report has an id that nothing else tells. Each such report
+    /// excuses one file.
+    private static func excuseEvictedFiles(_ fates: inout [Fate], _ record: Record) {
+        var unknown = record.unknownEvictions
+        for index in record.lives.indices where fates[index] == .lost && record.lives[index].offer.way == .foreign {
+            guard record.lives[index].id == nil, unknown > 0 else { continue }
+            unknown -= 1
+            fates[index] = .evicted
+        }
     }
 
     private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }
@@ -93,7 +105,7 @@ extension Contract {
     private static func isReplacedByHalf(_ life: Life, in record: Record) -> Bool {
         guard let id = life.id else { return false }
         return record.lives(of: id, before: record.events.count).map { record.lives[$0] }.contains {
-            $0.offer.way == .replacing && $0.label != life.label && $0.offered > life.offered
+            $0.isReplacing && $0.label != life.label && $0.offered > life.offered
                 && (!$0.left.isEmpty || !$0.exchanges.isEmpty)
         }
     }

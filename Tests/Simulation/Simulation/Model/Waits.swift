@@ -6,7 +6,9 @@ struct Waits {
 
     /// Returns the requests that carried a newer operation of a sequence while an older one, which was there when the
     /// request was decided, certainly waited.
-    func overtakings(in members: [Int]) -> [(older: Int, newer: Int, exchange: Int)] {
+    ///
+    /// Between different kinds and keys, an operation that coalesces stands where the newest value of its key stands.
+    func overtakings(in members: [Int], isWithinValues: Bool) -> [(older: Int, newer: Int, exchange: Int)] {
         enum Step {
             case leaves(Int)
             case enters(Int)
@@ -40,6 +42,7 @@ struct Waits {
                 let older = waiting.first {
                     $0.since < cut && record.lives[$0.member].precedes(newer)
                         && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
+                        && (isWithinValues || !isBehindNewer($0.member, than: newer, in: waiting.map(\.member), at))
                 }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
             }
@@ -53,7 +56,7 @@ struct Waits {
         let life = record.lives[member]
         let starts =
             [life.entered].compactMap(\.self) + life.touches.filter { $0.verb == .retry }.compactMap(\.told)
-        let ends = life.leaves.map(\.at).sorted()
+        let ends = life.leaves.map { max($0.since, life.offered + 1) }.sorted()
         var spans: [(from: Int, to: Int?)] = []
         for start in starts {
             if let last = spans.last, last.to.map({ $0 > start }) ?? true { continue }
@@ -62,6 +65,18 @@ struct Waits {
             spans.append((start, ends.first { $0 >= start }))
         }
         return spans
+    }
+
+    /// Whether an operation of a coalescing kind stands in the order at a newer value of its key, which may be sent.
+    private func isBehindNewer(_ member: Int, than sent: Life, in waiting: [Int], _ index: Int) -> Bool {
+        let life = record.lives[member]
+        guard let values = life.values else { return false }
+        if values == sent.values { return true }
+        return waiting.contains { other in
+            let newer = record.lives[other]
+            guard newer.values == values, life.precedes(newer) else { return false }
+            return record.hasClockSteps || newer.offer.notBefore.map { $0 <= record.time(at: index) } ?? true
+        }
     }
 
     private func isCarried(_ member: Int, by carried: Carried) -> Bool {
@@ -76,10 +91,10 @@ struct Waits {
     }
 
     /// Whether the operation shows itself in the queue after an event. Only a process that died may have removed it and not
-    /// have said so.
+    /// have said so; and of a foreign file without a name nobody can tell.
     private func isSeen(_ member: Int, after index: Int) -> Bool {
-        guard record.kills.first.map({ $0 < index }) == true else { return true }
         let life = record.lives[member]
+        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true { return true }
         let returned = life.touches.first { $0.verb == .retry && ($0.told ?? .max) > index }?.began ?? .max
         if life.exchanges.contains(where: { (index..<returned).contains(record.exchanges[$0].received) }) {
             return true

@@ -105,14 +105,16 @@ final class SimulatedServers {
         var reply = Reply(kind: .status(status), applied: status == 200 ? all : [])
         reply.retryAfter = retryAfter
         let isBad = request.bodies.map { !plan.bad.isDisjoint(with: $0) }
+        // A batch of one is a batch too.
+        let isBatch = request.text.utf8.first == UInt8(ascii: "[")
         if status == 200, isBad.contains(true) {
-            if self.plan.setup.kinds.contains(where: \.hasResults), request.bodies.count > 1 {
+            if self.plan.setup.kinds.contains(where: \.hasResults), isBatch {
                 reply.results = isBad.map { $0 ? 422 : 200 }
                 reply.applied = zip(request.bodies, isBad).filter { !$0.1 }.flatMap(\.0)
             } else {
                 reply = Reply(kind: .status(422), applied: [])
             }
-        } else if status == 200, request.bodies.count > 1 {
+        } else if status == 200, isBatch {
             reply.results = isBad.map { _ in 200 }
         }
         if !isCalm, chance.happens(plan.losesAfter) { reply.kind = .lost }
