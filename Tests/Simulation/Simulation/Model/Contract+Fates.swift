@@ -36,7 +36,10 @@ extension Contract {
             let newestFirst = members.sorted { bound(record.lives[$0]) > bound(record.lives[$1]) }
             for index in newestFirst where fates[index] == .lost {
                 let isReplaced = newestFirst.contains { newer in
-                    record.lives[index].precedes(record.lives[newer]) && canSupersede(record.lives[newer], fates[newer])
+                    // Of a foreign file that was never named nobody knows the place in the order.
+                    (record.lives[index].created == nil && newer != index
+                        || record.lives[index].precedes(record.lives[newer]))
+                        && canSupersede(record.lives[newer], fates[newer])
                 }
                 if isReplaced { fates[index] = .superseded }
             }

@@ -40,7 +40,10 @@ extension Contract {
                 return older.left.contains { place in
                     switch place.directory {
                     case .new, .deferred, .claimed:
-                        if let name = place.name, name.isHeld { return true }
+                        if let name = place.name {
+                            if name.isHeld { return true }
+                            if case .retryAt(let time) = name.gate, time > end, record.hasClockSteps { return true }
+                        }
                         return (older.offer.notBefore ?? end) > end
                             || older.kind.needsKept && !record.hasKeptValue(for: older)
                     case .failed, .quarantine: return older.kind.holdsBehindFailed && !sequence.isValue
@@ -57,7 +60,8 @@ extension Record {
     func hasKeptValue(for life: Life) -> Bool {
         guard let key = life.offer.key else { return false }
         return lives.contains { other in
-            other.kind.keeps && other.offer.key == key && other.leaves.contains { $0.leave == .delivered }
+            other.kind.keeps && other.kind.batch == nil && other.offer.key == key
+                && other.leaves.contains { $0.leave == .delivered }
         }
     }
 }

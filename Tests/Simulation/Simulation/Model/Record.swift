@@ -37,9 +37,12 @@ struct Record {
 
     func life(_ label: Label) -> Life? { byLabel[label].map { lives[$0] } }
 
-    /// Returns the places of the operations that have had this id, of those that were handed in before an event.
+    /// Returns the places of the operations that may have this id at an event: handed in before, and not replaced.
     func lives(of id: OperationID, before index: Int) -> [Int] {
-        (byID[id] ?? []).filter { lives[$0].offered < index }
+        (byID[id] ?? []).filter { place in
+            lives[place].offered < index
+                && !lives[place].leaves.contains { $0.leave == .replaced && $0.at < index }
+        }
     }
 
     /// What a clock that is right shows at an event.

@@ -42,6 +42,7 @@ struct Waits {
                 let older = waiting.first {
                     $0.since < cut && record.lives[$0.member].precedes(newer)
                         && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
+                        && !(isRefused($0.member, before: at) && record.effect(of: carried) == nil)
                         && (isWithinValues || !isBehindNewer($0.member, than: newer, in: waiting.map(\.member), at))
                 }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
@@ -56,13 +57,13 @@ struct Waits {
         let life = record.lives[member]
         let starts =
             [life.entered].compactMap(\.self) + life.touches.filter { $0.verb == .retry }.compactMap(\.told)
-        let ends = life.leaves.map { max($0.since, life.offered + 1) }.sorted()
+        let leaves = life.leaves.sorted { $0.at < $1.at }
         var spans: [(from: Int, to: Int?)] = []
         for start in starts {
             if let last = spans.last, last.to.map({ $0 > start }) ?? true { continue }
             // A report may come a moment before the answer to the submitter.
-            if ends.contains(where: { $0 < start && $0 > life.offered }), start == life.entered { continue }
-            spans.append((start, ends.first { $0 >= start }))
+            if start == life.entered, leaves.contains(where: { $0.at < start }) { continue }
+            spans.append((start, leaves.first { $0.at >= start }.map { max($0.since, start) }))
         }
         return spans
     }
@@ -77,6 +78,18 @@ struct Waits {
             guard newer.values == values, life.precedes(newer) else { return false }
             return record.hasClockSteps || newer.offer.notBefore.map { $0 <= record.time(at: index) } ?? true
         }
+    }
+
+    /// Whether the server has refused the operation for good: the storm guard may wait for samples before the file moves,
+    /// and puts all of them back together.
+    private func isRefused(_ member: Int, before index: Int) -> Bool {
+        let life = record.lives[member]
+        guard let last = life.exchanges.last(where: { record.exchanges[$0].received < index }) else { return false }
+        let exchange = record.exchanges[last]
+        guard let learned = exchange.learned, learned < index, let body = exchange.body(of: life.label),
+            let status = exchange.status(ofBody: body)
+        else { return false }
+        return [400, 404, 405, 406, 410, 422, 501, 505].contains(status)
     }
 
     private func isCarried(_ member: Int, by carried: Carried) -> Bool {
