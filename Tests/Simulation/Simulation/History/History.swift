@@ -95,6 +95,8 @@ package struct Offer: Hashable, Sendable {
     package var expiresAt: Timestamp?
     /// The payload, `{"m3":17}`: a member that is the operation's own or shared with others of its key, and the label.
     package var payload: String
+    /// Whether it takes the place of the operation with its id, also as one of an atomic batch.
+    package var isReplacing = false
     /// Whether the submitter is another user than the queue's owner.
     package var isStranger = false
     /// Whether the file was synced before it was renamed into `new/`, and `new/` after it. Else a power cut may lose it.

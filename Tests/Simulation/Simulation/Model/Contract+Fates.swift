@@ -28,6 +28,7 @@ extension Contract {
     static func fates(_ record: Record) -> [Fate] {
         let deliveries = MergedDeliveries(record)
         var fates = record.lives.map { fate(of: $0, in: record, deliveries) }
+        excuseEvictedFiles(&fates, record)
         // A newer value excuses an older one, and has to be excused first itself. The parts of a merged document do not
         // replace each other.
         for (sequence, members) in record.sequences where sequence.isValue {
@@ -35,12 +36,26 @@ extension Contract {
             let newestFirst = members.sorted { bound(record.lives[$0]) > bound(record.lives[$1]) }
             for index in newestFirst where fates[index] == .lost {
                 let isReplaced = newestFirst.contains { newer in
-                    record.lives[index].precedes(record.lives[newer]) && canSupersede(record.lives[newer], fates[newer])
+                    // Of a foreign file that was never named nobody knows the place in the order.
+                    (record.lives[index].created == nil && newer != index
+                        || record.lives[index].precedes(record.lives[newer]))
+                        && canSupersede(record.lives[newer], fates[newer])
                 }
                 if isReplaced { fates[index] = .superseded }
             }
         }
         return fates
+    }
+
+    /// A run may evict a foreign file as it admits it: the report has an id that nothing else tells. Each such report
+    /// excuses one file.
+    private static func excuseEvictedFiles(_ fates: inout [Fate], _ record: Record) {
+        var unknown = record.unknownEvictions
+        for index in record.lives.indices where fates[index] == .lost && record.lives[index].offer.way == .foreign {
+            guard record.lives[index].id == nil, unknown > 0 else { continue }
+            unknown -= 1
+            fates[index] = .evicted
+        }
     }
 
     private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }
@@ -93,7 +108,7 @@ extension Contract {
     private static func isReplacedByHalf(_ life: Life, in record: Record) -> Bool {
         guard let id = life.id else { return false }
         return record.lives(of: id, before: record.events.count).map { record.lives[$0] }.contains {
-            $0.offer.way == .replacing && $0.label != life.label && $0.offered > life.offered
+            $0.isReplacing && $0.label != life.label && $0.offered > life.offered
                 && (!$0.left.isEmpty || !$0.exchanges.isEmpty)
         }
     }

@@ -24,7 +24,12 @@ extension Contract {
     private static func isExcused(_ life: Life, _ place: Place, at end: Timestamp, in record: Record) -> Bool {
         if let name = place.name, place.directory != .tmp {
             if name.isHeld { return true }
-            if case .notBefore(let time) = name.gate, time > end { return true }
+            switch name.gate {
+            case .notBefore(let time): if time > end { return true }
+            // A clock that was ahead has set it; a server may ask for up to a day.
+            case .retryAt(let time): if time > end, record.hasClockSteps { return true }
+            case .open: break
+            }
         }
         if let time = life.offer.notBefore, time > end { return true }
         if life.kind.needsKept, !record.hasKeptValue(for: life) { return true }
@@ -35,7 +40,10 @@ extension Contract {
                 return older.left.contains { place in
                     switch place.directory {
                     case .new, .deferred, .claimed:
-                        if let name = place.name, name.isHeld { return true }
+                        if let name = place.name {
+                            if name.isHeld { return true }
+                            if case .retryAt(let time) = name.gate, time > end, record.hasClockSteps { return true }
+                        }
                         return (older.offer.notBefore ?? end) > end
                             || older.kind.needsKept && !record.hasKeptValue(for: older)
                     case .failed, .quarantine: return older.kind.holdsBehindFailed && !sequence.isValue
@@ -52,7 +60,8 @@ extension Record {
     func hasKeptValue(for life: Life) -> Bool {
         guard let key = life.offer.key else { return false }
         return lives.contains { other in
-            other.kind.keeps && other.offer.key == key && other.leaves.contains { $0.leave == .delivered }
+            other.kind.keeps && other.kind.batch == nil && other.offer.key == key
+                && other.leaves.contains { $0.leave == .delivered }
         }
     }
 }

@@ -5,7 +5,7 @@ extension Contract {
         return record.sequences.flatMap { sequence, members -> [Breach] in
             let merges = members.contains { record.lives[$0].kind.coalescing == .merge }
             guard !sequence.isValue || merges else { return [] }
-            return waits.overtakings(in: members).map { older, newer, exchange in
+            return waits.overtakings(in: members, isWithinValues: sequence.isValue).map { older, newer, exchange in
                 Breach(
                     .order,
                     [record.lives[older].entered, record.lives[newer].offered, record.exchanges[exchange].received],

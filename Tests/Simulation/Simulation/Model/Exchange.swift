@@ -1,3 +1,5 @@
+import Policy
+
 /// A request, with all that became of it. All places are indices of events.
 struct Exchange {
     let request: Request
@@ -31,6 +33,11 @@ struct Exchange {
         if bytes.first == UInt8(ascii: "["), let elements = reader.elements() { return elements }
         if request.bodies.count == 1 { return [bytes] }
         return bytes.split(separator: UInt8(ascii: "\n")).map(Array.init)
+    }
+
+    /// The id that the idempotency key has by default: a text in quotes (RFC 9651).
+    var operationID: OperationID? {
+        request.idempotencyKey.flatMap { OperationID($0.filter { $0 != "\"" }) }
     }
 
     var labels: [Label] { request.bodies.flatMap(\.self) }

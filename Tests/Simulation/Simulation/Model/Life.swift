@@ -42,7 +42,8 @@ struct Life {
     var entered: Int?
     /// The requests that have carried it visibly, by their place in the record, in their order.
     var exchanges: [Int] = []
-    var leaves: [(at: Int, leave: Leave)] = []
+    /// When it was told, what it was, and since when it may have been so.
+    var leaves: [(at: Int, leave: Leave, since: Int)] = []
     var touches: [Touch] = []
     /// When an operator was told that a command did not change it.
     var leftAlone: [Int] = []
@@ -50,6 +51,8 @@ struct Life {
     var reports: [(at: Int, report: Report)] = []
     /// The files at the end that have its payload or its id.
     var left: [Place] = []
+
+    var isReplacing: Bool { offer.isReplacing || offer.way == .replacing }
 
     var answer: Answer? { answers.last?.answer }
 
@@ -84,6 +87,9 @@ struct Life {
         else { return false }
         return id < otherID
     }
+
+    /// The sequence of the values of its key; `nil` if its kind does not coalesce, or it has no key.
+    var values: Sequence? { sequences.first(where: \.isValue) }
 
     /// The sequences that the operation belongs to.
     var sequences: [Sequence] {

@@ -11,6 +11,8 @@ struct Record {
     /// The events at which a process was killed or lost its power.
     private(set) var kills: [Int] = []
     private(set) var hasClockSteps = false
+    /// The number of evictions whose id belongs to no known operation.
+    private(set) var unknownEvictions = 0
     private(set) var sequences: [Sequence: [Int]] = [:]
     /// The files at the end that belong to no operation that was handed in.
     private(set) var strays: [Place] = []
@@ -35,9 +37,12 @@ struct Record {
 
     func life(_ label: Label) -> Life? { byLabel[label].map { lives[$0] } }
 
-    /// Returns the places of the operations that have had this id, of those that were handed in before an event.
+    /// Returns the places of the operations that may have this id at an event: handed in before, and not replaced.
     func lives(of id: OperationID, before index: Int) -> [Int] {
-        (byID[id] ?? []).filter { lives[$0].offered < index }
+        (byID[id] ?? []).filter { place in
+            lives[place].offered < index
+                && !lives[place].leaves.contains { $0.leave == .replaced && $0.at < index }
+        }
     }
 
     /// What a clock that is right shows at an event.
@@ -91,8 +96,8 @@ struct Record {
                 switch answer {
                 case .accepted(let name): enter(place, at: index, as: name)
                 case .placed, .queued: lives[place].entered = lives[place].entered ?? index
-                case .failed: lives[place].leaves.append((index, .refused))
-                case .delivered: lives[place].leaves.append((index, .delivered))
+                case .failed: lives[place].leaves.append((index, .refused, lives[place].offered))
+                case .delivered: lives[place].leaves.append((index, .delivered, lives[place].offered))
                 default: break
                 }
             case .names(let label, let name):
@@ -151,7 +156,7 @@ struct Record {
                 for (body, labels) in exchanges[place].request.bodies.enumerated()
                 where exchanges[place].delivered(body: body) != nil {
                     for label in labels {
-                        if let life = byLabel[label] { lives[life].leaves.append((index, .delivered)) }
+                        if let life = byLabel[label] { lives[life].leaves.append((index, .delivered, index)) }
                     }
                 }
             default: break
@@ -165,7 +170,7 @@ struct Record {
         for index in lives.indices {
             let life = lives[index]
             if life.id == nil, let first = life.exchanges.first, exchanges[first].labels == [life.label] {
-                lives[index].id = exchanges[first].request.idempotencyKey.flatMap { OperationID($0) }
+                lives[index].id = exchanges[first].operationID
             }
             if life.created == nil, !hasClockSteps, life.offer.way == .send || life.offer.way == .add {
                 let last = life.exchanges.first.map { exchanges[$0].received } ?? life.answers.first?.at
@@ -174,10 +179,10 @@ struct Record {
             if let id = lives[index].id, !life.isRejected { byID[id, default: []].append(index) }
         }
         // A new content takes the place of an older one when its submitter is told so.
-        for index in lives.indices where lives[index].offer.way == .replacing {
+        for index in lives.indices where lives[index].isReplacing {
             guard let id = lives[index].id, let entered = lives[index].entered else { continue }
             for older in byID[id] ?? [] where older != index && lives[older].offered < lives[index].offered {
-                lives[older].leaves.append((entered, .replaced))
+                lives[older].leaves.append((entered, .replaced, lives[index].offered))
             }
         }
     }
@@ -185,9 +190,13 @@ struct Record {
     private mutating func readReports() {
         for (index, event) in events.enumerated() {
             guard case .reports(let report) = event.what, let id = report.id else { continue }
+            if case .evicted = report, lives(of: id, before: index).isEmpty { unknownEvictions += 1 }
             for life in lives(of: id, before: index) {
                 lives[life].reports.append((index, report))
-                if let leave = report.leave { lives[life].leaves.append((index, leave)) }
+                if let leave = report.leave {
+                    let since = moment(of: lives[life], before: index, by: event.process)
+                    lives[life].leaves.append((index, leave, since))
+                }
                 for exchange in lives[life].exchanges
                 where exchanges[exchange].process == event.process && exchanges[exchange].received < index
                     && report.leave != .superseded
@@ -196,6 +205,15 @@ struct Record {
                 }
             }
         }
+    }
+
+    /// Returns since when a report may be true. A run reports in groups, after it has changed the files: what was in
+    /// flight may have left with its answer, the rest at any time of the run.
+    private func moment(of life: Life, before index: Int, by process: ProcessID) -> Int {
+        let last = life.exchanges.last {
+            exchanges[$0].process == process && exchanges[$0].received < index
+        }
+        return last.flatMap { exchanges[$0].learned } ?? courses[process]?.began ?? index
     }
 
     private mutating func readCommands() {
@@ -230,7 +248,7 @@ struct Record {
 extension Life {
     mutating func touch(_ command: Command, from began: Int, told: Int?) {
         touches.append(Touch(verb: command.verb, began: began, told: told, insists: command.insists))
-        if command.verb == .drop { leaves.append((began, .dropped)) }
+        if command.verb == .drop { leaves.append((told ?? began, .dropped, began)) }
     }
 
     /// Whether a command may concern the operation.

@@ -6,7 +6,9 @@ struct Waits {
 
     /// Returns the requests that carried a newer operation of a sequence while an older one, which was there when the
     /// request was decided, certainly waited.
-    func overtakings(in members: [Int]) -> [(older: Int, newer: Int, exchange: Int)] {
+    ///
+    /// Between different kinds and keys, an operation that coalesces stands where the newest value of its key stands.
+    func overtakings(in members: [Int], isWithinValues: Bool) -> [(older: Int, newer: Int, exchange: Int)] {
         enum Step {
             case leaves(Int)
             case enters(Int)
@@ -40,6 +42,8 @@ struct Waits {
                 let older = waiting.first {
                     $0.since < cut && record.lives[$0.member].precedes(newer)
                         && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
+                        && !(isRefused($0.member, before: at) && record.effect(of: carried) == nil)
+                        && (isWithinValues || !isBehindNewer($0.member, than: newer, in: waiting.map(\.member), at))
                 }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
             }
@@ -53,15 +57,39 @@ struct Waits {
         let life = record.lives[member]
         let starts =
             [life.entered].compactMap(\.self) + life.touches.filter { $0.verb == .retry }.compactMap(\.told)
-        let ends = life.leaves.map(\.at).sorted()
+        let leaves = life.leaves.sorted { $0.at < $1.at }
         var spans: [(from: Int, to: Int?)] = []
         for start in starts {
             if let last = spans.last, last.to.map({ $0 > start }) ?? true { continue }
             // A report may come a moment before the answer to the submitter.
-            if ends.contains(where: { $0 < start && $0 > life.offered }), start == life.entered { continue }
-            spans.append((start, ends.first { $0 >= start }))
+            if start == life.entered, leaves.contains(where: { $0.at < start }) { continue }
+            spans.append((start, leaves.first { $0.at >= start }.map { max($0.since, start) }))
         }
         return spans
+    }
+
+    /// Whether an operation of a coalescing kind stands in the order at a newer value of its key, which may be sent.
+    private func isBehindNewer(_ member: Int, than sent: Life, in waiting: [Int], _ index: Int) -> Bool {
+        let life = record.lives[member]
+        guard let values = life.values else { return false }
+        if values == sent.values { return true }
+        return waiting.contains { other in
+            let newer = record.lives[other]
+            guard newer.values == values, life.precedes(newer) else { return false }
+            return record.hasClockSteps || newer.offer.notBefore.map { $0 <= record.time(at: index) } ?? true
+        }
+    }
+
+    /// Whether the server has refused the operation for good: the storm guard may wait for samples before the file moves,
+    /// and puts all of them back together.
+    private func isRefused(_ member: Int, before index: Int) -> Bool {
+        let life = record.lives[member]
+        guard let last = life.exchanges.last(where: { record.exchanges[$0].received < index }) else { return false }
+        let exchange = record.exchanges[last]
+        guard let learned = exchange.learned, learned < index, let body = exchange.body(of: life.label),
+            let status = exchange.status(ofBody: body)
+        else { return false }
+        return [400, 404, 405, 406, 410, 422, 501, 505].contains(status)
     }
 
     private func isCarried(_ member: Int, by carried: Carried) -> Bool {
@@ -76,10 +104,10 @@ struct Waits {
     }
 
     /// Whether the operation shows itself in the queue after an event. Only a process that died may have removed it and not
-    /// have said so.
+    /// have said so; and of a foreign file without a name nobody can tell.
     private func isSeen(_ member: Int, after index: Int) -> Bool {
-        guard record.kills.first.map({ $0 < index }) == true else { return true }
         let life = record.lives[member]
+        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true { return true }
         let returned = life.touches.first { $0.verb == .retry && ($0.told ?? .max) > index }?.began ?? .max
         if life.exchanges.contains(where: { (index..<returned).contains(record.exchanges[$0].received) }) {
             return true

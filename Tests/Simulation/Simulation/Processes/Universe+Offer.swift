@@ -82,7 +82,8 @@ extension Universe {
                 if !plan.isAtomic { try flush() }
                 process.sleep(until: scheduler.time + pause)
             }
-            guard let (offer, operation) = offer(planned, way, process) else { continue }
+            guard case (var offer, let operation)? = offer(planned, way, process) else { continue }
+            offer.isReplacing = plan.way == .importing(replaces: true)
             note(process.id, .offers(offer))
             last = max(now(on: process.host), last + .microseconds(1))
             batch.append(
