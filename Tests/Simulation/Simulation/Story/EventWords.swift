@@ -1,0 +1,150 @@
+import CSystem
+import Policy
+
+/// Says what happened, in a few words.
+struct EventWords {
+    /// The operations by their ids; an id that is not there stands for itself.
+    let labels: [OperationID: Label]
+
+    func words(for what: Event.What) -> String {
+        switch what {
+        case .begins(let command): "begins: \(command)"
+        case .ends(let status): "ends with \(status)"
+        case .endsRun(let status, let leftDue, let waits):
+            "ends its run with \(status), \(leftDue) due left\(waits ? ", others wait" : "")"
+        case .killed: "is killed"
+        case .stopped: "is stopped"
+        case .woken: "is woken"
+        case .interrupted: "gets a signal"
+        case .cutPower: "the power is cut"
+        case .clockStepped(let host, let step): "the clock of host \(host) steps by \(BreachStory.time(step))"
+        case .refusedCall(let name, let path, let code): "gets from \(name) of \(path): \(Errno(code))"
+        case .offers(let offer): "hands in \(words(for: offer))"
+        case .answers(let label, let answer): "answers for #\(label): \(words(for: answer))"
+        case .names(let label, let name): "puts #\(label) into the queue as \(name)"
+        case .lists: "begins a listing"
+        case .receives(let request): words(for: request)
+        case .replies(let number, let reply): "request \(number) is answered: \(words(for: reply))"
+        case .learns(let number): "has the answer to request \(number)"
+        case .serverTurns(let host, let mode): "the server \(host) turns: \(mode)"
+        case .calm: "the calm end begins"
+        case .reports(let report): "reports: \(words(for: report))"
+        case .commands(let command): "commands: \(words(for: command))"
+        case .changed(let id): "has changed \(name(id))"
+        case .leftAlone(let id): "has left \(name(id)) alone"
+        case .done: "has done it"
+        }
+    }
+
+    private func name(_ id: OperationID?) -> String {
+        guard let id else { return "a file without an id" }
+        return labels[id].map { "#\($0)" } ?? "\(id)"
+    }
+
+    private func names(_ labels: [Label]) -> String {
+        labels.map { "#\($0)" }.joined(separator: "+")
+    }
+
+    private func words(for offer: Offer) -> String {
+        let way =
+            switch offer.way {
+            case .add: "add"
+            case .atomic(let batch): "atomic batch \(batch)"
+            case .importing: "import"
+            case .replacing: "import --replace"
+            case .send: "send"
+            case .sendUnqueued: "send --no-queue"
+            case .foreign: "a rename into new/"
+            case .writer: "the writer"
+            }
+        var words = "#\(offer.label) by \(way): \(offer.type)"
+        if let key = offer.key { words += ", key \(key)" }
+        if let id = offer.id { words += ", id \(id)" }
+        if let time = offer.createdAt { words += ", created \(time.rfc3339)" }
+        if let time = offer.notBefore { words += ", not before \(time.rfc3339)" }
+        if let time = offer.expiresAt { words += ", expires \(time.rfc3339)" }
+        if offer.isStranger { words += ", as another user" }
+        if !offer.isDurable { words += ", not synced" }
+        return "\(words), \(offer.payload)"
+    }
+
+    private func words(for answer: Answer) -> String {
+        switch answer {
+        case .accepted(let name): "accepted as \(name)"
+        case .duplicate: "already in the queue"
+        case .full: "no room"
+        case .refused: "refused"
+        case .notAttempted: "not attempted"
+        case .inFlight: "in flight"
+        case .error(let words): "error, \(words)"
+        case .delivered: "delivered"
+        case .failed: "failed"
+        case .queued(let isHeld): isHeld ? "queued, its destination is held" : "queued"
+        case .placed: "it has its name in new/"
+        }
+    }
+
+    private func words(for request: Request) -> String {
+        var words = "\(request.host)\(request.path) receives request \(request.number)"
+        if let sender = request.sender { words += " of \(sender)" }
+        words += ": "
+        words += request.bodies.map(names).joined(separator: ", ")
+        if let attempt = request.attempt { words += ", attempt \(attempt)" }
+        if let key = request.idempotencyKey { words += ", key \(key)" }
+        return words
+    }
+
+    private func words(for reply: Reply) -> String {
+        var words =
+            switch reply.kind {
+            case .status(let status): "\(status)"
+            case .lost: "lost"
+            case .agentDied: "lost, the agent dies"
+            }
+        if let results = reply.results { words += " \(results)" }
+        if let seconds = reply.retryAfter { words += ", Retry-After \(seconds)" }
+        return words + (reply.applied.isEmpty ? ", no effect" : ", effect of \(names(reply.applied))")
+    }
+
+    private func words(for report: Report) -> String {
+        switch report {
+        case .delivered(let id): "\(name(id)) is delivered"
+        case .deferred(let id, let counted): "\(name(id)) is deferred\(counted ? "" : ", not counted")"
+        case .putBack(let id): "\(name(id)) is put back"
+        case .failed(let id, let isExpired): "\(name(id)) \(isExpired ? "has expired" : "has failed")"
+        case .ambiguous(let id): "\(name(id)) is held, it may have arrived"
+        case .superseded(let id, let newer): "\(name(id)) is superseded\(newer.map { " by \(name($0))" } ?? "")"
+        case .parked(let id): "\(name(id)) is parked"
+        case .quarantined(let id, let path): "\(name(id)) is in quarantine: \(path)"
+        case .evicted(let id): "\(name(id)) made room"
+        case .recovered(let ids): "recovered \(ids.map(name).joined(separator: ", "))"
+        case .destinationHeld(let destination): "\(destination) is held"
+        case .holdEnded(let destination): "the hold of \(destination) has ended"
+        case .error(let words): "error, \(words)"
+        }
+    }
+
+    private func words(for command: Command) -> String {
+        var words = command.verb.rawValue
+        if let ids = command.ids { words += " " + ids.map(name).joined(separator: " ") }
+        if command.insists { words += ", insisting" }
+        if let type = command.type { words += " --type \(type)" }
+        if let host = command.host { words += " \(host)" }
+        return words
+    }
+}
+
+extension Report {
+    /// The operations that it is about.
+    var ids: [OperationID] {
+        switch self {
+        case .delivered(let id), .deferred(let id, _), .putBack(let id), .failed(let id, _), .ambiguous(let id),
+            .parked(let id), .evicted(let id):
+            [id]
+        case .superseded(let id, let newer): [id] + [newer].compactMap(\.self)
+        case .quarantined(let id, _): [id].compactMap(\.self)
+        case .recovered(let ids): ids
+        case .destinationHeld, .holdEnded, .error: []
+        }
+    }
+}
