@@ -3,6 +3,11 @@ import Testing
 @testable import Policy
 
 struct MergePatchTests {
+    private static func merged(_ earlier: String, _ later: String) -> [UInt8]? {
+        guard var patch = MergePatch(Array(earlier.utf8)), patch.merge(Array(later.utf8)) else { return nil }
+        return patch.bytes
+    }
+
     @Test(arguments: [
         (#"{"name":"A"}"#, #"{"email":"e"}"#, #"{"name":"A","email":"e"}"#),
         (#"{"a":1.10,"b":2}"#, #"{ "b" : 3e2 , "c":null }"#, #"{"a":1.10,"b":3e2,"c":null}"#),
@@ -17,7 +22,7 @@ struct MergePatchTests {
         ("{\"\u{e9}\":1}", "{\"e\u{301}\":2}", "{\"\u{e9}\":1,\"e\u{301}\":2}"),
     ])
     func `one patch does what two do, one after the other`(earlier: String, later: String, merged: String) throws {
-        let bytes = try #require(MergePatch.merged(Array(earlier.utf8), Array(later.utf8)))
+        let bytes = try #require(Self.merged(earlier, later))
         #expect(String(decoding: bytes, as: UTF8.self) == merged)
     }
 
@@ -27,7 +32,7 @@ struct MergePatchTests {
         (#"{"a":1,"a":2}"#, #"{"b":1}"#), (#"{"a":1}"#, #"{"b":1,"b":2}"#), ("{", "{}"), ("{}", ""), ("{}{}", "{}"),
     ])
     func `what no patch says is not merged`(earlier: String, later: String) {
-        #expect(MergePatch.merged(Array(earlier.utf8), Array(later.utf8)) == nil)
+        #expect(Self.merged(earlier, later) == nil)
     }
 
     /// RFC 7396 §2.
@@ -54,7 +59,7 @@ struct MergePatchTests {
     func `a merged patch changes any document as its parts do`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let (earlier, later) = (Self.text(3, &generator), Self.text(3, &generator))
-        guard let merged = MergePatch.merged(Array(earlier.utf8), Array(later.utf8)) else { return }
+        guard let merged = Self.merged(earlier, later) else { return }
         func value(_ text: String) throws -> JSONValue { try JSONValue(Array(text.utf8)) }
         for _ in 0..<5 {
             let document = try value(Self.text(3, &generator))

@@ -8,9 +8,8 @@ struct Member {
     let claim: Claim?
     var operation: Operation
     var sequence: SequenceKey?
-    /// Older operations of its key that the same request carries, oldest first. They are not claimed: no other run
-    /// claims operations that have an order.
-    var merged: [MergedOperation] = []
+    /// Older operations of its key that the same request carries, oldest first, each with a claim of its own.
+    var parts: [Part] = []
 
     init(claim: Claim, operation: Operation, sequence: SequenceKey? = nil) {
         name = claim.name
@@ -26,10 +25,15 @@ struct Member {
     }
 }
 
-/// An operation whose payload is part of a newer operation's document.
-struct MergedOperation {
-    let entry: Entry
-    let operation: Operation
+extension Member {
+    /// An operation whose payload is part of a newer operation's document.
+    struct Part {
+        let claim: Claim
+        let operation: Operation
+    }
+
+    /// The claims on all operations that its request carries.
+    var claims: [Claim] { parts.map(\.claim) + (claim.map { [$0] } ?? []) }
 }
 
 /// One request, for one operation or for several in a batch.
@@ -60,7 +64,7 @@ struct Attempt {
     var route: Route { maker.route }
 
     /// Whether its request carries the changes of several operations of one key.
-    var isMerged: Bool { members.contains { !$0.merged.isEmpty } }
+    var isMerged: Bool { members.contains { !$0.parts.isEmpty } }
 }
 
 /// Work that skips the dispatch order.

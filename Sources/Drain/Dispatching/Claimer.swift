@@ -34,7 +34,7 @@ final class Claimer {
         attempt.isSample = isSample
         attempt.isProbe = destination.state.hold != nil
         if attempt.isProbe, !settler.book.beginProbe(of: destination, at: attempt.began) {
-            if let claim = first.claim { settler.putBack([claim]) }
+            settler.putBack(first.claims)
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
@@ -133,8 +133,13 @@ final class Claimer {
                 queue.advance(candidate.sequence, continues: false)
                 return nil
             }
-            if try merge(into: &member, maker.route) { return member }
-            try settler.sendApart([member], destination)
+            switch try merge(into: &member, maker.route) {
+            case .whole: return member
+            case .impossible: try settler.sendApart([member], destination)
+            case .outdated:
+                try settler.putBack(member)
+                queue.advance(candidate.sequence, continues: false)
+            }
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
             queue.advance(candidate.sequence, continues: true)
@@ -175,16 +180,23 @@ final class Claimer {
         }
     }
 
-    /// Merges the payloads of older operations of its key into a claimed operation (`coalesce: "merge"`). Returns false
-    /// if that is impossible: the older ones are then sent before it, one after the other.
+    private enum Merge {
+        /// The operation carries the changes of all its parts.
+        case whole
+        /// No document expresses all of them: they are sent one after the other.
+        case impossible
+        /// A part has gone since the listing, or has another name: the listing no longer says what belongs together.
+        case outdated
+    }
+
+    /// Claims the older operations of a claimed one's key, and merges their payloads into it (`coalesce: "merge"`): row
+    /// N, D → C for each. After a crash recovery returns all of them, and the next run merges them again.
     ///
-    /// Only the newest operation of a key is claimed. The older ones are read and stay in rows N and D while the
-    /// request is in flight: this run has the sequence lock, and no other run claims operations that have an order. The
-    /// answer decides what becomes of them:
+    /// The answer decides what becomes of the parts:
     ///
-    /// - Delivered: the older ones are settled first, durably before the newest. After a crash in between, the rest is
-    ///   merged and sent again (the repeat window): never an older one without the newest.
-    /// - Deferred, parked, held: the older ones stay as they are, and no run sends them without the newest.
+    /// - Delivered: they are settled first, durably before the newest. After a crash in between, the rest is merged and
+    ///   sent again (the repeat window): never an older one without the newest.
+    /// - Deferred, parked, held: they are put back as they were, and no run sends them without the newest.
     /// - Attempts or age of the newest used up: all of them fail, the older ones first. They can be retried together,
     ///   and each file has its own change.
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order. It does the same
@@ -192,30 +204,38 @@ final class Claimer {
     ///
     /// The idempotency key is made from the keys of all of them, so that the server does not take one document for a
     /// repetition of another.
-    private func merge(into member: inout Member, _ route: Route) throws(SpoolError) -> Bool {
-        guard let older = settler.operations.merged(into: member.name.id) else { return true }
-        var merged: [UInt8]?
-        var keys: [String] = []
+    private func merge(into member: inout Member, _ route: Route) throws(SpoolError) -> Merge {
+        guard let older = settler.operations.merged(into: member.name.id) else { return .whole }
+        var patch: MergePatch?
+        var length = member.operation.bodyLength
         for entry in older {
-            // An operator has dropped it, or has held it, which renames it.
-            guard let file = try spool.read(entry) else { continue }
-            guard case .operation(let stored) = file, settler.unsent(stored.operation, entry.name, route) == nil,
-                stored.operation.goesTogether(with: member.operation),
-                let sum = merged.map({ MergePatch.merged($0, stored.operation.body) }) ?? stored.operation.body
-            else { return false }
-            merged = sum
-            keys.append(stored.operation.header.serverKey)
-            member.merged.append(MergedOperation(entry: entry, operation: stored.operation))
+            guard let taken = try settler.spoolRun.take(entry, limits: limits) else {
+                queue.lostClaimCount += 1
+                queue.claimsLost.insert(entry.name.id)
+                return .outdated
+            }
+            guard case .operation(let stored) = taken.file else {
+                // Its own attempt says what is wrong with it.
+                try settler.putBack(taken.claim)
+                return .impossible
+            }
+            let operation = stored.operation
+            member.parts.append(Member.Part(claim: taken.claim, operation: operation))
+            length += operation.bodyLength
+            guard settler.unsent(operation, entry.name, route) == nil, operation.goesTogether(with: member.operation),
+                length <= limits.operationBytes
+            else { return .impossible }
+            if patch == nil {
+                patch = MergePatch(operation.body)
+            } else if patch?.merge(operation.body) != true {
+                return .impossible
+            }
         }
-        guard let merged else { return true }
-        guard let body = MergePatch.merged(merged, member.operation.body), body.count <= limits.operationBytes else {
-            member.merged = []
-            return false
-        }
-        keys.append(member.operation.header.serverKey)
-        member.operation.body = body
+        guard var patch, patch.merge(member.operation.body) else { return .impossible }
+        let keys = member.parts.map(\.operation.header.serverKey) + [member.operation.header.serverKey]
+        member.operation.body = patch.bytes
         member.operation.header.idempotencyKey = "merge-\(Digest(of: keys.joined(separator: "\n")))"
-        return true
+        return .whole
     }
 }
 

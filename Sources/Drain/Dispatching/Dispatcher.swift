@@ -46,7 +46,7 @@ final class Dispatcher {
         while makeProgress() {}
         queue.toleratesLostClaims = false
         if queue.isOutdated { settler.operations.hasToListAgain = true }
-        settler.putBack(queue.end().compactMap(\.claim))
+        settler.putBack(queue.end().flatMap(\.claims))
         settler.syncOrEndRun()
         settler.book.tell()
         settler.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)

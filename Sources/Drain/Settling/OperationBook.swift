@@ -30,14 +30,29 @@ final class OperationBook {
     /// Returns the older operations that are merged into this one, oldest first; `nil` if there are none.
     func merged(into id: OperationID) -> [Entry]? { mergedInto[id] }
 
-    /// Moves the operations that are to be merged out of the superseded ones of a pass.
+    /// The most operations that one request merges. Bounds the time until the run hears a signal.
+    private static let mostMerged = 1_000
+
+    /// Moves the operations that are to be merged out of the superseded ones of a pass. If a key has more than one
+    /// request takes, the oldest of them go first, under the newest of these, and the run lists again.
     func takeMerged(of pass: inout Pass) {
         mergedInto = [:]
         for older in pass.superseded where older.isMerged { mergedInto[older.newer, default: []].append(older.entry) }
         if mergedInto.isEmpty { return }
+        pass.superseded.removeAll(where: \.isMerged)
         for id in mergedInto.keys {
             mergedInto[id]!.sort { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
         }
-        pass.superseded.removeAll(where: \.isMerged)
+        pass.chosen = pass.chosen.map { candidate in
+            let id = candidate.entry.name.id
+            guard let older = mergedInto[id], older.count >= Self.mostMerged else { return candidate }
+            let leader = older[Self.mostMerged - 1]
+            mergedInto[id] = nil
+            mergedInto[leader.name.id] = Array(older[..<(Self.mostMerged - 1)])
+            hasToListAgain = true
+            return Candidate(
+                entry: leader, destination: candidate.destination, sequence: candidate.sequence,
+                isHead: candidate.isHead)
+        }
     }
 }

@@ -72,7 +72,6 @@ final class Settler {
             // It must not come back out of `failed/`.
             settlement.disposition = .superseded
         }
-        try settleMerged(member, settlement, attempt)
         // Operations of a sequence are settled at once, before those behind them go on.
         if decided != nil, spoolRun.isSlowToSettle, member.sequence == nil, member.claim != nil {
             try keep(settlement.kept, of: member.operation)
@@ -166,10 +165,11 @@ final class Settler {
 
     // MARK: - Files
 
-    /// Applies a settlement to the file, then counts and reports it.
+    /// Applies a settlement to the file and to those of its parts, then counts and reports it.
     func apply(
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
+        try settleParts(of: member, settlement, attempt)
         try keep(settlement.kept, of: member.operation)
         let settled = try member.claim.map { (claim) throws(SpoolError) in
             try spoolRun.settle(SpoolRun.Settling(claim, settlement), now: world.now())
@@ -204,9 +204,9 @@ final class Settler {
         _ = try spoolRun.settle(claim, .putBack, record: nil, now: world.now())
     }
 
-    /// Row C → N or D: puts an operation back where it was, uncharged.
+    /// Row C → N or D: puts an operation and its parts back where they were, uncharged.
     func putBack(_ member: Member) throws(SpoolError) {
-        if let claim = member.claim { try putBack(claim) }
+        for claim in member.claims { try putBack(claim) }
     }
 
     /// Row C → N or D: puts operations back that are not sent after all, uncharged.
@@ -251,22 +251,22 @@ final class Settler {
         operations.hasToListAgain = true
     }
 
-    /// Rows N, D → gone, K or X, via C: settles the operations that were merged into another like that one, durably
-    /// before it. Skips one that an operator has taken away meanwhile.
-    private func settleMerged(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
-        if member.merged.isEmpty { return }
+    /// Row C → gone, K or X, or back to N and D: settles the operations that were merged into another as that one is.
+    /// Those that leave the queue do so durably before it.
+    private func settleParts(of member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
+        if member.parts.isEmpty { return }
         var own = settlement
         own.kept = .none
         own.record.rule += "; merged into '\(member.name.id)'"
         switch settlement.disposition {
         case .delivered: break
         case .failed: own.disposition = .failed(countsAttempt: false)
-        case .deferred, .putBack, .held, .superseded, .quarantined: return
+        case .deferred, .putBack, .held, .superseded, .quarantined:
+            for part in member.parts { try putBack(part.claim) }
+            return
         }
-        for older in member.merged {
-            guard let claim = try spoolRun.claim(older.entry) else { continue }
-            let part = Member(claim: claim, operation: older.operation, sequence: member.sequence)
-            try apply(own, part, attempt, isSent: true)
+        for part in member.parts {
+            try apply(own, Member(claim: part.claim, operation: part.operation), attempt, isSent: true)
         }
         try sync()
     }

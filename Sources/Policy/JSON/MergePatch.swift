@@ -1,62 +1,121 @@
-/// JSON Merge Patches (RFC 7396). A patch changes the members of an object; `null` removes one.
-package enum MergePatch {
-    /// Returns the one patch that does what `earlier` and then `later` do to any document; `nil` if no patch does, or
-    /// if one of them is not JSON.
+/// A JSON Merge Patch (RFC 7396) that takes in later ones. A patch changes the members of an object; `null` removes one.
+///
+/// Taking in costs time by the length of the later patch alone, however many came before.
+package struct MergePatch {
+    private var value: Value
+
+    /// Creates the patch from its text; `nil` if that is not JSON.
+    package init?(_ text: [UInt8]) {
+        guard let document = try? JSONDocument(text) else { return nil }
+        value = .text(Array(text[document.range]))
+    }
+
+    /// Takes in a later patch: this one then does to any document what it did and then the later one does. Returns
+    /// false if no patch does that, or if the later one is not JSON; this patch is then of no use any more.
     ///
     /// A later patch that is no object replaces the document, so nothing of the earlier one remains. No patch replaces
     /// a value by an object: an object that follows a value or `null` in its place cannot be merged with it. Values
     /// keep their text. An object with a repeated name is not merged.
-    package static func merged(_ earlier: [UInt8], _ later: [UInt8]) -> [UInt8]? {
-        guard let first = try? JSONDocument(earlier), let second = try? JSONDocument(later) else { return nil }
-        return merged(earlier, first.range, later, second.range)
+    package mutating func merge(_ later: [UInt8]) -> Bool {
+        guard let document = try? JSONDocument(later) else { return false }
+        return value.merge(later, document.range)
     }
 
-    private static func merged(
-        _ earlier: [UInt8], _ first: Range<Int>, _ later: [UInt8], _ second: Range<Int>
-    ) -> [UInt8]? {
-        guard isObject(later, second) else { return Array(later[second]) }
-        guard isObject(earlier, first), let old = members(of: earlier, first), let new = members(of: later, second)
-        else { return nil }
-        var parts = old.map { (name: Array(earlier[$0.text]), value: Array(earlier[$0.value])) }
-        let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1.name, $0) })
-        for member in new {
-            guard let place = places[member.name] else {
-                parts.append((Array(later[member.text]), Array(later[member.value])))
-                continue
-            }
-            guard let value = merged(earlier, old[place].value, later, member.value) else { return nil }
-            parts[place].value = value
-        }
-        var bytes: [UInt8] = [UInt8(ascii: "{")]
-        for (name, value) in parts {
-            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-            bytes += name
-            bytes.append(UInt8(ascii: ":"))
-            bytes += value
-        }
-        bytes.append(UInt8(ascii: "}"))
+    /// The patch as JSON text.
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        value.write(to: &bytes)
         return bytes
     }
 
-    private static func isObject(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
-        bytes[range.lowerBound] == UInt8(ascii: "{")
+    /// A value of the patch: an object that was taken apart, or any value as its text.
+    private enum Value {
+        case object(Members)
+        case text([UInt8])
+
+        mutating func merge(_ later: [UInt8], _ range: Range<Int>) -> Bool {
+            guard later[range.lowerBound] == UInt8(ascii: "{") else {
+                self = .text(Array(later[range]))
+                return true
+            }
+            guard let new = Members.ranges(of: later, range), var members = takeMembers() else { return false }
+            for member in new where !members.merge(member, of: later) { return false }
+            self = .object(members)
+            return true
+        }
+
+        /// Returns the members of an object, and leaves an empty text: a second reference would copy them all. `nil` if
+        /// this is no object, or has a repeated name.
+        private mutating func takeMembers() -> Members? {
+            switch self {
+            case .object(let members):
+                self = .text([])
+                return members
+            case .text(let text):
+                guard text.first == UInt8(ascii: "{") else { return nil }
+                return Members(text)
+            }
+        }
+
+        func write(to bytes: inout [UInt8]) {
+            switch self {
+            case .text(let text): bytes += text
+            case .object(let members): members.write(to: &bytes)
+            }
+        }
     }
 
-    /// Returns the members with their names as written; `nil` if a name is repeated, or is not valid text.
-    private static func members(
-        of bytes: [UInt8], _ range: Range<Int>
-    ) -> [(name: JSONName, text: Range<Int>, value: Range<Int>)]? {
-        var members: [(name: JSONName, text: Range<Int>, value: Range<Int>)] = []
-        var seen: Set<JSONName> = []
-        var isPlain = true
-        _ = try? JSONScanner.forEachMember(of: bytes, in: range) { text, value in
-            let name = JSONScanner.text(of: bytes, in: text, repairing: false).map { JSONName($0) }
-            guard let name, seen.insert(name).inserted else {
-                isPlain = false
-                return
-            }
-            members.append((name, text, value))
+    /// The members of an object, in their order.
+    private struct Members {
+        typealias Range = (name: JSONName, text: Swift.Range<Int>, value: Swift.Range<Int>)
+
+        private var parts: [(text: [UInt8], value: Value)] = []
+        private var places: [JSONName: Int] = [:]
+
+        init?(_ text: [UInt8]) {
+            guard let members = Self.ranges(of: text, 0..<text.count) else { return nil }
+            for member in members { append(member, of: text) }
         }
-        return isPlain ? members : nil
+
+        /// Takes in a member of a later patch. Returns false if no patch does what both do.
+        mutating func merge(_ member: Range, of later: [UInt8]) -> Bool {
+            guard let place = places[member.name] else {
+                append(member, of: later)
+                return true
+            }
+            return parts[place].value.merge(later, member.value)
+        }
+
+        private mutating func append(_ member: Range, of text: [UInt8]) {
+            places[member.name] = parts.count
+            parts.append((Array(text[member.text]), .text(Array(text[member.value]))))
+        }
+
+        func write(to bytes: inout [UInt8]) {
+            bytes.append(UInt8(ascii: "{"))
+            for (index, part) in parts.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                bytes += part.text
+                bytes.append(UInt8(ascii: ":"))
+                part.value.write(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+
+        /// Returns the members with their names as written; `nil` if a name is repeated, or is not valid text.
+        static func ranges(of bytes: [UInt8], _ range: Swift.Range<Int>) -> [Range]? {
+            var members: [Range] = []
+            var seen: Set<JSONName> = []
+            var isPlain = true
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { text, value in
+                let name = JSONScanner.text(of: bytes, in: text, repairing: false).map { JSONName($0) }
+                guard let name, seen.insert(name).inserted else {
+                    isPlain = false
+                    return
+                }
+                members.append((name, text, value))
+            }
+            return isPlain ? members : nil
+        }
     }
 }
