@@ -20,12 +20,14 @@ struct DiskConformance {
     /// What is open in both; first the base directory.
     private var open: [(real: Int32, fake: Int32)] = []
     private(set) var story: [String] = []
+    /// How often each call ended with each error, or 0: `rename 2`.
+    private(set) var outcomes: [String: Int] = [:]
 
     init(seed: UInt64) throws {
         chance = Chance(seed: seed)
         disk = SimulatedDisk(journal: .ordered, seed: seed)
         base = Scratch.directory.appending(path: "conformance-\(seed)").path()
-        users = setUser == nil ? [geteuid()] : [0, 0, 1001, 1002]
+        users = setUser == nil ? [geteuid()] : [0, 0, 0, 0, 1001, 1002]
         disk.protectsHardLinks = protection("hardlinks")
         disk.protectsSticky = protection("regular")
         let isSticky = protection("regular") == protection("fifos") && !protection("symlinks")
@@ -54,8 +56,22 @@ struct DiskConformance {
         place()
     }
 
-    /// Puts links, FIFOs and sockets there.
+    /// Puts directories, files, links, FIFOs and sockets there.
     private mutating func place() {
+        for path in ["d", "d/e", "e", "e/a"] where chance.below(3) > 0 {
+            if mkdir("\(base)/\(path)", 0o700) < 0 { continue }
+            let mode = chance.pick([0o777, 0o755, 0o700] as [UInt32])
+            chmod("\(base)/\(path)", mode)
+            disk.place(.directory, at: path, owner: geteuid(), mode: mode)
+        }
+        for path in ["a", "b", "d/a", "e/b"] where chance.below(3) > 0 {
+            let file = CSystem.open("\(base)/\(path)", O_WRONLY | O_CREAT, 0o600)
+            if file < 0 { continue }
+            CSystem.close(file)
+            let mode = chance.pick([0o666, 0o644, 0o600] as [UInt32])
+            chmod("\(base)/\(path)", mode)
+            disk.place(.regular, at: path, owner: geteuid(), mode: mode)
+        }
         for (name, target) in [("s", "d"), ("t", "missing"), ("l", "l"), ("u", "a"), ("v", "d/a"), ("w", "f")] {
             if chance.below(3) > 0 { continue }
             symlink(target, "\(base)/\(name)")
@@ -96,6 +112,7 @@ struct DiskConformance {
 
     private struct Result: Equatable, CustomStringConvertible {
         var text: String
+        var code: Int32 = 0
         var description: String { text }
     }
 
@@ -246,8 +263,10 @@ struct DiskConformance {
                 return "\(names.sorted())"
             }
         }
-        story.append("\(user): \(words) → \(results.0)" + (results.0 == results.1 ? "" : ", simulated \(results.1)"))
-        return results.0 == results.1
+        let isSame = results.0 == results.1
+        story.append("\(user): \(words) → \(results.0)\(isSame ? "" : ", simulated \(results.1)")")
+        outcomes["\(words.prefix { $0.isLetter }) \(results.0.code)", default: 0] += 1
+        return isSame
     }
 
     /// The open files that are this one.
@@ -263,7 +282,7 @@ struct DiskConformance {
         do throws(Errno) {
             return Result(text: try call())
         } catch {
-            return Result(text: "error \(error.code) (\(error))")
+            return Result(text: "error \(error.code) (\(error))", code: error.code)
         }
     }
 

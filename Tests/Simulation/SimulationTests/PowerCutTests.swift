@@ -168,6 +168,30 @@ struct PowerCutTests {
         #expect(machine.disk.content(of: "f") != Array("one".utf8))
     }
 
+    @Test func `every process that has the file open is told of a failed sync once, also of one of the whole disk`()
+        throws
+    {
+        let machine = SimulatedMachine()
+        let (calls, others) = (machine.calls(of: 1), machine.calls(of: 2))
+        try calls.makeDirectory("/queue")
+        let root = try calls.open(AT_FDCWD, "/queue", O_RDONLY, 0)
+        let file = try calls.open(AT_FDCWD, "/queue/f", O_WRONLY | O_CREAT, 0o600)
+        let other = try others.open(AT_FDCWD, "/queue/f", O_RDONLY, 0)
+        let clean = try others.open(AT_FDCWD, "/queue/g", O_WRONLY | O_CREAT, 0o600)
+        try calls.append("one", to: file)
+        machine.before = { (_, call) throws(Errno) in if call.name == .syncfs { throw Errno(EIO) } }
+        #expect(throws: Errno(EIO)) { try calls.syncfs(root) }
+        let late = try others.open(AT_FDCWD, "/queue/f", O_RDONLY, 0)
+        for descriptor in [other, late] {
+            #expect(throws: Errno(EIO)) { try others.fsync(descriptor) }
+            try others.fsync(descriptor)
+        }
+        #expect(throws: Errno(EIO)) { try calls.fsync(file) }
+        try calls.fsync(file)
+        try others.fsync(try others.open(AT_FDCWD, "/queue/f", O_RDONLY, 0))
+        try others.fsync(clean)
+    }
+
     @Test func `open files and locks end with the power`() throws {
         let machine = SimulatedMachine()
         let calls = machine.calls(of: 1)

@@ -21,7 +21,8 @@ struct SimulatedDiskTests {
         let known: Set<String> = [
             "open", "close", "write", "read", "fsync", "syncfs", "chmod", "rename", "renameNoReplace", "link",
             "unlink", "removeDirectory", "makeDirectory", "status", "statusAt", "realPath", "user", "lock", "unlock",
-            "list", "listAll", "freeBytes", "fileSystem", "host", "elapsed", "sleep",
+            "list", "listAll", "freeBytes", "fileSystem", "host", "elapsed", "sleep", "random",
+            "overlap",
         ]
         #expect(Set(Mirror(reflecting: calls).children.compactMap(\.label)) == known)
     }
@@ -165,6 +166,16 @@ struct SimulatedDiskTests {
         machine.before = { (_, call) throws(Errno) in if call.name == .write { writes += 1 } }
         try calls.write("0123456789", to: "/queue/f")
         #expect(machine.disk.content(of: "f") == Array("0123456789".utf8) && writes > 1)
+    }
+
+    @Test func `work on several files at once is done one file after the other, in an order by chance`() {
+        var orders: Set<[Int]> = []
+        for _ in 0..<100 {
+            var order: [Int] = []
+            calls.overlap(3, 2) { order.append($0) }
+            orders.insert(order)
+        }
+        #expect(orders.count == 6 && orders.allSatisfy { Set($0) == [0, 1, 2] })
     }
 
     @Test func `without RENAME_NOREPLACE the call is invalid`() throws {

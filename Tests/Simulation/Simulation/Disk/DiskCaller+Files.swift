@@ -32,7 +32,7 @@ extension DiskCaller {
         if flags & O_ACCMODE != O_WRONLY { found.inode.readers += 1 }
         return OpenFile(
             found.inode, found.entry, flags: flags, path: text, host: host, process: process,
-            knownFailures: disk.failures)
+            failuresOfDisk: disk.failures)
     }
 
     /// Finds or makes the file. Follows a symbolic link at the end also where a file is made.
@@ -160,12 +160,16 @@ extension DiskCaller {
         do throws(Errno) {
             try before(.fsync, descriptor)
         } catch {
-            if let file = try? descriptors.file(descriptor) { disk.failSync(of: [file.inode]) }
+            if let file = try? descriptors.file(descriptor) {
+                disk.failSync(of: [file.inode])
+                disk.tell(file)
+            }
             throw error
         }
-        let inode = try descriptors.file(descriptor).inode
-        if inode.kind != .regular, inode.kind != .directory { throw Errno(EINVAL) }
-        disk.sync(inode)
+        let file = try descriptors.file(descriptor)
+        if file.inode.kind != .regular, file.inode.kind != .directory { throw Errno(EINVAL) }
+        disk.sync(file.inode)
+        if disk.tell(file) { throw Errno(EIO) }
     }
 
     func syncfs(_ descriptor: Int32) throws(Errno) {
@@ -173,12 +177,13 @@ extension DiskCaller {
             try before(.syncfs, descriptor)
         } catch {
             disk.failSync(of: disk.inodes())
+            if let file = try? descriptors.file(descriptor) { file.knownFailures.disk = disk.failures }
             throw error
         }
         let file = try descriptors.file(descriptor)
         disk.syncAll()
-        if file.knownFailures < disk.failures {
-            file.knownFailures = disk.failures
+        if file.knownFailures.disk < disk.failures {
+            file.knownFailures.disk = disk.failures
             throw Errno(EIO)
         }
     }

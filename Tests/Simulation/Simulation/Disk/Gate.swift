@@ -15,7 +15,7 @@ package struct Gate {
     package var now: () -> Timestamp
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
-    /// Drawn for short writes and for the portions of listings.
+    /// Drawn for short writes, the portions of listings, `SystemCalls.random` and the order of `SystemCalls.overlap`.
     package var random: () -> UInt64
 
     package init(

@@ -27,6 +27,9 @@ final class Inode {
     var isDirty = false
     /// Whether a sync has failed: the kernel takes its pages for clean, so no later sync writes them.
     var hasLostWrites = false
+    /// How many syncs have failed, and whether no process has been told of the last one.
+    var failures = 0
+    var hasUntoldFailure = false
 
     /// The entries of a directory, sorted by the hashes of their names.
     var slots: [Slot] = []

@@ -11,12 +11,12 @@ final class OpenFile {
     let isQueue: Bool
     let host: String
     let process: ProcessID
-    /// The failed syncs of the disk that it knows of.
-    var knownFailures: Int
+    /// How many failed syncs of the file, and of the whole disk, it has been told of.
+    var knownFailures: (file: Int, disk: Int)
 
     init(
         _ inode: Inode, _ entry: DirectoryEntry?, flags: Int32, path: String, host: String, process: ProcessID,
-        knownFailures: Int
+        failuresOfDisk: Int
     ) {
         self.inode = inode
         self.entry = entry
@@ -25,6 +25,6 @@ final class OpenFile {
         isQueue = path == "."
         self.host = host
         self.process = process
-        self.knownFailures = knownFailures
+        knownFailures = (inode.hasUntoldFailure ? inode.failures - 1 : inode.failures, failuresOfDisk)
     }
 }

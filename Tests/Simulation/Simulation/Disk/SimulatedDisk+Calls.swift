@@ -44,8 +44,11 @@ extension SimulatedDisk {
         calls.elapsed = gate.elapsed
         calls.sleep = gate.sleep
         calls.random = gate.random
-        // One after the other: which process goes on is decided at each call.
-        calls.overlap = { count, _, work in for index in 0..<count { work(index) } }
+        // One after the other, in an order by chance: which process goes on is decided at each call.
+        calls.overlap = { count, _, work in
+            var left = Array(0..<count)
+            while !left.isEmpty { work(left.remove(at: Int(gate.random() % UInt64(left.count)))) }
+        }
         return calls
     }
 

@@ -56,8 +56,21 @@ extension SimulatedDisk {
 
     /// Makes what is not synced of these files impossible to sync.
     func failSync(of inodes: [Inode]) {
+        for inode in inodes where inode.isDirty && !inode.hasLostWrites {
+            inode.hasLostWrites = true
+            inode.failures += 1
+            inode.hasUntoldFailure = true
+        }
         failures += 1
-        for inode in inodes where inode.isDirty { inode.hasLostWrites = true }
+    }
+
+    /// Tells an open file of failed syncs, each of which it is told of once; false if there are none.
+    @discardableResult
+    func tell(_ file: OpenFile) -> Bool {
+        file.inode.hasUntoldFailure = false
+        if file.knownFailures.file == file.inode.failures { return false }
+        file.knownFailures.file = file.inode.failures
+        return true
     }
 
     // MARK: - Power cuts

@@ -26,8 +26,8 @@ package import Spool
 ///   written before; an inode is back whole or not at all.
 ///
 /// **Failed syncs.** If the gate throws at `fsync`, the content that was not synced stays readable and no later sync
-/// makes it durable, as Linux takes the pages for clean. The next `syncfs` of each descriptor that was open then
-/// throws EIO.
+/// makes it durable, as Linux takes the pages for clean; if it throws at `syncfs`, that of every file. The next `fsync`
+/// of each other descriptor of the file throws EIO, and the next `syncfs` of each other descriptor, once.
 ///
 /// Not here: groups (nobody is a member of a file's group), ACLs, EXDEV, the times of access, the blocks of files
 /// (a byte takes a byte), and signals. fs.protected_symlinks. Nothing passes through a FIFO; an open of one that would wait for another process throws EDEADLK,
