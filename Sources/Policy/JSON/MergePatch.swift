@@ -1,4 +1,5 @@
-/// A JSON Merge Patch (RFC 7396) that takes in later ones. A patch changes the members of an object; `null` removes one.
+/// A JSON Merge Patch (RFC 7396) that takes in later ones. A patch changes the members of an object; `null` removes
+/// one.
 ///
 /// Taking in costs time by the length of the later patch alone, however many came before.
 package struct MergePatch {

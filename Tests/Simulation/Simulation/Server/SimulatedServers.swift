@@ -47,8 +47,8 @@ final class SimulatedServers {
         let isStalled = !isCalm && chance.happens(plan.stalls)
         let arrival = start + latency / 2
         scheduler.plan(at: arrival) { [self] in
-            // Agents go soon after their run: what they had not written is not sent.
-            if !sink.isAlive, chance.happens(0.5) { return }
+            // Agents go with their run: what has not arrived by then was not sent.
+            if !sink.isAlive { return }
             count += 1
             let number = count
             var request = received(sent.request, host, number)
