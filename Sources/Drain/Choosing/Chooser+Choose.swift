@@ -35,7 +35,9 @@ extension Chooser {
         switch authority {
         case .undecided: break
         case .hasSequenceLock, .showsOnly:
-            (listing.precedence, listing.failed) = (try takePrecedence(&kinds), try failedSequences(&kinds))
+            let (precedence, hasUnnamed) = try takePrecedence(&kinds)
+            if authority == .showsOnly || !hasUnnamed { listing.precedence = precedence }
+            listing.failed = try failedSequences(&kinds)
         }
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in

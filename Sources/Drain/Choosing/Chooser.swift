@@ -68,10 +68,10 @@ package struct Chooser {
         defer { self.kinds = kinds }
         switch authority {
         case .undecided: return nil
-        case .showsOnly: return try takePrecedence(&kinds)
+        case .showsOnly: return try takePrecedence(&kinds).precedence
         case .hasSequenceLock:
             return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-                try takePrecedence(&kinds)
+                try takePrecedence(&kinds).precedence
             }
         }
     }
@@ -94,10 +94,15 @@ package struct Chooser {
         return failed
     }
 
-    func takePrecedence(_ kinds: inout OperationKinds) throws(SpoolError) -> Precedence {
+    /// Returns the order, and whether a run left a file in `claimed/` that has no name yet and may belong before any
+    /// operation.
+    func takePrecedence(
+        _ kinds: inout OperationKinds
+    ) throws(SpoolError) -> (precedence: Precedence, hasUnnamed: Bool) {
         var precedence = Precedence(apart: apart)
+        var hasUnnamed = false
         repeat {
-            try spool.forEachStandingName { name, state in
+            let unnamed = try spool.forEachStandingName { name, state in
                 let kind = kinds.kind(of: name)
                 guard kind.isSequential else { return }
                 let standing: Precedence.Standing =
@@ -110,25 +115,26 @@ package struct Chooser {
                     }
                 precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
             }
+            hasUnnamed = hasUnnamed || unnamed.claimed > 0
         } while precedence.needsAnotherListing()
-        return precedence
+        return (precedence, hasUnnamed)
     }
 
     /// Whether an operation that is not in the queue may be sent. False if an older one of its sequence waits, is in
-    /// flight, or has failed and holds it.
+    /// flight, or has failed and holds it, and while a file has no name yet, which may be such a one.
     package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
         try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
             guard let sequence = kind.route.sequence(of: name, to: kind.destination) else { return true }
             var (kinds, isFirst) = (kinds, true)
-            try spool.forEachStandingName { other, _ in
+            let unnamed = try spool.forEachStandingName { other, _ in
                 let kind = kinds.kind(of: other)
                 guard kind.isSequential, other.createdAt <= name.createdAt else { return }
                 let other = EntryName(other)
                 let isOlder = (other.createdAt, other.id) < (name.createdAt, name.id)
                 if isOlder, kind.route.sequence(of: other, to: kind.destination) == sequence { isFirst = false }
             }
-            guard isFirst else { return false }
+            guard isFirst, unnamed == (0, 0) else { return false }
             return try failedSequences().holder(of: name, of: kind.route, to: kind.destination) == nil
         }
     }

@@ -33,16 +33,10 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
-    /// Chooses the operations of the next pass. If `new/` has foreign files, admits them and chooses again.
-    /// Settles superseded and expired operations.
+    /// Chooses the operations of the next pass. Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
         settler.operations.claimsLost = []
         var pass = try choose(budget: options.limit)
-        tally.summary.leftForeign = false
-        if pass.foreign > 0 {
-            try admit()
-            pass = try choose(budget: options.limit)
-        }
         if !pass.isEmpty { try spoolRun.syncRunDirectory() }
         settle(&pass)
         return pass
@@ -76,21 +70,31 @@ final class Passes {
         settler.book.isFirstPass = false
     }
 
+    /// Lists and chooses. Foreign files that the listing has are admitted first, and the queue is listed again: an order
+    /// is decided only once each of them has its name. What comes meanwhile belongs to the next listing, so a stream of
+    /// files stops nothing. While one of them cannot be named, only operations without an order are chosen.
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
         let otherRuns = try spoolRun.otherRuns
         settler.book.share(with: otherRuns.count + 1)
         let peers = options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
-        return try chooser.choose(budget: budget, spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided, peers)
+        let authority: Chooser.Authority = spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided
+        tally.summary.leftForeign = false
+        let pass = try chooser.choose(budget: budget, authority, peers)
+        if pass.foreign == 0 { return pass }
+        return try chooser.choose(budget: budget, try admit() ? authority : .undecided, peers)
     }
 
-    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass.
-    private func admit() throws(SpoolError) {
+    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether each
+    /// file that was there has its name, or is in quarantine.
+    private func admit() throws(SpoolError) -> Bool {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)
-            tally.count(try spoolRun.admitForeign(now: clock.now(), within: &control))
-            if !tally.summary.leftForeign { return }
+            let admission = try spoolRun.admitForeign(now: clock.now(), within: &control)
+            tally.count(admission)
+            if !tally.summary.leftForeign { return admission.errors.isEmpty }
         }
+        return false
     }
 
     /// Settles the operations that need no attempt: superseded and expired ones.

@@ -89,6 +89,20 @@ package struct AdmissionControl {
         return result
     }
 
+    /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of the
+    /// queue keeps its name from it; `dropOldest` makes room for it as for any other operation.
+    mutating func name(
+        _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
+        switch try admit(&submission, number: number, queue) {
+        case .failure(.limit(let limit)) where limit.isOfQueue:
+            let file = submission.file
+            count(in: file, number)
+            return .success(file)
+        case let result: return result
+        }
+    }
+
     /// Counts in an operation that replaces none, or returns why it cannot enter. Without `number` no later operation
     /// of the batch displaces it.
     mutating func admit(
@@ -139,11 +153,16 @@ package struct AdmissionControl {
             going.append(victim)
         }
         victims += going
+        count(in: file, number)
+        return nil
+    }
+
+    private mutating func count(in file: IncomingFile, _ number: Int?) {
+        let size = file.bytes.count
         batch.operations += 1
         batch.bytes += size
         if limits.minimumFree != nil { free -= size }
         removalCandidates?.letIn(number, file.entry, size: size)
-        return nil
     }
 
     /// Counts a victim out of the waiting operations or of the batch; with `sign` 1 counts it in again.

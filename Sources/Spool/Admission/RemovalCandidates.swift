@@ -64,7 +64,7 @@ struct RemovalCandidates {
     /// Returns the operation to remove next for the operation of this name; `nil` if none may be removed.
     mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         var found = try nextSuperseded(for: name, queue)
-        if found == nil { found = try nextOldest(queue) }
+        if found == nil { found = try nextOldest(before: name, queue) }
         guard let victim = found else { return nil }
         gone.insert(victim.name)
         return victim
@@ -132,15 +132,19 @@ struct RemovalCandidates {
 
     // MARK: - Oldest
 
-    private mutating func nextOldest(_ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
+    /// Returns the oldest operation; `nil` if none is older than `name`, for which nothing newer goes.
+    private mutating func nextOldest(
+        before name: EntryName, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> Victim? {
         guard dropsOldest else { return nil }
         while let last = oldest.last, gone.contains(last.name) { oldest.removeLast() }
         if oldest.isEmpty, listsOldest { try listOldest(queue) }
         let gone = gone
         let own = members.lazy.filter { !gone.contains($0.name) }.min { $0.name.isOlder(than: $1.name) }
-        guard let waiting = oldest.last else { return own }
-        if let own, own.name.isOlder(than: waiting.name) { return own }
-        return oldest.popLast()
+        let waiting = oldest.last
+        let isOwn = own.map { own in waiting.map { own.name.isOlder(than: $0.name) } ?? true } ?? false
+        guard let victim = isOwn ? own : waiting, victim.name.isOlder(than: name) else { return nil }
+        return isOwn ? own : oldest.popLast()
     }
 
     private mutating func listOldest(_ queue: SpoolDirectory) throws(SpoolError) {

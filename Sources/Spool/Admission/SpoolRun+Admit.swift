@@ -34,25 +34,39 @@ extension SpoolRun {
             foreign.removeLast()
             admission.hasMore = true
         }
-        var batch: [ForeignFile] = []
-        var bytes = 0
+        var rest = inOrder(foreign, now)[...]
         var last = Timestamp(microseconds: -1)
-        for (index, name) in inOrder(foreign, now).enumerated() {
-            let at = now + .microseconds(index)
-            if var file = read(name, &admission, at, control.rule.configuration) {
-                file.submission.follow(&last)
-                batch.append(file)
-                bytes += file.submission.operation.body.count
-            }
-            if batch.count == 1024 || bytes > 64 << 20 {
-                admit(batch, &admission, within: &control, now)
-                batch = []
-                bytes = 0
+        while !rest.isEmpty {
+            // From the claim of a file to its name nobody else decides an order or adds an id.
+            try queue.withIDsLock { () throws(SpoolError) in
+                try queue.withNamesLock { () throws(SpoolError) in
+                    admit(
+                        readSome(of: &rest, &admission, &last, now, control.rule.configuration), &admission,
+                        within: &control, now)
+                    // Both locks are released only when ids and names are durable.
+                    try sync()
+                }
             }
         }
-        admit(batch, &admission, within: &control, now)
-        try sync()
         return admission
+    }
+
+    /// Claims and reads the next files, as many as share one admission.
+    private func readSome(
+        of rest: inout ArraySlice<[UInt8]>, _ admission: inout Admission, _ last: inout Timestamp, _ now: Timestamp,
+        _ configuration: Configuration
+    ) -> [ForeignFile] {
+        var batch: [ForeignFile] = []
+        var bytes = 0
+        while batch.count < 1024, bytes <= 64 << 20, let name = rest.first {
+            let at = now + .microseconds(rest.startIndex)
+            rest.removeFirst()
+            guard var file = read(name, &admission, at, configuration) else { continue }
+            file.submission.follow(&last)
+            batch.append(file)
+            bytes += file.submission.operation.body.count
+        }
+        return batch
     }
 
     /// Returns the names of foreign files in the order in which the files were written, whatever the order of the
@@ -163,11 +177,7 @@ extension SpoolRun {
         let ids = batch.filter(\.submission.hasOwnID).map(\.submission.header.id)
         var copies: Set<QueuePath> = []
         do throws(SpoolError) {
-            try queue.withIDs(ids) { found throws(SpoolError) in
-                try admit(batch, found, &admission, within: &control, &copies, now)
-                // The ids lock is released only when the ids are durable.
-                if !ids.isEmpty { try sync() }
-            }
+            try admit(batch, try queue.find(ids), &admission, within: &control, &copies, now)
         } catch {
             admission.errors.append(error)
             for file in batch where !copies.contains(file.claim) { putBack(file.claim, file.originalName, &admission) }
@@ -185,7 +195,6 @@ extension SpoolRun {
         try control.beginBatch(queue, batch.map(\.submission), allOrNone: false)
         var seen: Set<OperationID> = []
         var pending: [(ForeignFile, IncomingFile)] = []
-        var isFull = false
         for file in batch {
             let id = file.submission.header.id
             if found[id] != nil || seen.contains(id) {
@@ -193,18 +202,10 @@ extension SpoolRun {
                 continue
             }
             var submission = file.submission
-            switch try control.admit(&submission, number: pending.count, queue) {
+            switch try control.name(&submission, number: pending.count, queue) {
             case .success(let incoming):
                 seen.insert(id)
                 pending.append((file, incoming))
-            case .failure(.limit(let limit)) where limit.isOfQueue:
-                putBack(file.claim, file.originalName, &admission)
-                let path = QueuePath(in: QueueState.new.path, file.originalName)
-                if !isFull {
-                    admission.errors.append(
-                        SpoolError(kind: .full(limit), verb: "admit", path: path.description, code: 0))
-                }
-                isFull = true
             case .failure(let refusal): quarantine(file, refusal.description, &admission, now)
             }
         }

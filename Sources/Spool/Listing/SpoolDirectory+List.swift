@@ -37,12 +37,22 @@ extension SpoolDirectory {
     /// A kept place (`SendPlace`) counts as claimed. A name that another process changes meanwhile may be missed,
     /// unless the caller has the names lock. Then the batches of dead writers are completed first: without that an
     /// operation would be missed that is being replaced.
-    package func forEachStandingName(_ body: (ListedName, QueueState) -> Void) throws(SpoolError) {
+    ///
+    /// Returns how many files have no canonical name yet: those of other programs in `new/`, and those in `claimed/` of
+    /// a run that died, or met an error, while it admitted them. Each may belong before any operation.
+    @discardableResult
+    package func forEachStandingName(
+        _ body: (ListedName, QueueState) -> Void
+    ) throws(SpoolError) -> (new: Int, claimed: Int) {
         let hasBatch = try forEachSendPlace { body($0, .claimed) }
         if hasBatch, hasNamesLock { try completeCommittedBatches() }
+        var unnamed = (new: 0, claimed: 0)
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
-            try forEachName(in: state) { name, _ in body(name, state) }
+            let others = try forEachName(in: state) { name, _ in body(name, state) }
+            if state == .new { unnamed.new = others }
+            if state == .claimed { unnamed.claimed = others }
         }
+        return unnamed
     }
 
     private func forEachName(in directory: QueuePath, _ body: (ListedName) -> Void) throws(SpoolError) -> Int {
