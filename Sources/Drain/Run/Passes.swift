@@ -33,6 +33,19 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
+    /// Begins a pass like a run: takes the sequence lock, unless another run has it or no type that this run sends has an
+    /// order, and recovers dead runs. A run that stays is as good as many short ones.
+    func begin() throws(SpoolError) {
+        let now = clock.now()
+        tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
+    }
+
+    /// Whether any type that the run sends has an order. If not, the run leaves the sequence lock to others.
+    private var asksForSequences: Bool {
+        options.types.isEmpty
+            ? configuration.hasSequentialRoutes : options.types.contains { configuration.route(of: $0).isSequential }
+    }
+
     /// Chooses the operations of the next pass. Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
         settler.operations.claimsLost = []
@@ -129,6 +142,8 @@ final class Passes {
         }
         tally.summary.nextDue = again.nextDue
         if let end, again.began >= end { return again.foreign > 0 }
+        // Nothing is in flight: while this run waits, others send what has an order.
+        if settler.syncOrEndRun() { spoolRun.releaseSequenceLock() }
         stop.sleep(until: nextListing(after: again, end))
         return !stop.mustStop()
     }

@@ -45,18 +45,18 @@ package final class Run {
             return tally.summary
         }
         let spoolRun = try spool.beginRun(now: world.now())
-        let now = world.now()
-        tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
+        let passes = passes(spoolRun)
+        try passes.begin()
         if options.failsIfBusy, try spoolRun.hasOtherRuns {
             tally.end(.busy)
             try spoolRun.end()
             return tally.summary
         }
-        let passes = passes(spoolRun)
         var pass = try passes.next()
         passes.attempt(&pass)
         do throws(SpoolError) {
             while !tally.hasEnded, passes.waitForNextPass(after: pass) {
+                try passes.begin()
                 pass = try passes.next()
                 passes.attempt(&pass)
             }
@@ -74,12 +74,6 @@ package final class Run {
     /// Returns the operations that a run would attempt, in order. Claims and sends nothing.
     package func plan() throws(SpoolError) -> [(entry: Entry, destination: String)] {
         try chooser.choose(budget: options.limit, .showsOnly).chosen.map { ($0.entry, $0.destination.name) }
-    }
-
-    /// Whether any type that the run sends has an order. If not, the run leaves the sequence lock to others.
-    private var asksForSequences: Bool {
-        options.types.isEmpty
-            ? configuration.hasSequentialRoutes : options.types.contains { configuration.route(of: $0).isSequential }
     }
 
     // MARK: - Parts

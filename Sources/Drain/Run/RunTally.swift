@@ -39,7 +39,7 @@ final class RunTally {
 
     /// Counts the operations that dead runs had claimed.
     func count(_ recovery: Recovery) {
-        summary.recovered = recovery.returned.count
+        summary.recovered += recovery.returned.count
         summary.quarantined += recovery.quarantined.count
         for error in recovery.errors { inputOutput(error) }
         if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { tell(.recovered(recovery)) }
