@@ -3,25 +3,28 @@ import Spool
 
 /// Settles operations without an attempt: older values that a newer one replaces, and expired operations.
 extension Settler {
-    /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
-    /// back behind a newer one. One that cannot be removed is with another process. Its whole sequence then waits: an
-    /// operation that was added meanwhile may have been chosen beside the newer one.
+    /// Row N, D → gone: removes the older values of the operations that may be sent in this pass, durably before those
+    /// are sent, so no older value comes back behind a newer one. First opens each newer one: a damaged file takes no
+    /// good one with it.
     ///
-    /// Removes all older values of the chosen operations, and up to `limit` of other keys. A signal or the time limit
-    /// ends this between two of them; the sequences of the rest wait.
-    func supersede(_ pass: inout Pass, limit: Int, _ stop: StopCheck) {
+    /// An older value that cannot be removed is with another process. Its whole sequence then waits: an operation that
+    /// was added meanwhile may have been chosen beside the newer one. A signal or the time limit ends this between two
+    /// of them; the sequences of the rest wait.
+    func supersede(_ pass: inout Pass, _ stop: StopCheck) {
         operations.takeMerged(of: &pass)
         if pass.superseded.isEmpty { return }
-        let chosen = Set(pass.chosen.map(\.entry.name.id))
-        let first = pass.superseded.filter { chosen.contains($0.newer) }
-        let others = pass.superseded.filter { !chosen.contains($0.newer) }
-        // A newer value whose older ones stay is no sample: they would be sent behind it.
-        var waiting = Set(others.dropFirst(limit).map(\.sequence))
+        let candidates = pass.chosen + book.destinations.values.flatMap(\.newest)
+        let newest = Dictionary(
+            candidates.map { ($0.entry.name.id, $0.entry) }, uniquingKeysWith: { first, _ in first })
+        var isSound: [OperationID: Bool] = [:]
+        var waiting: Set<SequenceKey> = []
         var hasToStop = false
         do throws(SpoolError) {
-            for older in first + others.prefix(limit) {
+            for older in pass.superseded {
+                guard let newer = newest[older.newer] else { continue }
                 hasToStop = hasToStop || stop.mustStop()
-                if hasToStop {
+                if isSound[older.newer] == nil { isSound[older.newer] = try self.isSound(newer) }
+                if hasToStop || isSound[older.newer] == false {
                     waiting.insert(older.sequence)
                 } else if try !supersede(older) {
                     waiting.insert(older.sequence)
@@ -32,9 +35,19 @@ extension Settler {
             tally.endRun(because: error)
         }
         if waiting.isEmpty { return }
-        let isWaiting: (Candidate) -> Bool = { $0.sequence.map(waiting.contains) ?? false }
+        // The run still takes up a newer one that is no operation, and so finds the older ones in its next listing.
+        if isSound.values.contains(false) { operations.hasToListAgain = true }
+        let isWaiting: (Candidate) -> Bool = { candidate in
+            (candidate.sequence.map(waiting.contains) ?? false) && isSound[candidate.entry.name.id] != false
+        }
         pass.chosen.removeAll(where: isWaiting)
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
+    }
+
+    /// Whether a file can be sent as an operation.
+    private func isSound(_ entry: Entry) throws(SpoolError) -> Bool {
+        guard case .operation(let stored)? = try spool.read(entry) else { return false }
+        return stored.operation.bodyLength <= configuration.limits.operationBytes
     }
 
     /// Removes an older value. Returns false if another process has it.
