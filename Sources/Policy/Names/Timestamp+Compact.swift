@@ -2,6 +2,9 @@
 ///
 /// Years 1970 to 9999; a moment outside them is written as the nearest one inside.
 extension Timestamp {
+    /// The moments that a name can carry: from 1970 to `lastInNames`.
+    package static let inNames = Timestamp(microseconds: 0)...lastInNames
+
     /// The last moment that a name can carry: 9999-12-31T23:59:59.999999Z.
     package static let lastInNames = Timestamp(microseconds: 253_402_300_799_999_999)
 

@@ -79,14 +79,17 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// Dates an operation that the submitter did not date, or dated later than now. If its sequence has an operation
+    /// Dates an operation that the submitter did not date, or dated later than now or before 1970. If its sequence has an operation
     /// that is not from the past, it comes after that one. Otherwise the newest value of a key could count as an old
     /// one, and one file from the future supersede every later one.
     ///
     /// The time of a foreign file is the one at which it was written. So it stands before an operation that was added
     /// after that, whenever a run admits it.
     private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
-        if submission.header.createdAt > submission.at + Self.skew { submission.useSubmissionTime() }
+        let created = submission.header.createdAt
+        if created > submission.at + Self.skew || !Timestamp.inNames.contains(created) {
+            submission.useSubmissionTime()
+        }
         let name = submission.entry.name
         guard QueueState.waiting.contains(submission.entry.state),
             configuration.route(of: name.type).isSequential

@@ -16,8 +16,8 @@ extension SpoolRun {
     /// The copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A claim of a
     /// dead run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
     ///
-    /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. A file for which there is
-    /// no room stays in `new/` as it was.
+    /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. No
+    /// limit of the queue keeps a file from its name.
     ///
     /// Any user who may write to `new/` may submit. But only an owner that `knowsOwner` accepts may name a body file,
     /// which must be in one of the configuration's directories: another user could have a file sent that is not theirs

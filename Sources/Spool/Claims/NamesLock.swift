@@ -11,6 +11,8 @@ import CSystem
 /// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
 ///   `hold`, `release`, recovery, the removal of earlier generations, `import --replace`, and the completion of a batch
 ///   (`CommittedBatch`). A run recovers also without `SequenceLock`.
+/// - A run that admits foreign files has it from the claim of each file to its name, and the ids lock with it, which is
+///   taken first. So no listing that decides an order meets a file between the two.
 ///
 /// An operator's command that moves many operations keeps the lock from one to the next (`withSharedSyncs`), for at
 /// most `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it
