@@ -32,7 +32,7 @@ package final class Sending {
         case broken(Postponement)
     }
 
-    /// An operation that was not delivered, for the caller to queue.
+    /// An operation that was not delivered.
     package struct Postponement {
         /// The operation, with the records of its attempts so far.
         package var operation: Operation
@@ -45,10 +45,10 @@ package final class Sending {
         package var turn: SequenceReservation?
     }
 
-    private let spool: SpoolDirectory
-    private let configuration: Configuration
+    let spool: SpoolDirectory
+    let configuration: Configuration
     private let options: Options
-    private var world: World
+    private(set) var world: World
     private let tally: RunTally
     private let book: DestinationBook
     private let sender: RequestSender

@@ -33,7 +33,7 @@ private struct Exporter {
     mutating func perform(_ arguments: ExportArguments) throws {
         let known = try queue.knownDestinations()
         let waitingAndFailed: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed]
-        let filter = try Filter(
+        let filter = try OperationFilter(
             arguments.filter, states: arguments.isForAll ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
             of: known,
             now: .now())
@@ -52,7 +52,7 @@ private struct Exporter {
             if let failure { throw failure }
             if state == .new { foreign = others }
             // Runs have claimed these operations, or put them back, since the listing.
-            for case .operation(let entry) in try queue.found(moved.map { .id($0) }).values.joined()
+            for case .operation(let entry) in try queue.spool.found(moved.map { .id($0) }).values.joined()
             where filter.includes(entry, known) {
                 _ = try write(entry, filter)
             }
@@ -61,7 +61,7 @@ private struct Exporter {
     }
 
     mutating func perform(_ targets: [NamedTarget]) throws {
-        let found = try queue.found(targets)
+        let found = try queue.spool.found(targets)
         for target in targets {
             guard let found = found[target] else {
                 applying.insert(.failed)
@@ -82,8 +82,8 @@ private struct Exporter {
     }
 
     /// Prints the operation if it passes the filter. Returns false if its file is gone.
-    private mutating func write(_ entry: Entry, _ filter: Filter? = nil) throws -> Bool {
-        if let filter, filter.needsContent, !filter.includes(try queue.attempts(of: entry)) { return true }
+    private mutating func write(_ entry: Entry, _ filter: OperationFilter? = nil) throws -> Bool {
+        if let filter, filter.needsContent, !filter.includes(try queue.spool.attempts(of: entry)) { return true }
         guard let result = try queue.spool.portable(entry) else { return false }
         do throws(OperationFileError) {
             let operation = try result.get()

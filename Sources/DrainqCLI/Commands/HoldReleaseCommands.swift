@@ -15,10 +15,7 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
                 .usage, "'--reason' applies only to the hold of a destination",
                 hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
         }
-        let change = OperationChange(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
-            queue, entry, _ throws(SpoolError) in try queue.spool.hold(entry) != nil
-        }
-        return try change.perform(arguments.action, on: queue)
+        return try arguments.action.perform(.hold, verb: "hold", on: queue)
     }
 }
 
@@ -30,17 +27,12 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
             return try arguments.action.changeDestinations(queue, .released) { $0.isOpen ? "is not held" : nil }
         }
         if arguments.action.isForAll {
-            let closed = try queue.knownDestinations().states.filter { !$0.value.isOpen }.map(\.key).sorted()
+            let closed = queue.destinationChange.closed(try queue.knownDestinations())
             try queue.record(
                 .released, of: closed, isDryRun: arguments.action.isDryRun, isJSON: arguments.action.isJSON)
         }
         let known = try queue.knownDestinations()
-        var change = OperationChange(verb: "release", states: [.held], objection: objectionToReleasing) {
-            queue, entry, times throws(SpoolError) in
-            try queue.spool.release(entry, now: times.now) != nil
-        }
-        change.remedy = { known.endOfHold(of: $0.name) }
-        return try change.perform(arguments.action, on: queue)
+        return try arguments.action.perform(.release, verb: "release", on: queue) { known.endOfHold(of: $0.name) }
     }
 }
 
@@ -85,20 +77,6 @@ private func setPaused(
 
 // MARK: - Operations
 
-private func objectionToHolding(_ entry: Entry) -> String? {
-    switch entry.state {
-    case .new, .deferred: entry.name.isHeld ? "it is held already" : nil
-    case .claimed, .failed, .quarantine, .delivered: "it is \(entry.state.word)"
-    }
-}
-
-private func objectionToReleasing(_ entry: Entry) -> String? {
-    switch entry.state {
-    case .new, .deferred: entry.name.isHeld ? nil : "it is not held individually"
-    case .claimed, .failed, .quarantine, .delivered: "it is \(entry.state.word)"
-    }
-}
-
 extension KnownDestinations {
     /// Returns the command that ends the hold of an operation with its destination, or behind a failed operation; `nil`
     /// if neither holds it.
@@ -129,6 +107,10 @@ extension ActionOptions {
 }
 
 extension OpenQueue {
+    fileprivate var destinationChange: DestinationChange {
+        DestinationChange(in: spool, configuration, clock: .ofProcess)
+    }
+
     /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
     fileprivate func changeDestinations(
         _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isDryRun: Bool = false, isJSON: Bool = false,
@@ -137,10 +119,7 @@ extension OpenQueue {
         let known = try knownDestinations()
         let names = try named.map { text in
             let destination = try known.destination(named: text)
-            // A destination may be known only from an operation with its own URL.
-            guard try known.isKnown(destination) || spool.waits(for: destination, known.table) else {
-                throw known.unknown(text)
-            }
+            guard try destinationChange.isKnown(destination, known) else { throw known.unknown(text) }
             return destination.name
         }
         for name in names where !isQuiet {
@@ -153,12 +132,7 @@ extension OpenQueue {
     fileprivate func record(
         _ event: DestinationEvent, of names: [String], isDryRun: Bool, isJSON: Bool
     ) throws {
-        if !names.isEmpty, !isDryRun {
-            let table = DestinationTable(configuration)
-            try DestinationsFile(spool: spool).record(
-                names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, at: .now(),
-                durable: true)
-        }
+        if !isDryRun { try destinationChange.record(event, of: names) }
         for name in names {
             if isJSON {
                 JSONLine.write(ActionResult(destination: name))
@@ -167,20 +141,4 @@ extension OpenQueue {
             }
         }
     }
-}
-
-extension SpoolDirectory {
-    /// Whether an unfinished operation goes to the destination.
-    fileprivate func waits(for destination: Destination, _ table: DestinationTable) throws -> Bool {
-        var found = false
-        for state in [QueueState.new, .deferred, .claimed] where !found {
-            try forEachEntry(in: state) { found = found || table.destination(of: $0.name).digest == destination.digest }
-        }
-        return found
-    }
-}
-
-extension DestinationState {
-    /// Whether `release` has nothing to end.
-    var isOpen: Bool { hold == nil && coolDownUntil == nil && notBefore == nil && parking.isEmpty }
 }

@@ -8,10 +8,12 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         let queue = try OpenQueue(arguments.queue, environment)
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
-        let filter = try Filter(
+        let filter = try OperationFilter(
             arguments.filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
         let limit = arguments.limit ?? .max
-        let entries = try queue.entries(filter, known).prefix(limit)
+        let found = try queue.spool.entries(filter, known)
+        reportUnread(found.unread)
+        let entries = found.entries.prefix(limit)
         let terminal = Terminal.forResults(environment)
         var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
         var rows: [[Table.Cell]] = []

@@ -15,7 +15,7 @@ struct NamedOperations {
     /// Finds the operations. Reports at once the names that no run can send.
     init(_ targets: [NamedTarget], of queue: OpenQueue) throws {
         self.queue = queue
-        let found = try queue.found(targets)
+        let found = try queue.spool.found(targets)
         var ids: [OperationID] = []
         var seen: Set<OperationID> = []
         for target in targets {
@@ -66,7 +66,7 @@ struct NamedOperations {
     private func report(_ unsent: [OperationID]) throws(SpoolError) -> [ExitStatus] {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
-        let found = try queue.found(unsent.map { .id($0) })
+        let found = try queue.spool.found(unsent.map { .id($0) })
         var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now, named: ids)
         var statuses: [ExitStatus] = []
         for id in unsent {

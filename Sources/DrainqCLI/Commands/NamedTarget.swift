@@ -1,30 +1,5 @@
+import Drain
 import Policy
-
-/// The name of an operation (its id) or of a file in quarantine, as a user gives it to a command.
-/// `drainq list` shows both.
-enum NamedTarget: Hashable, CustomStringConvertible {
-    case id(OperationID)
-    case file(String)
-
-    init?(_ text: String) {
-        let folder = "quarantine/"
-        if !text.hasPrefix(folder), let id = OperationID(text) {
-            self = .id(id)
-            return
-        }
-        let name = text.hasPrefix(folder) ? String(text.dropFirst(folder.count)) : text
-        // An id has no dot; the name of every file in quarantine has one.
-        guard name.contains("."), !name.contains("/") else { return nil }
-        self = .file(name)
-    }
-
-    var description: String {
-        switch self {
-        case .id(let id): id.description
-        case .file(let name): name
-        }
-    }
-}
 
 extension NamedTarget {
     /// The hint if nothing has this name.

@@ -25,6 +25,8 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
                     notKeptMessage($0, $1, $2), hint: "operations of the same key that send the value wait for it")
             }
         ) { Messages.warning($0.description, hint: $0.hint) }
+        let sender = OperationSender(sending, queues: !arguments.neverQueues)
+        let report = SendReport(arguments: arguments)
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, options: arguments.input, at: .now())
         try input.read { item in
@@ -32,7 +34,14 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
             Interruption.install()
             defer { Interruption.uninstall() }
             do {
-                applying.append(try OperationSender(queue: queue, arguments: arguments).take(item, sending))
+                switch item {
+                case .operation(let given): applying.append(report.answer(given, try sender(given.submission)))
+                case .refused(_, let place, let reason):
+                    applying.append(
+                        report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
+                case .refusedFile(let path, let refusal):
+                    applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
+                }
             } catch let error as SpoolError {
                 throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
@@ -43,43 +52,31 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
     }
 }
 
-/// The treatment of one operation: sends it, queues it if needed, and prints the result.
-private struct OperationSender {
-    let queue: OpenQueue
+/// The report of one `send`: an answer for each operation on standard output, and its status.
+private struct SendReport {
     let arguments: SendArguments
 
-    func take(_ item: OperationInput.Item, _ sending: Sending) throws -> ExitStatus {
-        switch item {
-        case .operation(let given): return try send(given, sending)
-        case .refused(_, let place, let reason):
-            return refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid)
-        case .refusedFile(let path, let refusal):
-            return refuse("'\(path)': the body file \(refusal)", nil, refusal.status)
-        }
-    }
-
-    /// Attempts an operation that the queue would accept; refuses what `add` would refuse. Reserves an id that the user
-    /// chose until the operation is delivered, failed or in the queue.
-    private func send(_ given: OperationInput.Given, _ sending: Sending) throws -> ExitStatus {
-        var (reservation, existing): (Reservation?, QueueState?)
-        if given.hasOwnID {
-            (reservation, existing) = try queue.spool.reserve(given.operation.header.id)
-            if let existing { return reportDuplicate(given, in: existing) }
-        }
-        defer { reservation?.release() }
-        let rule = AdmissionRule(queue.configuration)
-        var submission = given.submission
-        try rule.complete(&submission, in: queue.spool)
-        if let refusal = try rule.objection(to: submission.operation, in: queue.spool) {
+    func answer(_ given: OperationInput.Given, _ result: OperationSender.Result) -> ExitStatus {
+        let id = given.operation.header.id
+        switch result {
+        case .duplicate(let state): return reportDuplicate(id, in: state)
+        case .refused(let refusal):
             let reason = "line \(given.place.line) of '\(given.place.source)': \(refusal)"
             return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)
+        case .delivered(let event, let answer, let hasKept):
+            let status = answerDelivered(answer, event, id)
+            return hasKept ? status : .inputOutput
+        case .failed(let event):
+            return refuse(
+                "'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record, error: event.record.cause),
+                .failed)
+        case .postponed(let postponement, let isBroken, let queueing):
+            return reportPostponed(
+                id, postponement, queueing, isBroken ? .inputOutput : postponement.isHeld ? .held : .deferred)
         }
-        return answer(given, try sending(submission.operation))
     }
 
-    /// Reports that the operation is in the queue already. Sends nothing.
-    private func reportDuplicate(_ given: OperationInput.Given, in state: QueueState) -> ExitStatus {
-        let id = given.operation.header.id
+    private func reportDuplicate(_ id: OperationID, in state: QueueState) -> ExitStatus {
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
         if !waits { return refuse("'\(id)': \(reason)", SendResult(id, "failed", nil, error: reason), .failed) }
@@ -89,21 +86,6 @@ private struct OperationSender {
             Messages.notice("'\(id)' is in the queue already (\(state.word)): not sent")
         }
         return fallBack(.deferred)
-    }
-
-    private func answer(_ given: OperationInput.Given, _ result: Sending.Result) -> ExitStatus {
-        let id = given.operation.header.id
-        switch result {
-        case .delivered(let event, let answer, let hasKept):
-            let status = answerDelivered(answer, event, id)
-            return hasKept ? status : .inputOutput
-        case .failed(let event):
-            return refuse(
-                "'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record, error: event.record.cause),
-                .failed)
-        case .postponed(let postponement): return postpone(postponement, given, postponement.isHeld ? .held : .deferred)
-        case .broken(let postponement): return postpone(postponement, given, .inputOutput)
-        }
     }
 
     private func answerDelivered(_ answer: [UInt8], _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
@@ -126,49 +108,29 @@ private struct OperationSender {
         return .ok
     }
 
-    /// Queues the operation if the options allow it. Reports the result in either case.
-    private func postpone(
-        _ postponement: Sending.Postponement, _ given: OperationInput.Given, _ status: ExitStatus
+    private func reportPostponed(
+        _ id: OperationID, _ postponement: Sending.Postponement, _ queueing: OperationSender.Queueing,
+        _ status: ExitStatus
     ) -> ExitStatus {
-        defer { postponement.turn?.end() }
-        let (operation, reason) = (postponement.operation, postponement.reason)
-        let id = given.operation.header.id
-        if arguments.neverQueues {
-            return refuse(
-                "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
-        }
-        if let objection = enqueue(postponement, given.hasOwnID) {
+        let (last, reason) = (postponement.operation.attempts.last, postponement.reason)
+        switch queueing {
+        case .notAsked:
+            return refuse("'\(id)': \(reason)", SendResult(id, "deferred", last, error: reason), status)
+        case .impossible(let objection):
             return refuse("'\(id)': \(reason); it cannot be queued either: \(objection)", nil, .inputOutput)
-        }
-        if arguments.isJSON {
-            JSONLine.write(SendResult(id, "queued", operation.attempts.last, error: reason))
-        } else if !arguments.verbosity.isQuiet {
-            Messages.notice("queued '\(id)': \(reason)")
-        }
-        return fallBack(status)
-    }
-
-    /// Puts the operation into the queue. Returns the reason if that fails, `nil` once the operation is safe.
-    private func enqueue(_ postponement: Sending.Postponement, _ hasOwnID: Bool) -> String? {
-        let accepted: Accepted
-        do throws(SpoolError) {
-            let submission = Submission(
-                postponement.operation, as: postponement.name, hasOwnID: hasOwnID, at: .now(), isDated: true)
-            var control = AdmissionControl(queue.configuration)
-            accepted = try queue.spool.accept([submission], within: &control)
-        } catch {
-            return "\(error)"
-        }
-        _ = reportEvicted(accepted)
-        switch accepted.results.first {
-        case .rejected(let limit): return "\(limit)"
-        case .refused(let reason): return reason
-        case .accepted, .duplicate, .inFlight, .notAttempted, nil: return nil
+        case .queued(let accepted):
+            _ = reportEvicted(accepted)
+            if arguments.isJSON {
+                JSONLine.write(SendResult(id, "queued", last, error: reason))
+            } else if !arguments.verbosity.isQuiet {
+                Messages.notice("queued '\(id)': \(reason)")
+            }
+            return fallBack(status)
         }
     }
 
     /// Reports that there is no answer to print: an error, unless `--fallback` gives an answer.
-    private func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
+    func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
         if arguments.isJSON {
             JSONLine.write(result ?? SendResult(error: reason))
         } else if arguments.fallback == nil || arguments.verbosity.isVerbose {
@@ -184,5 +146,4 @@ private struct OperationSender {
         if !arguments.isJSON { standardOutput.line(fallback) }
         return .ok
     }
-
 }

@@ -10,7 +10,7 @@ func show(_ arguments: ShowArguments, environment: [String: String]) throws(Comm
         var showing = Showing(
             queue: queue, known: try queue.knownDestinations(), now: .now(), asJSON: arguments.isJSON,
             terminal: .forResults(environment))
-        let found = try queue.found(targets, withCopies: true)
+        let found = try queue.spool.found(targets, withCopies: true)
         var status = ExitStatus.ok
         for target in targets {
             guard let found = found[target] else {

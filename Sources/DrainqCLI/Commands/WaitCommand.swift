@@ -69,7 +69,7 @@ private struct Waiting {
         targets.removeAll { open[$0] == nil }
         let moved = try targets.filter { try open[$0]?.entry.map { try queue.spool.size(of: $0) == nil } ?? true }
         if moved.isEmpty { return false }
-        let found = try queue.found(moved)
+        let found = try queue.spool.found(moved)
         for target in moved {
             guard var sight = open[target] else { continue }
             let one = found[target]?.first { $0.isOver } ?? found[target]?.first

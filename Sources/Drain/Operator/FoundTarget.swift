@@ -1,22 +1,22 @@
 import Policy
-import Spool
+package import Spool
 
 /// The operation or file that a target names.
-enum FoundTarget {
+package enum FoundTarget {
     case operation(Entry)
     case quarantined(QuarantineItem)
 }
 
-extension OpenQueue {
+extension SpoolDirectory {
     /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it,
     /// and the copy of a delivered operation only if no other one has it, unless `withCopies`.
-    func found(
+    package func found(
         _ targets: [NamedTarget], withCopies: Bool = false
     ) throws(SpoolError) -> [NamedTarget: [FoundTarget]] {
         let wanted = Set(targets)
         var found: [NamedTarget: [FoundTarget]] = [:]
         for state in QueueState.allCases where state != .quarantine {
-            try spool.forEachName(in: state) { name, run in
+            try forEachName(in: state) { name, run in
                 let target = NamedTarget.id(name.id)
                 guard wanted.contains(target) else { return }
                 found[target, default: []].append(
@@ -26,7 +26,7 @@ extension OpenQueue {
         if !withCopies { found = found.mapValues(\.withoutEarlierCopies) }
         let missing = wanted.subtracting(found.keys)
         if missing.isEmpty { return found }
-        for item in try spool.quarantined() {
+        for item in try quarantined() {
             for target in [NamedTarget.file(item.fileName), item.name.map { .id($0.id) }] {
                 if let target, missing.contains(target) { found[target, default: []].append(.quarantined(item)) }
             }

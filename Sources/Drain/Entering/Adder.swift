@@ -1,0 +1,174 @@
+package import Policy
+package import Spool
+
+/// The way of operations into a queue, as `add` and `import` give them: gathers them into batches that share syncs, and
+/// reports what became of each. Values that are no operations go to quarantine.
+///
+/// The operations that `report` has told of are durable, if the options ask for that. After a crash an operation that
+/// it has not told of may be in the queue too. With `isAtomic` the queue then has all of them or none.
+package struct Adder {
+    package struct Options: Hashable, Sendable {
+        /// Whether all operations enter or none. Refused values then stay with the caller: none goes to quarantine.
+        package var isAtomic = false
+        /// Whether an operation of an export replaces the one of its id in the queue.
+        package var replaces = false
+        package var isDurable = true
+
+        package init(isAtomic: Bool = false, replaces: Bool = false, isDurable: Bool = true) {
+            self.isAtomic = isAtomic
+            self.replaces = replaces
+            self.isDurable = isDurable
+        }
+
+        /// Whether the whole input is read before anything is written: an export that replaces may be of this queue.
+        fileprivate var gathersAll: Bool { isAtomic || replaces }
+    }
+
+    /// The most operations and refused values, and bytes of them, that share the syncs.
+    private static let batchSize = 1000
+    private static let batchBytes = 16 << 20
+
+    private let spool: SpoolDirectory
+    private let options: Options
+    private let clock: RunClock
+    private let report: (AdderEvent) -> Void
+    private var control: AdmissionControl
+    private var batch: [(submission: Submission, given: GivenValue)] = []
+    private var refused: [(value: GivenValue, reason: String)] = []
+    /// The bytes of the batch, and of the refused values.
+    private var bytes = 0
+    private var refusedBytes = 0
+    private var last = Timestamp(microseconds: 0)
+    private var hasRefused = false
+    /// Whether a batch is in the queue.
+    package private(set) var hasAdded = false
+
+    package init(
+        to spool: SpoolDirectory, _ configuration: Configuration, _ options: Options, clock: RunClock,
+        report: @escaping (AdderEvent) -> Void
+    ) {
+        self.spool = spool
+        self.options = options
+        self.clock = clock
+        self.report = report
+        control = AdmissionControl(configuration)
+    }
+
+    // MARK: - Input
+
+    /// Takes an operation.
+    package mutating func take(_ submission: Submission, _ given: GivenValue) throws(AdderError) {
+        batch.append((submission, given))
+        bytes += given.text.count
+        try flushIfFull()
+    }
+
+    /// Takes an operation of an export. It is submitted now, and later than those before it.
+    package mutating func take(_ operation: PortableOperation, _ given: GivenValue) throws(AdderError) {
+        last = max(clock.now(), last + .microseconds(1))
+        try take(Submission(operation, at: last), given)
+    }
+
+    /// Takes a value that is no operation, and why.
+    package mutating func refuse(_ given: GivenValue, reason: String) throws(AdderError) {
+        append(given, reason)
+        try flushIfFull()
+    }
+
+    /// Notes that a part of the input cannot be used, of which there is nothing to keep.
+    package mutating func refuseFile() { hasRefused = true }
+
+    /// Adds what has been gathered, because the next part of the input may come late or not at all.
+    package mutating func pause() throws(AdderError) {
+        if options.gathersAll { reportRefused() } else { try flush() }
+    }
+
+    /// Ends the input. Returns false if nothing was added because a part of the input was refused, and all or none had
+    /// to enter.
+    package mutating func end() throws(AdderError) -> Bool {
+        reportRefused()
+        if options.isAtomic, hasRefused { return false }
+        while !batch.isEmpty { try flush() }
+        return !(options.isAtomic && hasRefused)
+    }
+
+    private mutating func flushIfFull() throws(AdderError) {
+        if !options.gathersAll {
+            let isFull = batch.count + refused.count >= Self.batchSize || bytes + refusedBytes >= Self.batchBytes
+            if isFull { try flush() }
+        } else if refused.count >= Self.batchSize || refusedBytes >= Self.batchBytes {
+            reportRefused()
+        }
+    }
+
+    // MARK: - Queue
+
+    /// Gives the batch to the spool, and reports the results.
+    private mutating func flush() throws(AdderError) {
+        reportRefused()
+        if batch.isEmpty { return }
+        let taken = options.isAtomic ? batch : Array(batch.prefix(Self.batchSize))
+        batch.removeFirst(taken.count)
+        bytes = batch.reduce(0) { $0 + $1.given.text.count }
+        let accepted: Accepted
+        do throws(SpoolError) {
+            accepted = try spool.accept(
+                taken.map(\.submission), within: &control, durable: options.isDurable, allOrNone: options.isAtomic,
+                replacing: options.replaces)
+        } catch {
+            throw AdderError(error: error, place: taken[0].given.place, hasAdded: hasAdded)
+        }
+        let replaced = Set(accepted.replaced.map(\.name.id))
+        for ((submission, given), result) in zip(taken, accepted.results) {
+            switch result {
+            case .rejected(let limit) where !limit.isOfQueue: append(given, "\(limit)")
+            case .refused(let reason): append(given, reason)
+            case .accepted, .duplicate, .inFlight, .rejected, .notAttempted:
+                report(.answered(submission, result, given.place, replaces: replaced.contains(submission.header.id)))
+            }
+        }
+        reportRefused()
+        hasAdded = true
+        report(.added(accepted))
+    }
+
+    // MARK: - Refused values
+
+    private mutating func append(_ given: GivenValue, _ reason: String) {
+        hasRefused = true
+        refused.append((given, reason))
+        refusedBytes += given.text.count
+    }
+
+    /// Puts the refused values into quarantine, so that no input is lost, and reports each.
+    private mutating func reportRefused() {
+        let taken = refused
+        refused = []
+        refusedBytes = 0
+        var paths: [Int: String] = [:]
+        var failure: SpoolError?
+        do throws(SpoolError) {
+            paths = try keep(taken)
+        } catch {
+            failure = error
+        }
+        for (index, (value, reason)) in taken.enumerated() {
+            report(
+                .refused(
+                    value.place, reason: reason, keptAs: paths[index], lostBy: value.text.isEmpty ? nil : failure))
+        }
+    }
+
+    /// Puts the values into quarantine that the caller does not have in a file. Returns the path of each.
+    private func keep(_ taken: [(value: GivenValue, reason: String)]) throws(SpoolError) -> [Int: String] {
+        let kept = taken.indices.filter { !taken[$0].value.text.isEmpty }
+        if kept.isEmpty || options.isAtomic { return [:] }
+        let inputs = kept.map { index in
+            let (value, reason) = taken[index]
+            return SpoolDirectory.BadInput(
+                value.text, reason: reason, source: "\(value.place.source) line \(value.place.line)")
+        }
+        let items = try spool.keepBadInput(inputs, durable: options.isDurable, now: clock.now())
+        return Dictionary(uniqueKeysWithValues: zip(kept, items.map { "quarantine/\($0.fileName)" }))
+    }
+}

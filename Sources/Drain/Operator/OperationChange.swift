@@ -1,0 +1,236 @@
+package import Policy
+package import Spool
+
+/// An operator's change to operations, and to files in quarantine: chooses them by their names or a filter, changes
+/// each, and reports the result.
+///
+/// A reported change survives a power cut. After a crash other operations may have changed too.
+package struct OperationChange {
+    /// The choice of operations.
+    package enum Choice {
+        case targets([NamedTarget])
+        /// `isStrict`: the operator named the states, so an operation that cannot change is an error. Otherwise the
+        /// filter skips it.
+        case filter(OperationFilter, KnownDestinations, isStrict: Bool)
+    }
+
+    package struct Options: Hashable, Sendable {
+        /// The most operations and files: the oldest first, files in quarantine last.
+        package var limit = Int.max
+        /// Whether nothing changes, and only the results are reported.
+        package var isDryRun = false
+
+        package init(limit: Int = .max, isDryRun: Bool = false) {
+            self.limit = limit
+            self.isDryRun = isDryRun
+        }
+    }
+
+    /// The number of operations that share a sync. Their answers wait for it: half a second's worth of renames.
+    private static let batchSize = 20_000
+
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let action: OperatorAction
+    private let options: Options
+    private let clock: RunClock
+    private let report: (OperationChangeEvent) -> Void
+    /// Whether an operation has changed.
+    package private(set) var hasBegun = false
+    /// The time of the change.
+    private let now: Timestamp
+    /// The due time of the next operation; `nil` if the action sets none.
+    private var due: Timestamp?
+
+    package init(
+        _ action: OperatorAction, in spool: SpoolDirectory, _ configuration: Configuration,
+        _ options: Options = Options(), clock: RunClock, report: @escaping (OperationChangeEvent) -> Void
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.action = action
+        self.options = options
+        self.clock = clock
+        self.report = report
+        now = clock.now()
+        due = if case .retry(.some) = action { now } else { nil }
+    }
+
+    /// Makes the change. If it throws, `hasBegun` says whether an operation has changed; files in quarantine come
+    /// first.
+    package mutating func perform(on choice: Choice) throws(SpoolError) {
+        var (entries, items) = try chosen(choice)
+        entries = Array(entries.prefix(options.limit))
+        items = Array(items.prefix(options.limit - entries.count))
+        try changeQuarantined(items)
+        let before = try heldBehindFailed()
+        var released = before
+        defer { reportReleased(released) }
+        if case .drop(withFollowers: true) = action {
+            let chosen = Set(entries.map(\.name.id))
+            let followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
+            released = before.filter { !chosen.contains($0.value.failed) }
+            // Drops the newest first and the failed ones last: if the change ends early, no run sends a follower.
+            entries =
+                followers.filter { !chosen.contains($0.name.id) }
+                .sorted { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) } + entries
+        }
+        for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
+            try change(entries[start..<min(start + Self.batchSize, entries.count)])
+        }
+    }
+
+    // MARK: - Choosing
+
+    private func chosen(_ choice: Choice) throws(SpoolError) -> ([Entry], [QuarantineItem]) {
+        var entries: [Entry] = []
+        var items: [QuarantineItem] = []
+        switch choice {
+        case .filter(let filter, let known, let isStrict):
+            let found = try spool.entries(filter, known)
+            entries = found.entries
+            if found.unread > 0 { report(.unread(found.unread)) }
+            if !isStrict {
+                report(.skipped(entries.filter { action.objection(to: $0) != nil }))
+                entries.removeAll { action.objection(to: $0) != nil }
+            }
+            if filter.states.contains(.quarantined) { items = try spool.quarantined().filter(filter.includes) }
+        case .targets(let targets):
+            let found = try spool.found(targets)
+            for target in targets {
+                if found[target] == nil { report(.missing(target)) }
+                for one in found[target] ?? [] {
+                    switch one {
+                    case .operation(let entry): entries.append(entry)
+                    case .quarantined(let item): items.append(item)
+                    }
+                }
+            }
+        }
+        return (entries, items)
+    }
+
+    // MARK: - Followers
+
+    /// An operation that is held behind a failed one.
+    private struct Follower {
+        var entry: Entry
+        var failed: OperationID
+    }
+
+    /// Returns the operations that are held behind a failed one, each with that one. Empty if no route holds them, or
+    /// the action does not change failed operations.
+    private func heldBehindFailed() throws(SpoolError) -> [OperationID: Follower] {
+        guard action.states.contains(.failed), configuration.holdsBehindFailed else { return [:] }
+        let known = try KnownDestinations(of: spool, configuration, at: clock.now())
+        var held: [OperationID: Follower] = [:]
+        for state in [QueueState.new, .deferred] {
+            try spool.forEachEntry(in: state) { entry in
+                if let failed = known.failedHolder(of: entry.name) {
+                    held[entry.name.id] = Follower(entry: entry, failed: failed)
+                }
+            }
+        }
+        return held
+    }
+
+    /// Reports how many operations are no longer held, because the failed ones have changed.
+    private func reportReleased(_ before: [OperationID: Follower]) {
+        guard !before.isEmpty, let after = try? heldBehindFailed() else { return }
+        let count = before.keys.count { after[$0] == nil }
+        if count > 0 { report(.released(count)) }
+    }
+
+    // MARK: - Operations
+
+    /// Changes operations that share their syncs.
+    private mutating func change(_ batch: some Sequence<Entry>) throws(SpoolError) {
+        var done: [(entry: Entry, due: Timestamp?)] = []
+        var refused: [(entry: Entry, objection: OperatorAction.Objection)] = []
+        func change(_ entry: Entry) throws(SpoolError) {
+            if let objection = action.objection(to: entry) {
+                refused.append((entry, objection))
+            } else if try perform(on: entry) {
+                done.append((entry, due))
+                due = due(after: 1)
+            } else {
+                refused.append((entry, .isClaimed))
+            }
+        }
+        // A failed sync does not undo the moves.
+        defer { hasBegun = hasBegun || !done.isEmpty }
+        var work = Result<Void, SpoolError>.success(())
+        try spool.withSharedSyncs {
+            work = Result { () throws(SpoolError) in for entry in batch { try change(entry) } }
+        }
+        // Each answered change is durable, even if the work ended early.
+        for (entry, due) in done { report(.changed(entry, due: due)) }
+        for (entry, objection) in refused { report(.refused(entry, objection)) }
+        if case .retry = action, !options.isDryRun { try unpark(done.map(\.entry)) }
+        try work.get()
+    }
+
+    /// Changes an operation, except in a dry run. Returns false if a run was faster.
+    private func perform(on entry: Entry) throws(SpoolError) -> Bool {
+        if options.isDryRun { return true }
+        return switch action {
+        case .retry: try spool.retry(entry, now: now, notBefore: due) != nil
+        case .hold: try spool.hold(entry) != nil
+        case .release: try spool.release(entry, now: now) != nil
+        case .drop: try spool.drop(entry)
+        }
+    }
+
+    /// Returns the due time of an operation after `count` more; `nil` if the action sets none.
+    private func due(after count: Int) -> Timestamp? {
+        guard case .retry(let spacing?) = action, let due else { return nil }
+        return due + spacing * count
+    }
+
+    /// Ends the parking of operations: the next run sends each, and does not wait for a witness. After a crash they are
+    /// parked as before.
+    private func unpark(_ entries: [Entry]) throws(SpoolError) {
+        let ids = Set(entries.map(\.name.id))
+        let events = try DestinationsFile(spool: spool).read().destinations.flatMap { name, state in
+            state.parking.entries.filter { ids.contains($0.id) }
+                .map { (destination: name, event: DestinationEvent.unparked($0.id)) }
+        }
+        if events.isEmpty { return }
+        let table = DestinationTable(configuration)
+        try DestinationsFile(spool: spool).record(
+            events, settings: { table.settings(of: Destination(named: $0)) }, at: clock.now(), durable: true)
+    }
+
+    // MARK: - Quarantine
+
+    private mutating func changeQuarantined(_ items: [QuarantineItem]) throws(SpoolError) {
+        if items.isEmpty { return }
+        switch action {
+        case .hold, .release: for item in items { report(.refusedFile(item, reason: nil)) }
+        case .drop:
+            for item in items {
+                let isThere = if options.isDryRun { true } else { try spool.drop(item) }
+                report(isThere ? .changedFile(item, due: nil) : .fileGone(item))
+            }
+        case .retry: try readmit(items)
+        }
+    }
+
+    private mutating func readmit(_ items: [QuarantineItem]) throws(SpoolError) {
+        var control = AdmissionControl(configuration)
+        var admitted = 0
+        defer { due = due(after: admitted) }
+        let accepted = try spool.readmit(
+            items, within: &control, now: clock.now(), isDryRun: options.isDryRun, notBefore: { due(after: $0) }
+        ) { item, result, due in
+            switch result {
+            case .refused(let reason): report(.refusedFile(item, reason: reason))
+            case .gone: report(.fileGone(item))
+            case .admitted:
+                admitted += 1
+                report(.changedFile(item, due: due))
+            }
+        }
+        report(.madeRoom(accepted))
+    }
+}

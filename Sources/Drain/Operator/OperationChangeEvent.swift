@@ -1,0 +1,24 @@
+package import Policy
+package import Spool
+
+/// An event of an operator's change, for the caller to report.
+package enum OperationChangeEvent {
+    /// No operation and no file has this name.
+    case missing(NamedTarget)
+    /// The number of files in `new/` that no run has read yet. A filter cannot choose them.
+    case unread(Int)
+    /// The operations that the filter chose and the action cannot change.
+    case skipped([Entry])
+    /// `entry` is that before the change. `due` is the due time that the action gave it; `nil` if it gives none.
+    case changed(_ entry: Entry, due: Timestamp?)
+    case refused(Entry, OperatorAction.Objection)
+    /// The file has left quarantine.
+    case changedFile(QuarantineItem, due: Timestamp?)
+    /// The file stays in quarantine. `reason` is `nil` if the action changes no files in quarantine.
+    case refusedFile(QuarantineItem, reason: String?)
+    case fileGone(QuarantineItem)
+    /// The operations that left the queue for files that came back from quarantine.
+    case madeRoom(Accepted)
+    /// The number of operations that are no longer held behind a failed one.
+    case released(Int)
+}

@@ -1,0 +1,92 @@
+package import Policy
+package import Spool
+
+/// The operations that a command chooses by what they are. A property that is empty or `nil` does not restrict.
+package struct OperationFilter {
+    package var states: Set<ShownState>
+    package var types: Set<TypeName> = []
+    package var destinations: Set<Digest> = []
+    package var keyDigest: Digest?
+    package var since: Timestamp?
+    package var before: Timestamp?
+    /// The answers to compare with the last attempt, which is in the file and not in its name.
+    package var answers: [AnswerPattern] = []
+
+    package init(states: Set<ShownState>) {
+        self.states = states
+    }
+
+    /// Whether the name of the operation passes the filter.
+    package func includes(_ entry: Entry, _ known: KnownDestinations) -> Bool {
+        let name = entry.name
+        if !types.isEmpty, !types.contains(name.type) { return false }
+        if let keyDigest, name.keyDigest != keyDigest { return false }
+        if let since, name.createdAt < since { return false }
+        if let before, name.createdAt >= before { return false }
+        let destination = known.table.destination(of: name)
+        if !destinations.isEmpty, !destinations.contains(destination.digest) { return false }
+        return states.contains(ShownState(of: entry, isHeldWithOthers: known.holds(name)))
+    }
+
+    /// Whether the filter must also see the attempts in the file.
+    package var needsContent: Bool { !answers.isEmpty }
+
+    package func includes(_ attempts: [AttemptRecord]) -> Bool {
+        if answers.isEmpty { return true }
+        guard let last = attempts.last else { return false }
+        return answers.contains { $0.matches(last) }
+    }
+
+    /// Whether the file passes the filter. Its time may be known; its type, key, destination and answers are not.
+    package func includes(_ item: QuarantineItem) -> Bool {
+        if !states.contains(.quarantined) || !types.isEmpty || !destinations.isEmpty || keyDigest != nil || needsContent
+        {
+            return false
+        }
+        guard let time = item.name?.createdAt ?? item.at else { return since == nil && before == nil }
+        return time >= since ?? time && before.map { time < $0 } ?? true
+    }
+}
+
+extension AnswerPattern {
+    fileprivate func matches(_ record: AttemptRecord) -> Bool {
+        switch self {
+        case .statuses(let range): record.status.map(range.contains) ?? false
+        case .error(let error): record.error == error.rawValue
+        case .canonical(let status): record.error == status.rawValue
+        }
+    }
+}
+
+extension SpoolDirectory {
+    /// Returns the operations that pass the filter, oldest first, without files in quarantine, which are no operations.
+    /// `unread` is the number of files in `new/` that no run has read yet, if the filter looks there.
+    package func entries(
+        _ filter: OperationFilter, _ known: KnownDestinations
+    ) throws(SpoolError) -> (entries: [Entry], unread: Int) {
+        let states = Set(filter.states.flatMap(\.queueStates))
+        var found: [Entry] = []
+        var unread = 0
+        for state in QueueState.allCases where state != .quarantine && states.contains(state) {
+            let others = try forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
+            if state == .new { unread = others }
+        }
+        if filter.needsContent {
+            var passing: [Entry] = []
+            for entry in found where filter.includes(try attempts(of: entry)) { passing.append(entry) }
+            found = passing
+        }
+        // Indices are sorted faster than entries.
+        let order = found.indices.sorted {
+            let (one, other) = (found[$0].name.createdAt, found[$1].name.createdAt)
+            return one != other ? one < other : found[$0].name.id < found[$1].name.id
+        }
+        return (order.map { found[$0] }, unread)
+    }
+
+    /// Returns the attempts of an operation; none if its file is gone or unreadable.
+    package func attempts(of entry: Entry) throws(SpoolError) -> [AttemptRecord] {
+        guard case .operation(let stored) = try read(entry) else { return [] }
+        return stored.operation.attempts
+    }
+}

@@ -1,0 +1,53 @@
+import Policy
+package import Spool
+
+/// What an operator does to operations.
+package enum OperatorAction: Hashable, Sendable {
+    /// Makes operations due again. `spacing` is the time between the due times of two; `nil` makes all due at once.
+    case retry(spacing: Duration? = nil)
+    case hold
+    case release
+    /// Removes operations for good. `withFollowers`: also those that are held behind the chosen failed ones.
+    case drop(withFollowers: Bool = false)
+
+    /// The states that a filter searches unless it names others.
+    package var states: Set<ShownState> {
+        switch self {
+        case .retry: [.failed, .deferred]
+        case .hold: [.new, .deferred, .held]
+        case .release: [.held]
+        case .drop: [.new, .deferred, .held, .failed]
+        }
+    }
+
+    /// Whether it changes files in quarantine too.
+    package var takesQuarantined: Bool {
+        switch self {
+        case .retry, .drop: true
+        case .hold, .release: false
+        }
+    }
+
+    /// Why an operation cannot change.
+    package enum Objection: Hashable, Sendable {
+        /// No operation in this state can.
+        case state(QueueState)
+        case isHeld
+        /// It is not held by itself. A destination or a failed operation may hold it.
+        case isNotHeld
+        /// A run was faster.
+        case isClaimed
+    }
+
+    /// Returns why an operation cannot change; `nil` if it can.
+    package func objection(to entry: Entry) -> Objection? {
+        switch self {
+        case .retry, .drop:
+            return entry.state == .claimed || entry.state == .delivered ? .state(entry.state) : nil
+        case .hold, .release:
+            guard entry.state == .new || entry.state == .deferred else { return .state(entry.state) }
+            if entry.name.isHeld == (self == .release) { return nil }
+            return self == .hold ? .isHeld : .isNotHeld
+        }
+    }
+}

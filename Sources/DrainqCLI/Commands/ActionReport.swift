@@ -1,0 +1,114 @@
+import Drain
+import Policy
+import Spool
+
+extension ActionOptions {
+    /// Performs an action on the operations that the options choose, and reports it.
+    ///
+    /// `remedy` returns the command that helps with an operation which cannot change; `nil` if there is none.
+    func perform(
+        _ action: OperatorAction, verb: String, on queue: OpenQueue, remedy: @escaping (Entry) -> String? = { _ in nil }
+    ) throws -> ExitStatus {
+        let report = ActionReport(options: self, verb: verb, remedy: remedy)
+        let choice: OperationChange.Choice
+        if ids.isEmpty {
+            let known = try queue.knownDestinations()
+            let filter = try OperationFilter(filter, states: action.states, of: known, now: .now())
+            if filter.states.contains(.quarantined), !action.takesQuarantined {
+                throw CommandFailure(.usage, "cannot \(verb) files in quarantine", hint: "runs do not attempt them")
+            }
+            choice = .filter(filter, known, isStrict: !self.filter.states.isEmpty)
+        } else {
+            choice = .targets(try namedTargets(ids))
+        }
+        var change = OperationChange(
+            action, in: queue.spool, queue.configuration,
+            OperationChange.Options(limit: limit ?? .max, isDryRun: isDryRun), clock: .ofProcess
+        ) { report.take($0) }
+        do throws(SpoolError) {
+            try change.perform(on: choice)
+        } catch {
+            throw CommandFailure(error, hasBegun: change.hasBegun)
+        }
+        return report.status
+    }
+}
+
+/// The report of a change to operations: the id of each that changed on standard output, and the status.
+private final class ActionReport {
+    private let options: ActionOptions
+    /// The verb of messages, as in `cannot retry`.
+    private let verb: String
+    private let remedy: (Entry) -> String?
+    private(set) var status = ExitStatus.ok
+
+    init(options: ActionOptions, verb: String, remedy: @escaping (Entry) -> String?) {
+        self.options = options
+        self.verb = verb
+        self.remedy = remedy
+    }
+
+    func take(_ event: OperationChangeEvent) {
+        switch event {
+        case .missing(let target): fail(target.description, "no such operation in the queue", hint: target.hint)
+        case .unread(let count): reportUnread(count)
+        case .skipped(let entries): if !options.verbosity.isQuiet { reportSkipped(entries) }
+        case .changed(let entry, let due):
+            let id = entry.name.id
+            printChanged(ActionResult(id: id, state: entry.state.word, due: due), id.description)
+        case .refused(let entry, let objection):
+            let id = entry.name.id.description
+            let command = objection == .isClaimed ? nil : remedy(entry)
+            fail(id, objection.words, hint: command ?? pasted("show", id))
+        case .changedFile(let item, let due):
+            printChanged(ActionResult(state: QueueState.quarantine.word, path: item.place, due: due), item.place)
+        case .refusedFile(let item, let reason):
+            fail(item.place, reason ?? "it is quarantined", hint: pasted("show", item.fileName))
+        case .fileGone(let item): fail(item.place, "it is gone", hint: nil)
+        case .madeRoom(let accepted): _ = reportEvicted(accepted)
+        case .released(let count):
+            if options.verbosity.isQuiet { return }
+            Messages.notice("\(InWords.are(count, "operation")) no longer held behind a failed operation")
+        }
+    }
+
+    private func fail(_ name: String, _ reason: String, hint: String?) {
+        status = .failed
+        Messages.error("cannot \(verb) '\(name)': \(reason)", hint: hint)
+    }
+
+    /// Reports the operations that the filter skips and another command changes.
+    private func reportSkipped(_ entries: [Entry]) {
+        var counts: [String: Int] = [:]
+        for entry in entries { if let command = remedy(entry) { counts[command, default: 0] += 1 } }
+        for (command, count) in counts.sorted(by: { $0.key < $1.key }).prefix(10) {
+            Messages.notice("did not \(verb) \(InWords.count(count, "operation")): '\(command)' does it")
+        }
+    }
+
+    /// Prints the name alone, for another command to read. A dry run also prints the due time.
+    private func printChanged(_ result: ActionResult, _ name: String) {
+        if options.isJSON {
+            JSONLine.write(result)
+        } else if options.isDryRun, let due = result.due {
+            standardOutput.line("\(escapedForDisplay(name))  \(due)")
+        } else {
+            standardOutput.line(escapedForDisplay(name))
+        }
+    }
+}
+
+extension OperatorAction.Objection {
+    fileprivate var words: String {
+        switch self {
+        case .state(let state): "it is \(state.word)"
+        case .isHeld: "it is held already"
+        case .isNotHeld: "it is not held individually"
+        case .isClaimed: "a run has just claimed it"
+        }
+    }
+}
+
+extension QuarantineItem {
+    fileprivate var place: String { "quarantine/\(fileName)" }
+}

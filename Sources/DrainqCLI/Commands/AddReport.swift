@@ -1,0 +1,113 @@
+import Drain
+import Policy
+import Spool
+
+/// The report of one `add` or `import`: a line for each operation on standard output, and the statuses that apply.
+final class AddReport {
+    /// The command's verb, as in `cannot add` and `added`.
+    enum Verb: String {
+        case add
+        case `import`
+
+        var participle: String { self == .add ? "added" : "imported" }
+    }
+
+    private let verb: Verb
+    private let isJSON: Bool
+    private(set) var applying: Set<ExitStatus> = []
+    /// The number of operations that entered, and of those that were in the queue already.
+    private(set) var entered = 0
+    private(set) var duplicates = 0
+
+    init(verb: Verb, isJSON: Bool) {
+        self.verb = verb
+        self.isJSON = isJSON
+    }
+
+    func take(_ event: AdderEvent) {
+        switch event {
+        case .answered(let submission, let result, let place, let replaces):
+            answer(submission, result, place, replaces: replaces)
+        case .refused(let place, let reason, let path, let error):
+            applying.insert(.dataInvalid)
+            if error != nil { applying.insert(.inputOutput) }
+            if isJSON {
+                JSONLine.write(AddResult(error: reason, path: path, source: place.source, line: place.line))
+            }
+            Messages.error(
+                "cannot \(verb) line \(place.line) of '\(place.source)': \(reason)",
+                hint: path.map { "kept as '\($0)'" }
+                    ?? error.map { "drainq could not keep it in quarantine either: \($0)" })
+        case .added(let accepted):
+            if !reportEvicted(accepted) { applying.insert(.inputOutput) }
+            standardOutput.flush()
+        }
+    }
+
+    /// Reports a body file that cannot be used. Quarantine gets nothing: the file stays where it is.
+    func refuse(bodyFile path: String, _ refusal: BodyFileRefusal) {
+        applying.insert(refusal.status)
+        let reason = "the body file \(refusal)"
+        if isJSON { JSONLine.write(AddResult(error: reason, source: path)) }
+        Messages.error(
+            "cannot \(verb) '\(path)': \(reason)", hint: refusal.isFault ? nil : "see bodyFiles in drainq-config(5)")
+    }
+
+    /// Returns the failure of a command that had to take all operations or none, and took none.
+    func nothingEntered(_ status: ExitStatus) -> CommandFailure {
+        CommandFailure(
+            status, "no operation was \(verb.participle)",
+            hint: "with --atomic the command \(verb)s all operations or none")
+    }
+
+    private func answer(
+        _ submission: Submission, _ result: Acceptance, _ place: GivenValue.Place, replaces: Bool
+    ) {
+        let id = submission.header.id.description
+        switch result {
+        case .accepted:
+            entered += 1
+            let state = verb == .import ? submission.entry.state.word : nil
+            if isJSON {
+                JSONLine.write(AddResult(id: id, state: state, replaced: replaces ? true : nil))
+            } else {
+                standardOutput.line(id)
+            }
+        case .duplicate(let state):
+            duplicates += 1
+            if isJSON {
+                JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
+            } else {
+                standardOutput.line(id)
+                Messages.notice("'\(id)' is in the queue already (\(state.word)): not \(verb.participle) again")
+            }
+        case .inFlight:
+            applying.insert(.deferred)
+            let reason = "it is in flight, and was not replaced"
+            if isJSON { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
+            Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
+        case .rejected(let limit):
+            applying.insert(.inputOutput)
+            if isJSON { JSONLine.write(AddResult(error: "\(limit)", source: place.source, line: place.line)) }
+            Messages.error(
+                "cannot \(verb) line \(place.line) of '\(place.source)': \(limit)",
+                hint: "see limits in drainq-config(5)")
+        case .notAttempted:
+            if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
+            if isJSON {
+                let reason = "not \(verb.participle): --atomic \(verb)s all operations or none"
+                JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
+            }
+        case .refused: preconditionFailure("the adder reports a refused operation as a refused value")
+        }
+    }
+}
+
+extension CommandFailure {
+    /// Makes the failure of an adder.
+    init(_ failure: AdderError, _ verb: AddReport.Verb) {
+        self.init(
+            failure.error, hasBegun: failure.hasAdded, verb: verb.rawValue, from: failure.place.line,
+            of: failure.place.source)
+    }
+}

@@ -1,0 +1,121 @@
+import Policy
+import Scratch
+import Spool
+import Testing
+
+@testable import Drain
+
+/// The way of operations into a queue by `add` and `import`.
+struct AdderTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    /// What an adder has reported, in order.
+    private final class Reports {
+        var lines: [String] = []
+        var batches = 0
+
+        func take(_ event: AdderEvent) {
+            switch event {
+            case .answered(let submission, let result, _, let replaces):
+                let word =
+                    switch result {
+                    case .accepted: replaces ? "replaced" : "accepted"
+                    case .duplicate: "duplicate"
+                    case .inFlight: "in flight"
+                    case .rejected: "full"
+                    case .refused: "refused"
+                    case .notAttempted: "not attempted"
+                    }
+                lines.append("\(submission.header.id) \(word)")
+            case .refused(let place, _, let path, let error):
+                lines.append("line \(place.line) \(path != nil ? "kept" : error != nil ? "lost" : "refused")")
+            case .added: batches += 1
+            }
+        }
+    }
+
+    private let reports = Reports()
+
+    private func adder(_ options: Adder.Options = Adder.Options(isDurable: false)) -> Adder {
+        Adder(to: bench.spool, bench.configuration, options, clock: bench.clock) { [reports] in reports.take($0) }
+    }
+
+    private func submission(_ number: Int, key: String? = nil) -> Submission {
+        let header = OperationHeader(
+            id: OperationID("\(number)")!, type: .default, createdAt: bench.now + .microseconds(number),
+            contentType: "application/json", key: key)
+        return Submission(
+            Operation(header: header, body: Array("\(number)".utf8)), hasOwnID: true, at: bench.now, isDated: true)
+    }
+
+    private func given(_ line: Int, _ text: String = "1") -> GivenValue {
+        GivenValue(Array(text.utf8), GivenValue.Place(source: "input", line: line))
+    }
+
+    @Test func `a thousand operations and refused values share the syncs, and a pause or the end adds the rest`() throws
+    {
+        var adder = adder()
+        for number in 1...999 { try adder.take(submission(number), given(number)) }
+        #expect(reports.lines.isEmpty)
+        try adder.refuse(given(1000, "{"), reason: "it is truncated")
+        #expect(reports.batches == 1 && reports.lines.count == 1000)
+        #expect(reports.lines.first == "line 1000 kept" && reports.lines.last == "999 accepted")
+        try adder.take(submission(1001), given(1001))
+        try adder.pause()
+        #expect(reports.lines.last == "1001 accepted" && reports.batches == 2)
+        try adder.take(submission(1002), given(1002))
+        #expect(try adder.end())
+        #expect(try bench.names(.new).count == 1001 && bench.spool.quarantined().count == 1)
+    }
+
+    @Test func `all or none: a refused value keeps every other one out, and stays with the user`() throws {
+        var adder = adder(Adder.Options(isAtomic: true))
+        try adder.take(submission(1), given(1))
+        try adder.pause()
+        try adder.refuse(given(2, "{"), reason: "it is truncated")
+        #expect(try !adder.end())
+        #expect(reports.lines == ["line 2 refused"])
+        #expect(try bench.names(.new).isEmpty && bench.spool.quarantined().isEmpty)
+    }
+
+    @Test func `all or none: an operation that could never be sent keeps every other one out`() throws {
+        var adder = adder(Adder.Options(isAtomic: true))
+        try adder.take(submission(1), given(1))
+        try adder.take(submission(2, key: String(repeating: "k", count: 1025)), given(2))
+        #expect(try !adder.end())
+        #expect(reports.lines == ["1 not attempted", "line 2 refused"])
+        #expect(try bench.names(.new).isEmpty)
+    }
+
+    @Test func `an operation beyond a limit is answered, and nothing is kept of it`() throws {
+        bench.configuration.limits.operations = 1
+        var adder = adder()
+        try adder.take(submission(1), given(1))
+        try adder.pause()
+        try adder.take(submission(2), given(7))
+        try adder.pause()
+        #expect(reports.lines == ["1 accepted", "2 full"])
+        #expect(adder.hasAdded)
+    }
+
+    @Test func `operations of an export are submitted one after the other, and replace those in the queue`() throws {
+        try bench.add(3)
+        let entries = try bench.names(.new).map { Entry(state: .new, name: $0) }
+        var lines: [PortableOperation] = []
+        for entry in entries { lines.append(try #require(try bench.spool.portable(entry)).get()) }
+        var first = adder()
+        for (number, line) in lines.enumerated() { try first.take(line, given(number + 1)) }
+        #expect(try first.end())
+        #expect(reports.lines == ["default-0 duplicate", "default-1 duplicate", "default-2 duplicate"])
+        reports.lines = []
+        var second = adder(Adder.Options(replaces: true, isDurable: false))
+        for (number, line) in lines.enumerated() { try second.take(line, given(number + 1)) }
+        try second.pause()
+        #expect(reports.lines.isEmpty)
+        #expect(try second.end())
+        #expect(reports.lines == ["default-0 replaced", "default-1 replaced", "default-2 replaced"])
+        #expect(try bench.names(.new).count == 3)
+    }
+}

@@ -1,0 +1,108 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// An operator's changes to operations.
+struct OperationChangeTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    /// Performs a change, and returns what it reported.
+    private func change(
+        _ action: OperatorAction, _ choice: OperationChange.Choice,
+        _ options: OperationChange.Options = OperationChange.Options()
+    ) throws -> [String] {
+        let bench = bench
+        nonisolated(unsafe) var lines: [String] = []
+        var change = OperationChange(action, in: bench.spool, bench.configuration, options, clock: bench.clock) {
+            switch $0 {
+            case .missing(let target): lines.append("\(target) missing")
+            case .unread(let count): lines.append("\(count) unread")
+            case .skipped(let entries): lines += entries.map { "\($0.name.id) skipped" }
+            case .changed(let entry, let due):
+                lines.append("\(entry.name.id)" + (due.map { " in \(($0 - bench.now) / .seconds(1))" } ?? ""))
+            case .refused(let entry, let objection): lines.append("\(entry.name.id) \(objection)")
+            case .changedFile(let item, _): lines.append("\(item.source ?? "") back")
+            case .refusedFile(let item, _): lines.append("\(item.source ?? "") stays")
+            case .fileGone: lines.append("gone")
+            case .madeRoom: break
+            case .released(let count): lines.append("\(count) released")
+            }
+        }
+        try change.perform(on: choice)
+        return lines
+    }
+
+    private func targets(_ names: String...) -> OperationChange.Choice { .targets(names.map { NamedTarget($0)! }) }
+
+    private func filter(_ states: Set<ShownState>, isStrict: Bool = false) throws -> OperationChange.Choice {
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        return .filter(OperationFilter(states: states), known, isStrict: isStrict)
+    }
+
+    @Test func `a hold skips what a filter met and refuses what was named`() throws {
+        try bench.add(2)
+        #expect(try change(.hold, targets("default-0", "none")) == ["none missing", "default-0"])
+        #expect(try change(.hold, filter(OperatorAction.hold.states)) == ["default-0 skipped", "default-1"])
+        #expect(try change(.hold, targets("default-1")) == ["default-1 isHeld"])
+        #expect(try bench.names(.new).allSatisfy(\.isHeld))
+        #expect(try change(.release, filter([.held])) == ["default-0", "default-1"])
+        #expect(try change(.release, targets("default-1")) == ["default-1 isNotHeld"])
+    }
+
+    @Test func `a retry at a rate gives each operation its own due time, and a dry run changes nothing`() throws {
+        try bench.add(3)
+        _ = try bench.run { _ in .status(404) }
+        #expect(try bench.names(.failed).count == 3)
+        let lines = ["default-0 in 0.0", "default-1 in 60.0", "default-2 in 120.0"]
+        let retry = OperatorAction.retry(spacing: .seconds(60))
+        #expect(try change(retry, filter([.failed]), OperationChange.Options(isDryRun: true)) == lines)
+        #expect(try bench.names(.failed).count == 3)
+        #expect(try change(retry, filter([.failed])) == lines)
+        #expect(try bench.names(.failed).isEmpty)
+    }
+
+    @Test func `a limit takes the oldest`() throws {
+        try bench.add(3)
+        #expect(try change(.drop(), filter([.new]), OperationChange.Options(limit: 2)) == ["default-0", "default-1"])
+        #expect(try bench.names(.new).map(\.id.description) == ["default-2"])
+    }
+
+    @Test(arguments: [false, true])
+    func `operations behind a dropped dead letter are released, or go with it`(withFollowers: Bool) throws {
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.onFailure = .hold
+        try bench.add(3) { $0.key = "k" }
+        _ = try bench.run { _ in .status(404) }
+        #expect(try bench.names(.failed).count == 1)
+        let lines = try change(.drop(withFollowers: withFollowers), targets("default-0"))
+        #expect(lines == (withFollowers ? ["default-2", "default-1", "default-0"] : ["default-0", "2 released"]))
+        #expect(try bench.names(.new).count == (withFollowers ? 0 : 2))
+    }
+
+    @Test func `a file comes back from quarantine by retry, and by no hold`() throws {
+        let items = try bench.spool.keepBadInput(
+            [SpoolDirectory.BadInput(Array("1".utf8), reason: "it was bad", source: "line 1")], now: bench.now)
+        #expect(try change(.hold, targets(items[0].fileName)) == ["line 1 stays"])
+        #expect(try change(.retry(), targets(items[0].fileName)) == ["line 1 back"])
+        #expect(try bench.spool.quarantined().isEmpty)
+    }
+
+    @Test func `destinations that the queue does not know are told from those of one operation`() throws {
+        try bench.add(1) { $0.url = "http://three/" }
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        let change = DestinationChange(in: bench.spool, bench.configuration, clock: bench.clock)
+        #expect(try change.isKnown(Destination(named: "http://three"), known))
+        #expect(try !change.isKnown(Destination(named: "http://four"), known))
+        try change.record(.heldByHand(reason: "a test"), of: ["http://three"])
+        #expect(try bench.state(of: "http://three").hold != nil)
+        #expect(
+            try change.closed(KnownDestinations(of: bench.spool, bench.configuration, at: bench.now))
+                == ["http://three"])
+        try change.record(.released, of: ["http://three"])
+        #expect(try bench.state(of: "http://three").isOpen)
+    }
+}
