@@ -160,8 +160,8 @@ struct `The configuration file` {
         ),
         ("url: [1]", "routes.default.url: a list is not a URL; a URL is text in quotes"),
         (
-            "classify: { '4xx': 'fail' }",
-            "routes.default.classify.4xx: '4xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", or one of dns, refused, "
+            "classify: { '6xx': 'fail' }",
+            "routes.default.classify.6xx: '6xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", \"5xx\", or one of dns, refused, "
         ),
         (
             "classify: { timeuot: 'fail' }",
@@ -326,6 +326,42 @@ struct `The configuration file` {
         throws
     {
         #expect(try read("{ routes: { default: { retry: \(text) } } }").defaultRoute.retry == expected)
+    }
+
+    /// The sentences about attempts and maxAge in drainq-config(5), for every way to write a schedule.
+    @Test func `a schedule ends as the manual says`() throws {
+        let delays: [(text: String, attempts: Int?, age: Duration?)] =
+            BackoffSchedule.presets.map { ("preset: '\($0.name)'", $0.schedule.attempts, $0.schedule.maxAge) } + [
+                ("", nil, .seconds(259_200)), ("base: '1s'", nil, nil), ("schedule: ['1s', '2s']", nil, nil),
+            ]
+        let members = { (name: String, values: [String?]) in values.map { $0.map { "\(name): \($0)" } } }
+        for (text, presetAttempts, presetAge) in delays {
+            for attempts in members("attempts", [nil, "null", "7"]) {
+                for age in members("maxAge", [nil, "null", "'1h'"]) {
+                    let all = [text, attempts, age].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ", ")
+                    let schedule = try read("{ routes: { default: { retry: { \(all) } } } }").defaultRoute.retry
+                    // "The number of attempts in all; null does not limit them. If absent, it is that of the preset; a
+                    // list of delays without maxAge uses each delay once; any other schedule has no limit of attempts."
+                    let isUsedOnce = text.hasPrefix("schedule") && age != "maxAge: '1h'"
+                    let wanted =
+                        switch attempts {
+                        case nil: isUsedOnce ? 3 : presetAttempts
+                        case "attempts: 7": 7
+                        default: Int?.none
+                        }
+                    #expect(schedule.attempts == wanted, "\(all)")
+                    // "null does not limit it. If absent, it is that of the preset, and 3d if a schedule has neither a
+                    // number of attempts nor an age."
+                    let wantedAge: Duration? =
+                        switch age {
+                        case nil: presetAge ?? (wanted == nil ? .seconds(259_200) : nil)
+                        case "maxAge: null": nil
+                        default: .seconds(3600)
+                        }
+                    #expect(schedule.maxAge == wantedAge, "\(all)")
+                }
+            }
+        }
     }
 
     @Test func `a schedule that names no delays changes the preset it names, or "standard"`() throws {
