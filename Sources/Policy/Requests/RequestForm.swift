@@ -106,12 +106,14 @@ package struct RequestForm: Sendable {
         let method = try method(for: header)
         let url = try address(values)
         if let defect { throw defect }
-        var routeFields = fields
-        if !header.headers.isEmpty {
-            if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
-            let own = Set(header.headers.map { $0.name.lowercased() })
-            routeFields.removeAll { own.contains($0.name.lowercased()) }
+        if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
+        var own = Set(header.headers.map { $0.name.lowercased() })
+        // The route's Content-Type is for JSON payloads and for what its templates make of them. A body that is sent
+        // unchanged keeps its own media type.
+        if body == nil, route.batch == nil, let type = header.contentType, type != "application/json" {
+            own.insert("content-type")
         }
+        let routeFields = own.isEmpty ? fields : fields.filter { !own.contains($0.name.lowercased()) }
         try checkCredentials(routeFields, goingTo: header.url)
         try checkRequirements(of: operation)
         var headers: [HeaderField] = []
