@@ -95,7 +95,8 @@ struct ClassificationTests {
     }
 
     @Test(arguments: [
-        "", "4", "04040", "99", "600", "500-499", "-404", "404-", "400-499-500", "+40", "6xx", "0xx", "4x", "xx4", "4xxx",
+        "", "4", "04040", "99", "600", "500-499", "-404", "404-", "400-499-500", "+40", "6xx", "0xx", "4x", "xx4",
+        "4xxx",
         "4xx-5xx", "TLS", "0-999",
     ])
     func `what matches nothing is no override`(text: String) {

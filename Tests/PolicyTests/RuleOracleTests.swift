@@ -7,7 +7,8 @@ struct `The rules as the manual says them` {
         100, 200, 201, 204, 207, 299, 301, 400, 401, 403, 404, 409, 422, 429, 499, 500, 501, 503, 505, 599,
     ]
     private static let patterns = [
-        "200", "201", "200-299", "2xx", "200-204", "207", "400", "404", "409", "4xx", "400-409", "404-499", "5xx", "500-599",
+        "200", "201", "200-299", "2xx", "200-204", "207", "400", "404", "409", "4xx", "400-409", "404-499", "5xx",
+        "500-599",
         "503", "200-599", "100-599",
     ]
     private static let kinds = ["a", "b"]
@@ -93,7 +94,8 @@ struct `The rules as the manual says them` {
             let low = Self.statuses.randomElement(using: &chance)!
             oracle.answers.append(
                 RuleOracle.WrittenRule(
-                    statuses: Bool.random(using: &chance) ? low...min(599, low + [0, 9, 99].randomElement(using: &chance)!) : nil,
+                    statuses: Bool.random(using: &chance)
+                        ? low...min(599, low + [0, 9, 99].randomElement(using: &chance)!) : nil,
                     kind: Int.random(in: 0..<4, using: &chance) == 0 ? nil : Self.kinds.randomElement(using: &chance)!,
                     outcome: outcome(&chance)))
         }
@@ -122,7 +124,8 @@ struct `The rules as the manual says them` {
         facts.succeeds = [true, false, nil].randomElement(using: &chance)!
         facts.hasResult = Bool.random(using: &chance)
         if Bool.random(using: &chance) {
-            facts.name = (RuleOracle.names.keys.sorted().prefix(6) + ["NOPE", "unavailable"]).randomElement(using: &chance)
+            facts.name = (RuleOracle.names.keys.sorted().prefix(6) + ["NOPE", "unavailable"]).randomElement(
+                using: &chance)
         }
         return facts
     }
