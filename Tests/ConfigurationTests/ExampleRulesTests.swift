@@ -232,6 +232,16 @@ struct `The rules of the examples` {
         #expect(try #require(settings.holdProbe) <= .seconds(5))
     }
 
+    @Test(arguments: [
+        ("memory", "https://us-central1-example.cloudfunctions.net"), ("profile", "https://api.example.com"),
+        ("notes", "https://notes.example.com"),
+    ])
+    func `no circuit breaker puts off the attempts of an exact schedule`(example: String, destination: String) throws {
+        let configuration = try Self.configuration(example)
+        #expect(configuration.destinations[destination]?.circuitBreaker == 0)
+        #expect(configuration.defaultRoute.retry.jitter == 0)
+    }
+
     // MARK: - Parts
 
     private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
