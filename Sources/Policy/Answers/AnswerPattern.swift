@@ -8,8 +8,9 @@ package enum AnswerPattern: Hashable, Sendable {
 }
 
 extension AnswerPattern: CustomStringConvertible {
-    /// Reads `404`, `500-599`, `5xx` for the statuses of a class, the name of a network error or a canonical status (`NOT_FOUND`), as a configuration
-    /// writes it. `nil` for anything else, for a status outside 100–599, and for `cancelled`, which no answer can mean.
+    /// Reads `404`, `500-599`, `5xx` for the statuses of a class, the name of a network error or a canonical status
+    /// (`NOT_FOUND`), as a configuration writes it. `nil` for anything else, for a status outside 100–599, and for
+    /// `cancelled`, which no answer can mean.
     package init?(_ text: some StringProtocol) {
         if let error = NetworkError(rawValue: String(text)) {
             guard error != .cancelled else { return nil }

@@ -7,9 +7,9 @@ package enum RetryAfter {
 
     /// Returns the time asked for, from the moment of the answer on; `nil` if the value is neither seconds nor a date.
     ///
-    /// Seconds may have a fraction: RFC 9110 has whole seconds only, but servers send `2.0`. A date is measured from the
-    /// answer's own Date, so neither clock needs to be right, and from `now` only if the answer has no Date. A date that
-    /// has passed gives zero. No value gives more than `longest`.
+    /// Seconds may have a fraction: RFC 9110 has whole seconds only, but servers send `2.0`. A date is measured from
+    /// the answer's own Date, so neither clock needs to be right, and from `now` only if the answer has no Date. A date
+    /// that has passed gives zero. No value gives more than `longest`.
     package static func parse(_ value: String, date: String? = nil, now: Timestamp) -> Duration? {
         let value = value.trimmingBlanks
         let digits = value.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

@@ -21,8 +21,8 @@ extension Route {
         acceptance.filter { $0.covers(status: status) }
     }
 
-    /// Returns the rules for the elements of an answer that are about one operation each, in the order in which they are
-    /// tried. A line of `classify` about 2xx cannot deliver an element that the results call a failure.
+    /// Returns the rules for the elements of an answer that are about one operation each, in the order in which they
+    /// are tried. A line of `classify` about 2xx cannot deliver an element that the results call a failure.
     func answerRules(of results: Batch.Results) -> [AnswerRule] {
         // An element with a status of its own is judged by its other members only if that status is 2xx or missing.
         let none = AnswerRule.noStatus...AnswerRule.noStatus
