@@ -143,6 +143,15 @@ extension ConfigurationKeys {
             """,
             into: \.keep),
         ConfigurationKey(
+            "chain", optional: .template(.idempotencyKey), example: #""{payload.localId}""#,
+            "the key of kept values",
+            """
+            The text that takes the place of the key for keep and {kept.NAME}: a template, see TEMPLATES. Operations \
+            with the same text share their values, whatever their keys. If not set, it is the operation's key. See \
+            CHAINS.
+            """,
+            into: \.chain),
+        ConfigurationKey(
             "keepAnswer", .truth, default: "false", example: "true", "the answer, in delivered/",
             """
             Whether a delivered operation stays in delivered/ with its answer, up to answerLimit: for drainq show and \

@@ -74,6 +74,18 @@ package struct RequestForm: Sendable {
         Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
     }
 
+    /// Throws if the operation's chain cannot be made, or if its request needs kept values and it has no chain.
+    private func checkChain(of operation: Operation) throws(RequestError) {
+        if operation.header.key != nil, route.chain == nil { return }
+        let names = keptNames
+        if names.isEmpty, route.keep.isEmpty { return }
+        if try route.chain(of: operation) == nil, let name = names.min() {
+            throw .unusableValue(
+                placeholder: TemplateWord.kept(name).text,
+                reason: "is remembered by key, and the operation has no key")
+        }
+    }
+
     /// Returns the names of all credentials as one text. A server accepts or refuses routes with the same text alike.
     package func credentials(settings: DestinationSettings, headersCommand: [String]?) -> String {
         (secretNames(settings: settings).sorted() + (headersCommand.map { [$0.joined(separator: " ")] } ?? []))
@@ -104,6 +116,7 @@ package struct RequestForm: Sendable {
         let header = operation.header
         try checkOverrides(by: header)
         let method = try method(for: header)
+        try checkChain(of: operation)
         let url = try address(values)
         if let defect { throw defect }
         if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
