@@ -44,7 +44,7 @@ extension ConfigurationValue<AnswerRule.Subject> {
         findings.add(
             "\(value.quoted) is not a status", at: value.position,
             hint: didYouMean(value.string, among: ["any"])
-                ?? "a status is 409, a range \"500-599\", several [408, \"500-599\"], all of them \"any\"")
+                ?? "a status is 409, a range \"500-599\", several [408, \"5xx\"], all of them \"any\"")
         return nil
     }
 

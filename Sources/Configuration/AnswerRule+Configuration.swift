@@ -70,7 +70,8 @@ extension ConfigurationValue<[AnswerRule]> {
             findings.add(
                 "\(quote(member.name)) is neither a status, a range of statuses nor an error", at: member.position,
                 hint: didYouMean(member.name, among: AnswerPattern.errorNames)
-                    ?? "write \"404\", \"500-599\", or one of \(AnswerPattern.errorNames.joined(separator: ", "))")
+                    ?? "write \"404\", \"500-599\", \"5xx\", or one of \(AnswerPattern.errorNames.joined(separator: ", "))"
+            )
         }
         guard let outcome = ConfigurationValue<Outcome>.outcome.read(member.value, &findings) else { return nil }
         return pattern.map { .classify($0, outcome: outcome, line: SourceLine(member.position.line)) }

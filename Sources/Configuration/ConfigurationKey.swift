@@ -42,8 +42,11 @@ struct ConfigurationKey<Draft>: Sendable {
             path: path, kind: kind.name, defaultText: defaultText, exampleText: exampleText, summary: summary,
             prose: prose)
         members = kind.members
-        shape = kind.shape
+        // A key without a default may be `null`, which leaves it out unless the kind of value gives it a meaning.
+        let leavesOutNull = defaultText == nil && !kind.readsNull
+        shape = { leavesOutNull ? .oneOf([kind.shape(), .null]) : kind.shape() }
         read = { value, draft, findings in
+            if leavesOutNull, value.isNull { return }
             if let value = kind.read(value, &findings) { set(&draft, value) }
         }
     }
@@ -79,8 +82,10 @@ struct ConfigurationKey<Draft>: Sendable {
     ) {
         entry = ConfigurationEntry(path: path, kind: kind, exampleText: exampleText, summary: summary, prose: prose)
         members = { keys().flatMap(\.entries).map { $0.prefixed(placeholder + ".") } }
-        shape = { .map(.object(of: keys())) }
-        self.read = read
+        shape = { .oneOf([.map(.object(of: keys())), .null]) }
+        self.read = { value, draft, findings in
+            if !value.isNull { read(value, &draft, &findings) }
+        }
     }
 
     /// The entries of the key and of all keys below it, with paths from the object that has the key.
@@ -105,6 +110,8 @@ extension ConfigurationValue {
 }
 
 /// Reads the object `value` by a table of keys. A member that is no key of the table is an error.
+///
+/// `null` in the place of an object that several paths begin with is `null` for each of these keys that has no default.
 func readObject<Draft>(
     _ value: JSON5Value, by keys: [ConfigurationKey<Draft>], into draft: inout Draft,
     _ findings: inout ConfigurationFindings, below prefix: String = ""
@@ -117,6 +124,12 @@ func readObject<Draft>(
             if let key = keys.first(where: { $0.entry.path == path }) {
                 key.read(member.value, &draft, &findings)
             } else if let path, keys.contains(where: { $0.entry.path.hasPrefix(path + ".") }) {
+                if member.value.isNull {
+                    for key in keys where key.entry.path.hasPrefix(path + ".") && key.entry.defaultText == nil {
+                        key.read(member.value, &draft, &findings)
+                    }
+                    return
+                }
                 readObject(member.value, by: keys, into: &draft, &findings, below: path + ".")
             } else {
                 let names = keys.map(\.entry.path).filter { $0.hasPrefix(prefix) }.map { path in

@@ -6,7 +6,8 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "status", .statuses, example: #"[408, "500-599"]"#, "a status, a range, a list, any",
             """
-            The status of the answer: a number such as 409, a range such as "500-599", a list of these, or "any". A \
+            The status of the answer: a number such as 409, a range such as "500-599", a class such as "5xx", a list \
+            of these, or "any". A \
             rule without a status, but with another condition, matches any status.
             """,
             set: { $0.statuses = $1 }),
@@ -43,7 +44,8 @@ extension ConfigurationKeys {
             "until", .answerPlace, example: #""x-ratelimit-reset""#, "the place of a retry time",
             """
             The place in the answer of the time of the next attempt: the name of a header field, or a JSON Pointer. \
-            The time is a number of seconds, seconds or milliseconds since 1970, or a date. The time delays the whole \
+            The time is a number of seconds, seconds or milliseconds since 1970, or a date; of several fields of that \
+            name the latest time. The time delays the whole \
             destination, as Retry-After does, and no attempt is counted. If the answer has no such time, Retry-After \
             applies. Only a rule that defers may have this key.
             """,

@@ -30,7 +30,8 @@ extension ConfigurationKeys {
             example: #"{ Accept: "application/json", Authorization: "Bearer ${secret:api}" }"#,
             "as in { Accept: \"application/json\" }",
             """
-            Header fields of the request, by name. A route keeps inherited fields that it does not name; null removes \
+            Header fields of the request, by name. Content-Type is the type of JSON payloads and of bodies that a \
+            template makes; an operation's body of another media type is sent as that type. A route keeps inherited fields that it does not name; null removes \
             a field. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, \
             Upgrade, Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: drainq writes them \
             itself. A value is a template, see TEMPLATES.
@@ -142,6 +143,15 @@ extension ConfigurationKeys {
             """,
             into: \.keep),
         ConfigurationKey(
+            "chain", optional: .template(.idempotencyKey), example: #""{payload.localId}""#,
+            "the key of kept values",
+            """
+            The text that takes the place of the key for keep and {kept.NAME}: a template, see TEMPLATES. Operations \
+            with the same text share their values, whatever their keys. If not set, it is the operation's key. See \
+            CHAINS.
+            """,
+            into: \.chain),
+        ConfigurationKey(
             "keepAnswer", .truth, default: "false", example: "true", "the answer, in delivered/",
             """
             Whether a delivered operation stays in delivered/ with its answer, up to answerLimit: for drainq show and \
@@ -180,9 +190,9 @@ extension ConfigurationKeys {
             example: #"{ "404": "defer", "500-599": "defer", tls: "hold" }"#,
             "as in { \"404\": \"defer\", tls: \"hold\" }",
             """
-            Meanings of answers that differ from drainq(1). A key is a status such as "404", a range such as "500-599" \
-            or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
-            match decides. A route keeps inherited entries unless it has one for the same answers.
+            Meanings of answers that differ from drainq(1). A key is a status such as "404", a range such as \
+            "500-599", a class such as "5xx", or the name of an error, see NAMES OF ERRORS; its value is deliver, \
+            defer, hold or fail. The narrowest match decides, before accept. A route keeps inherited entries unless it has one for the same answers.
             """,
             set: { AnswerRule.apply($1, to: &$0.classify) }),
         ConfigurationKey(

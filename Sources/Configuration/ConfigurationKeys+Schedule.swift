@@ -30,16 +30,16 @@ extension ConfigurationKeys {
             "attempts", ConfigurationValue<Int>.count(1...9_999).orNull, example: "8",
             "number of attempts, null: no limit",
             """
-            The number of attempts in all, with the first. If absent, a list of delays without maxAge uses each delay \
-            once, and maxAge ends any other schedule. null does not limit the attempts: maxAge ends them.
+            The number of attempts in all, with the first; null does not limit them. If absent, it is that of the \
+            preset; a list of delays without maxAge uses each delay once; any other schedule has no limit of attempts.
             """,
             set: { $0.attempts = .some($1) }),
         ConfigurationKey(
             "maxAge", ConfigurationValue<Duration>.positiveDuration.orNull, default: #""3d""#,
             "greatest age of an operation",
             """
-            The age up to which an operation is attempted. With a base it is 3d unless attempts is set; with null \
-            there is no limit.
+            The age up to which an operation is attempted; null does not limit it. If absent, it is that of the \
+            preset, and 3d if a schedule has neither a number of attempts nor an age.
             """,
             set: { $0.maxAge = .some($1) }),
         ConfigurationKey(

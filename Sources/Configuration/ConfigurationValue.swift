@@ -3,6 +3,8 @@ import Policy
 /// A kind of value: its name in the manual, its shape in the schema, and its reader.
 struct ConfigurationValue<Value>: Sendable {
     let name: String
+    /// Whether `null` is one of the values.
+    let readsNull: Bool
     /// The entries of its members, if it is an object.
     let members: @Sendable () -> [ConfigurationEntry]
     /// The values that may be written, for `drainq schema`.
@@ -12,10 +14,11 @@ struct ConfigurationValue<Value>: Sendable {
 
     init(
         _ name: String, _ shape: @autoclosure @escaping @Sendable () -> ConfigurationShape,
-        members: @escaping @Sendable () -> [ConfigurationEntry] = { [] },
+        readsNull: Bool = false, members: @escaping @Sendable () -> [ConfigurationEntry] = { [] },
         read: @escaping @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
     ) {
         self.name = name
+        self.readsNull = readsNull
         self.members = members
         self.shape = shape
         self.read = read
@@ -109,7 +112,8 @@ extension ConfigurationValue where Value: CaseIterable & RawRepresentable & Send
 extension ConfigurationValue {
     /// The same kind of value, or `null`.
     var orNull: ConfigurationValue<Value?> {
-        ConfigurationValue<Value?>(name, .oneOf([shape(), .null]), members: members) { value, findings in
+        ConfigurationValue<Value?>(name, .oneOf([shape(), .null]), readsNull: true, members: members) {
+            value, findings in
             value.isNull ? .some(nil) : read(value, &findings).map(Optional.some)
         }
     }

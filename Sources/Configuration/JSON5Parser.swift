@@ -96,7 +96,8 @@ struct JSON5Parser {
         switch scalar.value {
         case 0x09...0x0D, 0x20: true
         case ..<0x80: false
-        default: scalar.properties.isWhitespace || scalar == "\u{FEFF}"
+        // Unicode calls U+0085 white space too, JSON5 does not.
+        default: scalar.value != 0x85 && scalar.properties.isWhitespace || scalar == "\u{FEFF}"
         }
     }
 
@@ -234,7 +235,7 @@ struct JSON5Parser {
         case nil: throw unclosed("a name or '}'", openedAt: start)
         case "\"", "'": return try string()
         default:
-            let word = word()
+            let word = try identifier()
             if !word.isEmpty { return word }
             let digit = peek.map { ("0"..."9").contains($0) } ?? false
             throw unexpected("a name", hint: digit ? "a name that begins with a digit needs quotes" : nil)
@@ -246,6 +247,23 @@ struct JSON5Parser {
         let start = offset
         while let scalar = peek, offset == start ? isLetter(scalar) : isLetterOrDigit(scalar) { offset += 1 }
         return text(from: start)
+    }
+
+    /// Reads a name without quotes: a word in which a character may also be written `\uXXXX`.
+    private mutating func identifier() throws(JSON5SyntaxError) -> String {
+        var name = word()
+        while peek == "\\" {
+            let start = offset
+            offset += 1
+            guard take("u"), let scalar = Unicode.Scalar(try hexadecimal(digits: 4)),
+                name.isEmpty ? isLetter(scalar) : isLetterOrDigit(scalar)
+            else { throw error("no letter or digit of a name", at: start, hint: "this name needs quotes") }
+            name.unicodeScalars.append(scalar)
+            let rest = offset
+            while let scalar = peek, isLetterOrDigit(scalar) { offset += 1 }
+            name += text(from: rest)
+        }
+        return name
     }
 
     // MARK: - Numbers

@@ -60,8 +60,10 @@ extension ConfigurationValue<Bool> {
 }
 
 extension ConfigurationValue<JSONValue> {
-    /// Any JSON value.
-    static let json = ConfigurationValue("JSON", .any) { value, findings in jsonValue(of: value, &findings) }
+    /// Any JSON value, `null` too.
+    static let json = ConfigurationValue("JSON", .any, readsNull: true) { value, findings in
+        jsonValue(of: value, &findings)
+    }
 
     private static func jsonValue(of value: JSON5Value, _ findings: inout ConfigurationFindings) -> JSONValue? {
         switch value.content {

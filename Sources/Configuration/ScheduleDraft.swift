@@ -27,9 +27,8 @@ struct ScheduleDraft: Hashable, Sendable {
                     "it defines its delays twice",
                     "leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'")
             }
-            resolved = BackoffSchedule(delays: .list(schedule), jitter: Self.defaultJitter)
-            if attempts == nil, maxAge == nil { resolved.attempts = schedule.count + 1 }
-            if attempts == .some(nil) { resolved.maxAge = Self.defaultMaxAge }
+            let once = (maxAge ?? nil) == nil ? schedule.count + 1 : nil
+            resolved = BackoffSchedule(delays: .list(schedule), attempts: once, jitter: Self.defaultJitter)
         } else if let preset {
             resolved = preset
             if isExponential { resolved.delays = try changed(preset.delays) }
@@ -38,8 +37,6 @@ struct ScheduleDraft: Hashable, Sendable {
                 base: base, multiplier: multiplier ?? Self.defaultMultiplier,
                 max: max ?? Swift.max(base, Self.defaultMaximum))
             resolved = BackoffSchedule(delays: delays, jitter: Self.defaultJitter)
-            // A number of attempts replaces the default age.
-            if attempts == nil || attempts == .some(nil) { resolved.maxAge = Self.defaultMaxAge }
         } else if isExponential {
             throw Contradiction(
                 "it lacks 'base'", "'base' is the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }")
@@ -48,6 +45,8 @@ struct ScheduleDraft: Hashable, Sendable {
         }
         if let attempts { resolved.attempts = attempts }
         if let maxAge { resolved.maxAge = maxAge }
+        // Only an explicit null lets a schedule without a number of attempts go on for ever.
+        if maxAge == nil, resolved.attempts == nil, resolved.maxAge == nil { resolved.maxAge = Self.defaultMaxAge }
         if let jitter { resolved.jitter = jitter }
         if case .exponential(let base, _, let max) = resolved.delays, max < base {
             throw Contradiction("its 'max' is shorter than its 'base'", "'max' is the longest delay, 'base' the first")

@@ -60,6 +60,9 @@ package struct Configuration: Hashable, Sendable {
     /// Whether any route keeps parts of answers for later operations.
     package var keepsValues: Bool { allRoutes.contains { !$0.keep.isEmpty } }
 
+    /// Whether any route has a `chain`.
+    package var hasChains: Bool { allRoutes.contains { $0.chain != nil } }
+
     /// Whether any route sends values kept from earlier answers.
     package var sendsKeptValues: Bool { allRoutes.contains { !$0.keptNames.isEmpty } }
 

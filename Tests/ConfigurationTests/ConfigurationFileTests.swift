@@ -160,8 +160,8 @@ struct `The configuration file` {
         ),
         ("url: [1]", "routes.default.url: a list is not a URL; a URL is text in quotes"),
         (
-            "classify: { '4xx': 'fail' }",
-            "routes.default.classify.4xx: '4xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", or one of dns, refused, "
+            "classify: { '6xx': 'fail' }",
+            "routes.default.classify.6xx: '6xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", \"5xx\", or one of dns, refused, "
         ),
         (
             "classify: { timeuot: 'fail' }",
@@ -291,55 +291,6 @@ struct `The configuration file` {
     func `a URL that can be requested is taken`(url: String) {
         #expect(ConfigurationFile.urlError(url) == nil)
         #expect(Route(url: url).origin != nil)
-    }
-
-    @Test(
-        arguments: [
-            (
-                "{ base: '1h' }",
-                .init(
-                    delays: .exponential(base: .seconds(3_600), multiplier: 2, max: .seconds(43_200)),
-                    maxAge: .seconds(259_200), jitter: 0.2)
-            ),
-            (
-                "{ base: '1s', attempts: 3 }",
-                .init(
-                    delays: .exponential(base: .seconds(1), multiplier: 2, max: .seconds(43_200)), attempts: 3,
-                    jitter: 0.2)
-            ),
-            (
-                "{ base: '1d', maxAge: null }",
-                .init(delays: .exponential(base: .seconds(86_400), multiplier: 2, max: .seconds(86_400)), jitter: 0.2)
-            ),
-            ("{ schedule: ['1s', '2s'] }", .init(delays: .list([.seconds(1), .seconds(2)]), attempts: 3, jitter: 0.2)),
-            (
-                "{ schedule: ['1s'], maxAge: '1h' }",
-                .init(delays: .list([.seconds(1)]), maxAge: .seconds(3_600), jitter: 0.2)
-            ),
-            ("{ schedule: ['1s'], attempts: 7 }", .init(delays: .list([.seconds(1)]), attempts: 7, jitter: 0.2)),
-            (
-                "{ schedule: ['1s'], attempts: null, jitter: 0 }",
-                .init(delays: .list([.seconds(1)]), maxAge: .seconds(259_200))
-            ),
-        ] as [(String, BackoffSchedule)])
-    func `a schedule of one's own always ends, unless it says that it does not`(text: String, expected: BackoffSchedule)
-        throws
-    {
-        #expect(try read("{ routes: { default: { retry: \(text) } } }").defaultRoute.retry == expected)
-    }
-
-    @Test func `a schedule that names no delays changes the preset it names, or "standard"`() throws {
-        let configuration = try read(
-            "{ routes: { default: { retry: { attempts: 8 } }, a: { retry: { preset: 'quick', max: '9s', jitter: 0 } } } }"
-        )
-        var standard = BackoffSchedule.standard
-        standard.attempts = 8
-        #expect(configuration.defaultRoute.retry == standard)
-        let quick = BackoffSchedule.presets.first { $0.name == "quick" }!.schedule
-        let changed = configuration.route(of: TypeName("a")!).retry
-        #expect(changed.delays == .exponential(base: .seconds(1), multiplier: 2, max: .seconds(9)))
-        #expect(changed.attempts == quick.attempts)
-        #expect(changed.jitter == 0)
     }
 
     @Test func `a newer version is refused without another word`() {

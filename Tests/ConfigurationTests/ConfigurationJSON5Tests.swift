@@ -21,6 +21,20 @@ struct `JSON5 as the configuration reads it` {
         #expect(try content(text) == expected)
     }
 
+    @Test(arguments: [
+        (#"{ver\u0073ion: 1}"#, "version"), (#"{\u0076ersion: 1}"#, "version"), (#"{\u0024a\u0030: 1}"#, "$a0"),
+        ("{a\u{200D}b: 1}", "a\u{200D}b"),
+    ])
+    func `a name without quotes may have escapes`(text: String, name: String) throws {
+        guard case .object(let members) = try content(text) else { return #expect(Bool(false)) }
+        #expect(members.map(\.name) == [name])
+    }
+
+    @Test(arguments: [#"{\u0030a: 1}"#, #"{a\u002d: 1}"#, #"{a\x41: 1}"#, #"{\ud83d\ude00: 1}"#, "{\u{85}}"])
+    func `what no name and no space is in JSON5 is an error`(text: String) {
+        #expect(throws: JSON5SyntaxError.self) { try content(text) }
+    }
+
     @Test func `values and names know where they stand, whatever ends a line`() throws {
         let value = try JSON5Parser.value(of: Array("{\r\n  $a_1: [1,\r 'é', 2,],\n}".utf8))
         guard case .object(let members) = value.content, case .array(let elements) = members[0].value.content else {

@@ -26,6 +26,57 @@ struct `The table of configuration keys` {
         }
     }
 
+    @Test func `null leaves out every key that has no default, and takes back its inherited value`() throws {
+        try leaveOut(ConfigurationKeys.file, of: Configuration())
+        try leaveOut(ConfigurationKeys.route, of: Route())
+        try leaveOut(ConfigurationKeys.destination, of: DestinationSettings())
+        try leaveOut(ConfigurationKeys.accept, of: AnswerRule.accept())
+        try leaveOut(ConfigurationKeys.answer, of: AnswerDraft())
+        try leaveOut(ConfigurationKeys.batch, of: Batch(max: 7))
+        try leaveOut(ConfigurationKeys.results, of: ResultsDraft())
+        // null has a meaning of its own there.
+        try leaveOut(ConfigurationKeys.condition.filter { $0.entry.path != "equals" }, of: ConditionDraft())
+        let own = ["attempts", "maxAge"]
+        try leaveOut(ConfigurationKeys.schedule.filter { !own.contains($0.entry.path) }, of: ScheduleDraft())
+    }
+
+    private func leaveOut<Draft: Equatable>(_ keys: [ConfigurationKey<Draft>], of draft: Draft) throws {
+        let paths = keys.filter { $0.entry.defaultText == nil }.map(\.entry.path)
+        let groups = keys.map(\.entry.path).compactMap { path in path.lastIndex(of: ".").map { String(path[..<$0]) } }
+        for path in paths + groups {
+            var text = "null"
+            for name in path.split(separator: ".").reversed() { text = "{ \(name): \(text) }" }
+            var findings = ConfigurationFindings(directory: "/")
+            var changed = draft
+            readObject(try JSON5Parser.value(of: Array(text.utf8)), by: keys, into: &changed, &findings)
+            #expect(findings.isEmpty && changed == draft, "\(path)")
+        }
+    }
+
+    @Test func `null in a route takes back what it inherits, also a whole object of keys`() throws {
+        let configuration = try configured(
+            """
+            { routes: { default: { url: "https://sqs.eu-central-1.amazonaws.com/1/q", timeouts: { total: "5m" },
+                                   sign: { aws: { service: "sqs", region: "r", accessKey: "k", secretKey: "s" } } },
+                        plain: { sign: null, timeouts: null, url: null } },
+              limits: null, conditions: null, retention: null, hooks: null, metrics: null }
+            """)
+        let plain = configuration.route(of: TypeName("plain")!)
+        #expect(configuration.defaultRoute.awsSigning != nil)
+        #expect(plain.awsSigning == nil && plain.url == nil)
+        // The keys of timeouts have defaults: null leaves them out, and the route inherits them.
+        #expect(plain.timeouts.total == .seconds(300))
+    }
+
+    @Test(arguments: [
+        (#"{ batch: { max: null } }"#, "lacks 'max'"), (#"{ answers: [{ status: 409, is: null }] }"#, "lacks 'is'"),
+        (#"{ require: { pointer: null, exists: true } }"#, "lacks 'pointer'"),
+    ])
+    func `null leaves out a required key, which is then missing`(route: String, reason: String) throws {
+        let error = #expect(throws: ConfigurationErrors.self) { try configured("{ routes: { default: \(route) } }") }
+        #expect(error.map { "\($0)".contains(reason) } == true, "\(String(describing: error))")
+    }
+
     @Test(arguments: [nil, "https://example.com/{type}?k={key}"])
     func `the template says nothing but its version and its URL`(url: String?) throws {
         let configuration = try ConfigurationFile.read(

@@ -57,9 +57,9 @@ final class Bench {
     }
 
     @discardableResult
-    func add(_ count: Int, type: String = "default", change: (inout OperationHeader) -> Void = { _ in }) throws
-        -> [String]
-    {
+    func add(
+        _ count: Int, type: String = "default", body: String? = nil, change: (inout OperationHeader) -> Void = { _ in }
+    ) throws -> [String] {
         let first = added[type, default: 0]
         added[type] = first + count
         let operations = (first..<first + count).map { number in
@@ -68,7 +68,7 @@ final class Bench {
                 id: OperationID("\(type)-\(number)")!, type: TypeName(type)!, createdAt: now,
                 contentType: "application/json")
             change(&header)
-            return Operation(header: header, body: Array("\(number)".utf8))
+            return Operation(header: header, body: Array((body ?? "\(number)").utf8))
         }
         try spool.accept(operations)
         return operations.map(\.header.id.description)

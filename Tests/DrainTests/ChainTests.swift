@@ -60,6 +60,86 @@ struct ChainTests {
         #expect(bench.paths == ["/n1"])
     }
 
+    /// The order by conversation, and a value for each message.
+    private func conversations() throws -> Bench {
+        let bench = try Bench()
+        let retry = BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2, maxAge: .seconds(86_400))
+        bench.configuration = Configuration(
+            defaultRoute: Route(
+                url: "http://one/{kept.id}", chain: "{payload.message}", retry: retry, ordering: .key),
+            routes: [
+                TypeName("create")!: Route(
+                    url: "http://one/", keep: ["id": .pointer(JSONPointer("/id")!)], chain: "{payload.message}",
+                    retry: retry, ordering: .key)
+            ])
+        return bench
+    }
+
+    private func add(_ bench: Bench, _ type: String, _ message: Int, key: String?) throws {
+        try bench.add(1, type: type, body: #"{"message":\#(message)}"#) { $0.key = key }
+    }
+
+    /// Creates answer with the number of their message.
+    private func serveMessages(_ request: OutgoingRequest) -> AttemptReport.Result {
+        guard request.url == "http://one/" else { return .status(204) }
+        let number = String(decoding: request.body ?? [], as: UTF8.self).filter(\.isNumber)
+        return .answer(AttemptReport.Answer(status: 201, body: Array("{\"id\":\"n\(number)\"}".utf8)))
+    }
+
+    @Test func `with a chain each message has its own value, and the key still gives the order`() throws {
+        let bench = try conversations()
+        for message in 1...3 { try add(bench, "create", message, key: "c") }
+        for message in [2, 1, 3] { try add(bench, "default", message, key: "c") }
+        let summary = try bench.run(answer: serveMessages)
+        #expect(summary.delivered == 6 && summary.attempts == 6)
+        #expect(bench.paths == ["/", "/", "/", "/n2", "/n1", "/n3"])
+    }
+
+    @Test func `what lacks the value of its chain waits uncharged, with that reason, also without a key`() throws {
+        let bench = try conversations()
+        try add(bench, "create", 1, key: nil)
+        try add(bench, "default", 1, key: nil)
+        try add(bench, "default", 2, key: nil)
+        let summary = try bench.run(answer: serveMessages)
+        #expect(summary.delivered == 2 && summary.attempts == 2)
+        #expect(bench.paths == ["/", "/n1"])
+        #expect(try reason(bench, "default") == .kept("id"))
+        try add(bench, "create", 2, key: nil)
+        #expect(try bench.run(answer: serveMessages).delivered == 2)
+        #expect(try bench.names(.new).isEmpty)
+    }
+
+    @Test func `a value stays as long as an operation of its chain waits or has failed`() throws {
+        let bench = try conversations()
+        let future = try #require(Timestamp(rfc3339: "2100-01-01T00:00:00Z"))
+        func prune() throws -> Int {
+            try bench.spool.pruneKept(olderThan: future, at: bench.now, by: bench.configuration)
+        }
+        try add(bench, "create", 1, key: "c")
+        try add(bench, "create", 2, key: "c")
+        try add(bench, "default", 1, key: "c")
+        let waiting = try #require(try bench.names(.new).first { $0.type == .default })
+        let held = try #require(try bench.spool.hold(Entry(state: .new, name: waiting)))
+        #expect(try bench.run(answer: serveMessages).delivered == 2)
+        // The value of the other message goes.
+        #expect(try bench.spool.keptKeys().count == 2)
+        #expect(try prune() == 1 && bench.spool.keptKeys() == [Digest(of: "1")])
+        _ = try bench.spool.release(held, now: bench.now)
+        #expect(try bench.run { _ in .status(400) }.failed == 1)
+        #expect(try prune() == 0)
+        let failed = Entry(state: .failed, name: try #require(bench.names(.failed).first))
+        _ = try bench.spool.drop(failed)
+        #expect(try prune() == 1 && bench.spool.keptKeys().isEmpty)
+    }
+
+    @Test func `an operation whose chain cannot be made fails unsent`() throws {
+        let bench = try conversations()
+        try bench.add(1, type: "create", body: "{}") { $0.key = "c" }
+        try bench.add(1, body: #"{"message":{}}"#) { $0.key = "c" }
+        let summary = try bench.run(answer: serveMessages)
+        #expect(summary.failed == 2 && summary.attempts == 0)
+    }
+
     @Test func `what a person holds does not expire, although it lacks a value`() throws {
         let bench = try bench()
         bench.configuration.defaultRoute.expiresAfter = .seconds(600)

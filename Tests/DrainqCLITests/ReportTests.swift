@@ -180,20 +180,20 @@ struct ReportTests {
     ])
     func `an answer is matched by a status or a range of them`(text: String, matches: Bool) throws {
         let record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, status: 503, rule: "r")
-        #expect(try #require(AnswerPattern(filter: text)).matches(record) == matches)
+        #expect(try #require(AnswerPattern(text)).matches(record) == matches)
     }
 
     @Test(arguments: [("timeout", "timeout"), ("UNAVAILABLE", "UNAVAILABLE")])
     func `an answer is matched by its error`(text: String, error: String) throws {
         var record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, error: error, rule: "r")
-        #expect(try #require(AnswerPattern(filter: text)).matches(record))
+        #expect(try #require(AnswerPattern(text)).matches(record))
         record.error = "refused"
-        #expect(try #require(AnswerPattern(filter: text)).matches(record) == false)
+        #expect(try #require(AnswerPattern(text)).matches(record) == false)
     }
 
     @Test(arguments: ["", "6xx", "99", "600", "599-500", "5x", "nonsense", "0xx"])
     func `what is no answer is refused`(text: String) {
-        #expect(AnswerPattern(filter: text) == nil)
+        #expect(AnswerPattern(text) == nil)
         #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["list", "--status", text]) }
     }
 }

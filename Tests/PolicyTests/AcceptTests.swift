@@ -101,6 +101,8 @@ struct AcceptTests {
         ]
         #expect(verdict("{}", status: 409, route).outcome == .delivered)
         #expect(verdict("{}", status: 202, route).outcome == .held)
+        route.classify = [AnswerRule.classify(.statuses(200...299), outcome: .delivered)]
+        #expect(verdict("{}", status: 200, route).rule.description == "classify \"200-299\": deliver")
     }
 
     // MARK: - Callable functions
@@ -143,7 +145,8 @@ struct AcceptTests {
         let notFound = #"{"error":{"status":"NOT_FOUND"}}"#
         #expect(callable(notFound, status: 404, ["404": .deferred]).rule.description == "classify \"404\": defer")
         #expect(callable(notFound, status: 404, ["404": .deferred, "NOT_FOUND": .held]).outcome == .held)
-        #expect(callable(notFound, status: 200, ["200": .delivered]).outcome == .failed)
+        #expect(callable(notFound, status: 200, ["200": .held]).rule.description == "classify \"200\": hold")
+        #expect(callable(notFound, status: 200, ["200": .held, "NOT_FOUND": .deferred]).outcome == .deferred)
     }
 
     @Test(

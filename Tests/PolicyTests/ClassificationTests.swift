@@ -95,10 +95,17 @@ struct ClassificationTests {
     }
 
     @Test(arguments: [
-        "", "4", "04040", "99", "600", "500-499", "-404", "404-", "400-499-500", "+40", "4xx", "TLS", "0-999",
+        "", "4", "04040", "99", "600", "500-499", "-404", "404-", "400-499-500", "+40", "6xx", "0xx", "4x", "xx4",
+        "4xxx",
+        "4xx-5xx", "TLS", "0-999",
     ])
     func `what matches nothing is no override`(text: String) {
         #expect(AnswerPattern(text) == nil)
+    }
+
+    @Test func `a class of statuses is the range of its statuses`() {
+        #expect(AnswerPattern("4xx") == .statuses(400...499))
+        #expect(AnswerPattern("2XX") == .statuses(200...299))
     }
 
     @Test func `the verbs of the configuration are those of the outcomes`() {

@@ -152,7 +152,7 @@ package struct Chooser {
         // A parked operation waits for a witness, with those of its sequence behind it. All others go on.
         if let parked = kind.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
         // An operation without its kept value waits for an answer, with those of its sequence behind it.
-        if eligibility == .due, lack(name.keyDigest, kind.keptNames) != nil { return .held }
+        if eligibility == .due, lack(EntryName(name), kind.keptNames, kind.route) != nil { return .held }
         return eligibility
     }
 

@@ -1,12 +1,16 @@
 import Policy
 import Spool
 
-/// The names of the values kept for each key, for one pass. Reads the file of a key at most once; the next pass reads
-/// it again, because other runs keep values too.
+/// The names of the values kept for each chain, for one pass. Reads the file of a chain at most once; the next pass
+/// reads it again, because other runs keep values too.
 final class KeptLookup {
     private let spool: SpoolDirectory
     private var keys: Set<Digest>?
     private var names: [Digest: Set<String>] = [:]
+    /// The chains of operations whose names do not have them; `nil` in it for an operation without one.
+    private var chains: [OperationID: Digest?] = [:]
+    /// Upper bound on the files that a pass opens for their chains.
+    private static let mostRead = 10_000
 
     init(_ spool: SpoolDirectory) {
         self.spool = spool
@@ -16,6 +20,23 @@ final class KeptLookup {
     /// be read counts as empty.
     func lack(of wanted: Set<String>, for key: Digest) -> String? {
         wanted.subtracting(names(of: key)).min()
+    }
+
+    /// Returns the chain of a waiting operation: the digest in its name, or if the route has a `chain`, that of its
+    /// file. `nil` if it has none, or if its file cannot be read or is one too many.
+    func chain(of name: EntryName, _ route: Route) -> Digest? {
+        if route.chain == nil { return name.keyDigest }
+        if let known = chains[name.id] { return known }
+        guard chains.count < Self.mostRead else { return nil }
+        var chain: Digest?
+        for state in [QueueState.new, .deferred] {
+            guard case .operation(let stored)? = (try? spool.read(Entry(state: state, name: name))).flatMap(\.self)
+            else { continue }
+            chain = route.chainDigest(of: stored.operation)
+            break
+        }
+        chains[name.id] = .some(chain)
+        return chain
     }
 
     private func names(of key: Digest) -> Set<String> {
@@ -31,16 +52,16 @@ final class KeptLookup {
 extension Chooser {
     /// Returns the name of a kept value that an operation lacks; `nil` if it needs none, or has all.
     ///
-    /// Also returns `nil` if the operation's name has no digest of its key: the attempt then finds what is missing.
-    func lack(_ key: Digest?, _ names: Set<String>) -> String? {
-        guard !names.isEmpty, let key else { return nil }
-        return kept?.lack(of: names, for: key)
+    /// Also returns `nil` if the operation's chain is unknown: the attempt then finds what is missing.
+    func lack(_ name: @autoclosure () -> EntryName, _ names: Set<String>, _ route: Route) -> String? {
+        guard !names.isEmpty, let kept, let chain = kept.chain(of: name(), route) else { return nil }
+        return kept.lack(of: names, for: chain)
     }
 
     /// Whether an operation has waited for a kept value as long as its route or its own expiry allows.
     func hasWaitedTooLong(_ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind) -> Bool {
         // A person who holds it has taken over its age.
-        guard !name.isHeld, lack(name.keyDigest, kind.keptNames) != nil else { return false }
+        guard !name.isHeld, lack(EntryName(name), kind.keptNames, kind.route) != nil else { return false }
         let ages = [kind.route.expiresAfter, kind.route.retry.maxAge].compactMap(\.self)
         if let age = ages.min(), name.createdAt.isOfSetClock, name.createdAt + age <= now { return true }
         let entry = Entry(state: state, name: EntryName(name))

@@ -71,9 +71,11 @@ package final class Run {
         return tally.finish(deferred: operations.deferred.count)
     }
 
-    /// Returns the operations that a run would attempt, in order. Claims and sends nothing.
+    /// Returns the operations that a run would attempt, in order; none if the queue is paused. Claims and sends
+    /// nothing.
     package func plan() throws(SpoolError) -> [(entry: Entry, destination: String)] {
-        try chooser.choose(budget: options.limit, .showsOnly).chosen.map { ($0.entry, $0.destination.name) }
+        if try spool.isPaused { return [] }
+        return try chooser.choose(budget: options.limit, .showsOnly).chosen.map { ($0.entry, $0.destination.name) }
     }
 
     // MARK: - Parts

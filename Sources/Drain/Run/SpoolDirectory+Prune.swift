@@ -10,7 +10,7 @@ extension SpoolDirectory {
         }
         let keepsValues = try !keptKeys().isEmpty
         if let search = configuration.retention.search(last: last, keepsValues: keepsValues, now: now) {
-            if let limit = search.keptLimit { try pruneKept(olderThan: limit, at: now) }
+            if let limit = search.keptLimit { try pruneKept(olderThan: limit, at: now, by: configuration) }
             if let limit = search.limit { _ = try prune(.failed, olderThan: limit) }
             if search.isRemembered {
                 try StateFile.retention.replace(with: Array("\(now.rfc3339)\n".utf8), durable: true, in: self)

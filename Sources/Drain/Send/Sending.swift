@@ -177,7 +177,9 @@ package final class Sending {
         if attempt.isProbe, !isRepeated, !book.beginProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
         }
-        if let missing = try fillKeptValues(attempt.maker.keptNames, of: &attempt.members[0].operation, in: spool) {
+        if let missing = try fillKeptValues(
+            attempt.maker.keptNames, of: &attempt.members[0].operation, attempt.maker.route, in: spool)
+        {
             return .end(item.postponed(Rule.notKept(missing).description))
         }
         if let defect = lackOfRoom(for: item.operation, item.route) {
@@ -246,7 +248,7 @@ package final class Sending {
         if !verdict.isUntouched { item.operation.attempts.append(settlement.record) }
         switch settlement.disposition {
         case .delivered:
-            let hasKept = keep(settlement.kept, of: item.operation)
+            let hasKept = keep(settlement.kept, of: item.operation, item.route)
             return .end(.delivered(event, answer: body, hasKept: hasKept))
         case .failed(let countsAttempt) where verdict.outcome == .deferred:
             // Its attempts are used up, but no answer has ruled out its delivery.
@@ -305,10 +307,10 @@ package final class Sending {
 
     /// Keeps the values that an answer leaves for the key. Only reports errors, and then returns false: the operation
     /// was delivered, and has no file that could be sent again.
-    private func keep(_ kept: KeptValues, of operation: Operation) -> Bool {
-        guard !kept.isEmpty, let key = operation.header.key else { return true }
+    private func keep(_ kept: KeptValues, of operation: Operation, _ route: Route) -> Bool {
+        guard !kept.isEmpty, let chain = route.chainOrNone(of: operation) else { return true }
         do throws(SpoolError) {
-            let lacking = try spool.keep(kept, of: operation.header.id, for: key, at: world.now())
+            let lacking = try spool.keep(kept, of: operation.header.id, for: chain, at: world.now())
             for name in lacking.sorted() {
                 tally.tell(.notKept(operation.header.id, name: name, reason: kept.unkept[name] ?? .missing))
             }

@@ -6,7 +6,7 @@ extension Settler {
     /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
     /// chosen, or if there is no room to keep its answer.
     func fillOrPutBack(_ member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
-        let missing = try fillKeptValues(maker.keptNames, of: &member.operation, in: spool)
+        let missing = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: spool)
         if missing == nil, try hasRoomToKeep(maker.route) {
             try checkKept(of: member.operation, maker.route, in: spool)
             return true
@@ -36,17 +36,17 @@ extension Settler {
         if !error.isLocked { operations.hasRoomToKeep = false }
     }
 
-    /// Makes the values that a delivery leaves for its key durable. The operation's file stays in row C until this
+    /// Makes the values that a delivery leaves for its chain durable. The operation's file stays in row C until this
     /// returns: after a crash the operation is sent again, and its answer is kept anew.
     ///
     /// This run may send the operations that have waited for the values.
-    func keep(_ kept: KeptValues, of operation: Operation) throws(SpoolError) {
-        guard !kept.isEmpty, let key = operation.header.key else { return }
+    func keep(_ kept: KeptValues, of operation: Operation, _ route: Route) throws(SpoolError) {
+        guard !kept.isEmpty, let chain = route.chainOrNone(of: operation) else { return }
         // This takes long, so the collected outcomes are applied first.
         settleDecided()
         let notStored: Set<String>
         do throws(SpoolError) {
-            notStored = try spool.keep(kept, of: operation.header.id, for: key, at: world.now())
+            notStored = try spool.keep(kept, of: operation.header.id, for: chain, at: world.now())
         } catch {
             noteLackOfRoom(error)
             throw error
@@ -63,7 +63,9 @@ extension Settler {
             return settlement
         }
         var operation = operation
-        guard let missing = try fillKeptValues(maker.keptNames, of: &operation, in: spool) else { return nil }
+        guard let missing = try fillKeptValues(maker.keptNames, of: &operation, maker.route, in: spool) else {
+            return nil
+        }
         return Settlement.decide(onLackOf: missing, for: operation, route: maker.route, now: world.now())
     }
 }

@@ -74,7 +74,7 @@ final class Settler {
         }
         // Operations of a sequence are settled at once, before those behind them go on.
         if decided != nil, spoolRun.isSlowToSettle, member.sequence == nil, member.claim != nil {
-            try keep(settlement.kept, of: member.operation)
+            try keep(settlement.kept, of: member.operation, attempt.maker.route)
             note(settlement, member, attempt)
             decided!.append(
                 Decision(settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent))
@@ -170,7 +170,7 @@ final class Settler {
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
         try settleParts(of: member, settlement, attempt)
-        try keep(settlement.kept, of: member.operation)
+        try keep(settlement.kept, of: member.operation, attempt.maker.route)
         let settled = try member.claim.map { (claim) throws(SpoolError) in
             try spoolRun.settle(SpoolRun.Settling(claim, settlement), now: world.now())
         }

@@ -41,8 +41,8 @@ package struct WaitReasons {
         }
     }
 
-    /// Lists the queue if a route orders or coalesces, as a run does, but takes no lock. Never opens an operation's
-    /// file. `named`: the only operations that the run sends.
+    /// Lists the queue if a route orders or coalesces, as a run does, but takes no lock. Opens an operation's file
+    /// only if its route has a `chain`. `named`: the only operations that the run sends.
     package init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp,
         named: [OperationID]? = nil
@@ -83,7 +83,7 @@ package struct WaitReasons {
         }
         if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
-        if let lack = chooser.lack(name.keyDigest, kind.keptNames) { return .kept(lack) }
+        if let lack = chooser.lack(name, kind.keptNames, route) { return .kept(lack) }
         if case .blocked(let block) = availability(of: destination) {
             guard let own, let until = block.until, until < own else { return .destination(block) }
         }

@@ -151,7 +151,7 @@ extension ValueSyntax<HeaderField> {
 extension ValueSyntax<AnswerPattern> {
     static var answer: Self {
         Self(.answer) { text throws(ValueDefect) in
-            guard let pattern = AnswerPattern(filter: text) else {
+            guard let pattern = AnswerPattern(text) else {
                 throw ValueDefect(
                     "neither a status nor an error",
                     hint: nearest(to: text, in: AnswerPattern.errorNames).map { "did you mean \($0)?" }

@@ -9,7 +9,7 @@ struct NamedOperations {
     let ids: [OperationID]
     /// A status for each name that no run can send.
     private(set) var statuses: [ExitStatus] = []
-    /// Operations whose result the run has reported.
+    /// Operations whose result the run has reported, or that a dry run has printed.
     private var reported: Set<OperationID> = []
 
     /// Finds the operations. Reports at once the names that no run can send.
@@ -47,6 +47,9 @@ struct NamedOperations {
             break
         }
     }
+
+    /// Notes an operation that a dry run prints.
+    mutating func plan(_ id: OperationID) { reported.insert(id) }
 
     /// Reports, for each operation that the run has not sent, what it waits for. Returns the statuses, with those of
     /// the names: `held` if a person or a credential is needed, else `deferred`. Reports an error, too: the run is over

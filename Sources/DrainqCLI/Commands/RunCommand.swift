@@ -60,8 +60,9 @@ func drain(
             } else {
                 standardOutput.line("\(view.id)  \(view.type)  \(destination)")
             }
+            named?.plan(entry.name.id)
         }
-        return .first(of: named?.statuses ?? [])
+        return .first(of: named?.reportUnsent() ?? [])
     }
     Interruption.install()
     let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {

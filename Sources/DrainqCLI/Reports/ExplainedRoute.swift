@@ -94,10 +94,10 @@ struct ExplainedRoute {
         }
     }
 
-    /// Returns the condition that a 2xx must also meet, in words, and its outcome otherwise.
+    /// Returns the condition that a 2xx must also meet to be delivered by default, in words, and its outcome otherwise.
     func acceptance(of verdict: Verdict) -> (provided: String, otherwise: Outcome)? {
-        guard verdict.outcome == .delivered, let status = verdict.status else { return nil }
-        if case .answers = verdict.rule.match?.rule.origin { return nil }
+        guard verdict.outcome == .delivered, let status = verdict.status, verdict.rule.match?.rule.origin == .standard
+        else { return nil }
         let rules = route.acceptance(ofStatus: status)
         return rules.last.map { (rules.map(\.requirement).joined(separator: " and "), $0.outcome) }
     }

@@ -8,8 +8,9 @@ package enum AnswerPattern: Hashable, Sendable {
 }
 
 extension AnswerPattern: CustomStringConvertible {
-    /// Reads `404`, `500-599`, the name of a network error or a canonical status (`NOT_FOUND`), as a configuration
-    /// writes it. `nil` for anything else, for a status outside 100–599, and for `cancelled`, which no answer can mean.
+    /// Reads `404`, `500-599`, `5xx` for the statuses of a class, the name of a network error or a canonical status
+    /// (`NOT_FOUND`), as a configuration writes it. `nil` for anything else, for a status outside 100–599, and for
+    /// `cancelled`, which no answer can mean.
     package init?(_ text: some StringProtocol) {
         if let error = NetworkError(rawValue: String(text)) {
             guard error != .cancelled else { return nil }
@@ -18,6 +19,14 @@ extension AnswerPattern: CustomStringConvertible {
         }
         if let canonical = CanonicalStatus(rawValue: String(text)) {
             self = .canonical(canonical)
+            return
+        }
+        let digits = text.utf8
+        if digits.count == 3, digits.dropFirst().allSatisfy({ $0 | 0x20 == UInt8(ascii: "x") }),
+            let first = digits.first, (UInt8(ascii: "1")...UInt8(ascii: "5")).contains(first)
+        {
+            let lowest = Int(first - UInt8(ascii: "0")) * 100
+            self = .statuses(lowest...lowest + 99)
             return
         }
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)

@@ -128,18 +128,6 @@ extension AnswerRule {
         case .fails: return objection.map { .matches($0) } ?? .differs
         }
     }
-
-    /// Returns the rule for only those of its statuses that are in `ranges`; `nil` if none is.
-    func limited(to ranges: [ClosedRange<Int>]) -> AnswerRule? {
-        guard case .statuses(let own) = subject else { return nil }
-        let common = ranges.flatMap { range in
-            (own ?? [range]).filter { $0.overlaps(range) }.map { $0.clamped(to: range) }
-        }
-        if common.isEmpty { return nil }
-        var rule = self
-        rule.subject = .statuses(common)
-        return rule
-    }
 }
 
 // MARK: - Words

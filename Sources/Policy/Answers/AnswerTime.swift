@@ -3,18 +3,18 @@ package enum AnswerTime {}
 
 extension AnswerPlace {
     /// Returns the wait that the answer asks for in this field or value, at most `RetryAfter.longest`; `nil` if it has
-    /// no readable time there.
+    /// no readable time there. Of several fields the longest wait counts.
     func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
-        let text: String?
+        let head = answer.head
+        func read(_ text: String) -> Duration? { AnswerTime.parse(text, date: head.header("Date"), now: now) }
         switch self {
-        case .header(let name): text = answer.head.header(name).map(RetryAfter.single)
+        case .header(let name): return RetryAfter.longestWait(of: name, in: head, read: read)
         case .pointer(let pointer):
             switch answer.document?.value(at: pointer) {
-            case .string(let value)?, .number(let value)?: text = value
-            default: text = nil
+            case .string(let value)?, .number(let value)?: return read(value)
+            default: return nil
             }
         }
-        return text.flatMap { AnswerTime.parse($0, date: answer.head.header("Date"), now: now) }
     }
 }
 

@@ -7,13 +7,14 @@ package enum RetryAfter {
 
     /// Returns the time asked for, from the moment of the answer on; `nil` if the value is neither seconds nor a date.
     ///
-    /// A date is measured from the answer's own Date, so neither clock needs to be right, and from `now` only if the
-    /// answer has no Date. A date that has passed gives zero. No value gives more than `longest`.
+    /// Seconds may have a fraction: RFC 9110 has whole seconds only, but servers send `2.0`. A date is measured from
+    /// the answer's own Date, so neither clock needs to be right, and from `now` only if the answer has no Date. A date
+    /// that has passed gives zero. No value gives more than `longest`.
     package static func parse(_ value: String, date: String? = nil, now: Timestamp) -> Duration? {
         let value = value.trimmingBlanks
-        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // The value is all digits: if it does not fit, it is too large.
-            return Int64(value).map { min(.seconds($0), longest) } ?? longest
+        let digits = value.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        if digits.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isDigit) }), let seconds = Double(value) {
+            return .seconds(min(seconds, longest.inSeconds))
         }
         guard let then = Timestamp(httpDate: value, now: now) else { return nil }
         let start = date.flatMap { Timestamp(httpDate: $0.trimmingBlanks, now: now) } ?? now
@@ -22,26 +23,36 @@ package enum RetryAfter {
 
     /// Returns the wait that an answer asks for; `nil` if it has no Retry-After that can be read.
     package static func asked(by answer: AttemptReport.Answer, now: Timestamp) -> Duration? {
-        guard let value = answer.header("Retry-After") else { return nil }
-        return parse(single(value), date: answer.header("Date"), now: now)
+        longestWait(of: "Retry-After", in: answer) { parse($0, date: answer.header("Date"), now: now) }
     }
 
-    /// Returns one of several equal values: a transport may join fields of one name with commas. Dates contain commas.
-    static func single(_ value: String) -> String {
-        let parts = value.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmingBlanks }
-        for size in 1...2 where parts.count > size && parts.count % size == 0 {
-            let first = Array(parts[..<size])
-            let isRepeated = stride(from: 0, to: parts.count, by: size).allSatisfy {
-                Array(parts[$0..<$0 + size]) == first
+    /// Returns the longest wait in the fields of one name; `nil` if none can be read.
+    ///
+    /// A transport may join the fields with commas. A date may contain one comma, so `read` gets each part alone, and
+    /// together with the next part if it cannot read it alone.
+    static func longestWait(
+        of name: String, in answer: AttemptReport.Answer, read: (String) -> Duration?
+    ) -> Duration? {
+        var longest: Duration?
+        for field in answer.headers where field.isNamed(name) {
+            var parts = field.value.split(separator: ",", omittingEmptySubsequences: false)[...]
+            while let part = parts.popFirst() {
+                var wait = read(String(part))
+                if wait == nil, let next = parts.first {
+                    wait = read("\(part),\(next)")
+                    if wait != nil { parts.removeFirst() }
+                }
+                longest = [longest, wait].compactMap(\.self).max()
             }
-            if isRepeated { return first.joined(separator: ", ") }
         }
-        return value
+        return longest
     }
 
-    /// Returns the wait asked for plus up to a fifth, at most `longestJitter`; never less than the wait asked for.
-    static func spread(_ asked: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
-        asked + min(asked.scaled(by: Double.random(in: 0...0.2, using: &generator)), longestJitter)
+    /// Returns the wait asked for plus up to a fifth, at most `longestJitter`; never less than the wait asked for. Each
+    /// length of the jitter is equally likely.
+    package static func spread(_ asked: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
+        let jitter = min(asked.scaled(by: 0.2), longestJitter)
+        return asked + jitter.scaled(by: Double.random(in: 0...1, using: &generator))
     }
 }
 

@@ -1,16 +1,17 @@
 extension Route {
     /// Returns the route's rules for whole answers, in the order in which they are tried. The defaults come after them.
     ///
-    /// `answers` comes first, then `classify`, the narrowest line first. On a callable route, lines about a code come
-    /// before lines about a status, and these before the default of the code. A 2xx that would be a delivery must then
-    /// agree with `protocol` and `accept`. `word` is the code in the answer of a callable function: rules about other
-    /// codes cannot match, and are left out.
+    /// `answers` comes first, then `classify`: the code in the answer of a callable function, then the status, the
+    /// narrowest line first. The default of the code, `protocol` and `accept` judge the answers that no line judges.
+    /// `word` is that code: rules about other codes cannot match, and are left out.
     func answerRules(saying word: CanonicalStatus? = nil) -> [AnswerRule] {
         if answers.isEmpty, classify.isEmpty, accept == nil, `protocol` == .plain { return [] }
-        return rules(accepting: acceptance, saying: word)
+        let lines = narrowestFirst
+        let words = lines.filter { line in word.map { line.origin == .classify(.canonical($0)) } ?? false }
+        return answers + words + lines.filter { !$0.isOfWord } + (word.map { [$0.rule] } ?? []) + acceptance
     }
 
-    /// The rules of `protocol` and `accept`, which a 2xx must pass to be a delivery.
+    /// The rules of `protocol` and `accept`, which a 2xx must pass to be a delivery by default.
     private var acceptance: [AnswerRule] {
         (`protocol` == .callable ? [CanonicalStatus.unrecognisedAnswerRule] : []) + (accept.map { [$0] } ?? [])
     }
@@ -20,49 +21,43 @@ extension Route {
         acceptance.filter { $0.covers(status: status) }
     }
 
-    /// Returns the rules for the elements of an answer that are about one operation each, in the same order.
+    /// Returns the rules for the elements of an answer that are about one operation each, in the order in which they
+    /// are tried. A line of `classify` about 2xx cannot deliver an element that the results call a failure.
     func answerRules(of results: Batch.Results) -> [AnswerRule] {
-        var acceptance: [AnswerRule] = []
+        // An element with a status of its own is judged by its other members only if that status is 2xx or missing.
         let none = AnswerRule.noStatus...AnswerRule.noStatus
+        func subject(_ ranges: [ClosedRange<Int>]) -> AnswerRule.Subject {
+            .statuses(results.status == nil ? nil : ranges)
+        }
+        var rules = answers
         if let error = results.error {
             let content = AnswerContent(json: [JSONCondition(pointer: error, test: .unset)])
-            acceptance.append(
+            rules.append(
                 AnswerRule(
-                    .results(.error), .statuses([none, AnswerRule.success]), content: content, sense: .fails, .failed))
+                    .results(.error), subject([none, AnswerRule.success]), content: content, sense: .fails, .failed))
         }
         if let status = results.status {
-            acceptance.append(AnswerRule(.results(.noStatus(status)), .statuses([none]), .deferred))
+            rules.append(AnswerRule(.results(.noStatus(status)), .statuses([none]), .deferred))
         }
         if results.listsFailures {
-            acceptance.append(AnswerRule(.results(.listed), .statuses([AnswerRule.success]), .failed))
+            rules.append(AnswerRule(.results(.listed), subject([AnswerRule.success]), .failed))
         } else if results.status == nil {
-            acceptance.append(AnswerRule(.results(.noError), .statuses([AnswerRule.success]), .delivered))
+            rules.append(AnswerRule(.results(.noError), .statuses(nil), .delivered))
         }
-        return rules(accepting: acceptance)
+        return rules + narrowestFirst.filter { !$0.isOfWord }
     }
 
-    /// Returns all rules in order. `acceptance` are rules that a 2xx must pass to be a delivery.
-    private func rules(accepting acceptance: [AnswerRule], saying word: CanonicalStatus? = nil) -> [AnswerRule] {
-        let lines = classify.enumerated().sorted { left, right in
+    /// The lines of `classify`, the narrowest first, and of equally narrow ones the last first.
+    private var narrowestFirst: [AnswerRule] {
+        classify.enumerated().sorted { left, right in
             (left.element.width, -left.offset) < (right.element.width, -right.offset)
         }.map(\.element)
-        let words = lines.filter { line in word.map { line.origin == .classify(.canonical($0)) } ?? false }
-        let errors = lines.filter { if case .errors = $0.subject { true } else { false } }
-        let statuses = lines.filter { line in !line.isOfWord && !errors.contains(line) }
-        let successes = statuses.flatMap { line -> [AnswerRule] in
-            guard let success = line.limited(to: [AnswerRule.success]) else { return [] }
-            guard line.outcome == .delivered, case .statuses(let ranges?) = success.subject else { return [success] }
-            return acceptance.compactMap { $0.limited(to: ranges) } + [success]
-        }
-        return answers + words + statuses.compactMap { $0.limited(to: AnswerRule.noSuccess) }
-            + (word.map { [$0.rule] } ?? []) + successes + acceptance + errors
     }
 }
 
 extension AnswerRule {
     /// The status of an element that should have one and has none.
     static let noStatus = 0
-    fileprivate static let noSuccess = [0...199, 300...999]
 
     fileprivate var isOfWord: Bool {
         if case .classify(.canonical) = origin { true } else { false }

@@ -53,6 +53,30 @@ package struct KeptValue: Hashable, Sendable {
     }
 }
 
+extension Route {
+    /// Returns the text by which values are kept for an operation, and found again: that of `chain`, or the operation's
+    /// key. `nil` if there is none, or if it is empty.
+    package func chain(of operation: Operation) throws(RequestError) -> String? {
+        guard let chain else { return operation.header.key }
+        let text = try Template(chain, for: .idempotencyKey, of: "chain").text(of: operation)
+        return text.isEmpty ? nil : text
+    }
+
+    /// Returns the chain; `nil` also if it cannot be made: then the operation cannot be sent.
+    package func chainOrNone(of operation: Operation) -> String? {
+        do throws(RequestError) {
+            return try chain(of: operation)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Returns the digest of `chainOrNone`.
+    package func chainDigest(of operation: Operation) -> Digest? {
+        chainOrNone(of: operation).map { Digest(of: $0) }
+    }
+}
+
 /// The reason that a part of an answer is not kept.
 package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing

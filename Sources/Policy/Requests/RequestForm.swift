@@ -74,6 +74,18 @@ package struct RequestForm: Sendable {
         Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
     }
 
+    /// Throws if the operation's chain cannot be made, or if its request needs kept values and it has no chain.
+    private func checkChain(of operation: Operation) throws(RequestError) {
+        if operation.header.key != nil, route.chain == nil { return }
+        let names = keptNames
+        if names.isEmpty, route.keep.isEmpty { return }
+        if try route.chain(of: operation) == nil, let name = names.min() {
+            throw .unusableValue(
+                placeholder: TemplateWord.kept(name).text,
+                reason: "is remembered by key, and the operation has no key")
+        }
+    }
+
     /// Returns the names of all credentials as one text. A server accepts or refuses routes with the same text alike.
     package func credentials(settings: DestinationSettings, headersCommand: [String]?) -> String {
         (secretNames(settings: settings).sorted() + (headersCommand.map { [$0.joined(separator: " ")] } ?? []))
@@ -104,14 +116,17 @@ package struct RequestForm: Sendable {
         let header = operation.header
         try checkOverrides(by: header)
         let method = try method(for: header)
+        try checkChain(of: operation)
         let url = try address(values)
         if let defect { throw defect }
-        var routeFields = fields
-        if !header.headers.isEmpty {
-            if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
-            let own = Set(header.headers.map { $0.name.lowercased() })
-            routeFields.removeAll { own.contains($0.name.lowercased()) }
+        if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
+        var own = Set(header.headers.map { $0.name.lowercased() })
+        // The route's Content-Type is for JSON payloads and for what its templates make of them. A body that is sent
+        // unchanged keeps its own media type.
+        if body == nil, route.batch == nil, let type = header.contentType, type != "application/json" {
+            own.insert("content-type")
         }
+        let routeFields = own.isEmpty ? fields : fields.filter { !own.contains($0.name.lowercased()) }
         try checkCredentials(routeFields, goingTo: header.url)
         try checkRequirements(of: operation)
         var headers: [HeaderField] = []

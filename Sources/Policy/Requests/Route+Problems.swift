@@ -19,6 +19,7 @@ extension Route {
         check("batch.body", batch?.body, for: .batch)
         check("key", key, for: .key)
         check("idempotencyKey", idempotencyKey, for: .idempotencyKey)
+        check("chain", chain, for: .idempotencyKey)
         return problems + contradictions
     }
 

@@ -22,8 +22,10 @@ package struct Route: Hashable, Sendable {
     package var answers: [AnswerRule]
     /// The rule for a 2xx answer that is no delivery.
     package var accept: AnswerRule?
-    /// The parts of an answer that are kept for the operation's key, by name.
+    /// The parts of an answer that are kept for the operation's chain, by name.
     package var keep: [String: AnswerPlace]
+    /// The template of the chain, by which values are kept and found again; `nil` uses the operation's key.
+    package var chain: String?
     /// Whether the whole answer is kept with the delivered operation.
     package var keepsAnswer: Bool
     package var retry: BackoffSchedule
@@ -61,7 +63,7 @@ package struct Route: Hashable, Sendable {
         protocol: WireProtocol = .plain, body: String? = nil, compress: Compression = .none, key: String? = nil,
         idempotencyKey: String? = nil, require: [JSONCondition] = [], answers: [AnswerRule] = [],
         accept: AnswerRule? = nil,
-        keep: [String: AnswerPlace] = [:], keepsAnswer: Bool = false,
+        keep: [String: AnswerPlace] = [:], chain: String? = nil, keepsAnswer: Bool = false,
         retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
         timeouts: Timeouts = Timeouts(), classify: [AnswerRule] = [], expiresAfter: Duration? = nil,
         keyTTL: Duration? = nil, coalesce: Bool = false, mergesPayloads: Bool = false, ordering: Ordering = .any,
@@ -83,6 +85,7 @@ package struct Route: Hashable, Sendable {
         self.answers = answers
         self.accept = accept
         self.keep = keep
+        self.chain = chain
         self.keepsAnswer = keepsAnswer
         self.retry = retry
         self.retryRateLimited = retryRateLimited

@@ -157,9 +157,6 @@ private struct PayloadReader {
     /// Returns a kept value; before an attempt, the placeholder itself, so that all else can be checked and shown.
     private static func kept(_ name: String, of operation: Operation) throws(RequestError) -> TemplateValue {
         let word = TemplateWord.kept(name).text
-        if operation.header.key == nil {
-            throw .unusableValue(placeholder: word, reason: "is remembered by key, and the operation has no key")
-        }
         guard let kept = operation.kept else { return .text("{\(word)}") }
         guard let value = kept[name] else { throw .missingValue(placeholder: word) }
         return value.templateValue

@@ -78,35 +78,52 @@ extension SpoolDirectory {
     /// time since it was written: a value that was there then is there when the file is admitted. Such a file does not
     /// raise `most`. While a run admits files, or more files wait than one admission takes, no value is removed.
     ///
+    /// On a route with a `chain` the file of an operation says what it needs. So these files are read before anything
+    /// is removed; while one is in flight, or moves, no value is removed.
+    ///
     /// Another process may move an operation while the directories are listed. So the order of the listings shows an
     /// operation that moves on at least once, and they are listed once more.
     @discardableResult
     package func pruneKept(
-        olderThan limit: Timestamp, at now: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys
+        olderThan limit: Timestamp, at now: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys,
+        by configuration: Configuration = Configuration()
     ) throws(SpoolError) -> Int {
         var done = try keptKeys()
         if done.isEmpty { return 0 }
         guard let waited = try longestForeignWait(at: now) else { return 0 }
         let limit = limit - waited
-        func note(_ name: ListedName) { if let key = name.keyDigest { done.remove(key) } }
+        var chained: [OperationID: Entry] = [:]
+        let hasChains = configuration.hasChains
+        func note(_ name: ListedName, _ state: QueueState) {
+            if let key = name.keyDigest { done.remove(key) }
+            guard hasChains, case let name = EntryName(name), configuration.route(of: name.type).chain != nil
+            else { return }
+            chained[name.id] = Entry(state: state, name: name)
+        }
         try withNamesLock { () throws(SpoolError) in
-            try forEachStandingName { name, _ in note(name) }
-            for state in [QueueState.failed, .new, .deferred] { try forEachName(in: state) { name, _ in note(name) } }
+            try forEachStandingName(note)
+            for state in [QueueState.failed, .new, .deferred] {
+                try forEachName(in: state) { name, _ in note(name, state) }
+            }
         }
         if done.isEmpty { return 0 }
-        var files: [(path: QueuePath, changed: Timestamp)] = []
+        var files: [(key: Digest, path: QueuePath, changed: Timestamp)] = []
         for key in done {
             let path = QueuePath("state/\(Self.file(of: key))")
-            if let status = try status(path, "look at") { files.append((path, status.changedAt)) }
+            if let status = try status(path, "look at") { files.append((key, path, status.changedAt)) }
         }
         files.sort { $0.changed < $1.changed }
         let surplus = max(0, files.count - most)
-        let old = files.prefix(surplus) + files.dropFirst(surplus).prefix { $0.changed < limit }
+        var old = files.prefix(surplus) + files.dropFirst(surplus).prefix { $0.changed < limit }
+        if !old.isEmpty, hasChains {
+            guard let needed = try chains(of: chained.values, configuration) else { return 0 }
+            old.removeAll { needed.contains($0.key) }
+        }
         var removed = 0
         for start in stride(from: 0, to: old.count, by: Self.removedUnderOneLock) {
             let lock = try lockState()
             defer { lock.release() }
-            for (path, changed) in old.dropFirst(start).prefix(Self.removedUnderOneLock)
+            for (_, path, changed) in old.dropFirst(start).prefix(Self.removedUnderOneLock)
             where try status(path, "look at")?.changedAt == changed {
                 try attempt("remove", path) { () throws(Errno) in
                     do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
@@ -116,6 +133,20 @@ extension SpoolDirectory {
         }
         if removed > 0 { try syncDirectory(Self.keys) }
         return removed
+    }
+
+    /// Returns the chains of these operations, from their files; `nil` if one is in flight or has moved.
+    private func chains(
+        of entries: some Collection<Entry>, _ configuration: Configuration
+    ) throws(SpoolError) -> Set<Digest>? {
+        var chains: Set<Digest> = []
+        for entry in entries {
+            guard entry.state != .claimed, let file = try read(entry) else { return nil }
+            guard case .operation(let stored) = file else { continue }
+            let route = configuration.route(of: entry.name.type)
+            if let chain = route.chainDigest(of: stored.operation) { chains.insert(chain) }
+        }
+        return chains
     }
 
     /// Returns the time since the oldest foreign file in `new/` was written, zero if there is none; `nil` if a run is

@@ -114,6 +114,21 @@ struct ChatTests {
                 == "answers[0]: status 401, /error equals \"Permission denied\": fail")
     }
 
+    @Test func `the status of a message that failed makes no message`() throws {
+        let id = try say("hello", in: "private")
+        for status in ["delivered", "read"] {
+            try drainq.run(
+                "add", "--type", "status", "--key", "private",
+                input: #"{"conversation":"private","message":"\#(id)","status":"\#(status)"}"#)
+        }
+        #expect(try drainq.run("run").status == 1)
+        #expect(try drainq.run("run", "--now").status != 0)
+        #expect(service.receiver.requests().map(\.method) == ["PUT"])
+        #expect(try drainq.list().compactMap { $0["state"] as? String }.sorted() == ["failed", "held", "held"])
+        #expect(try drainq.run("drop", "--followers", id).lines.count == 3)
+        #expect(try drainq.list().isEmpty && service.state.patched.isEmpty)
+    }
+
     @Test func `the token is asked for once in a run, and is nowhere afterwards`() throws {
         for number in 1...10 { try say("m\(number)", in: "c\(number)") }
         #expect(try drainq.run("run").status == 0)

@@ -45,7 +45,8 @@ private struct NotesService: Sendable {
             if let folder = row?["folder"] as? String, !folders.contains(folder) {
                 return .json(409, #"{"code":"23503","message":"violates foreign key constraint"}"#)
             }
-            if titles[id] != nil { return .json(409, #"{"code":"23505","message":"duplicate key value"}"#) }
+            if titles[id] != nil { return Self.duplicate(of: "notes_pkey") }
+            if title == "taken" { return Self.duplicate(of: "notes_title_key") }
             titles[id] = title
             writes += 1
             return .status(201)
@@ -65,6 +66,11 @@ private struct NotesService: Sendable {
             return .json(titles[id] == nil ? "[]" : "[{\"id\":\(id)}]")
         default: return .status(405)
         }
+    }
+
+    private static func duplicate(of constraint: String) -> Answer {
+        let message = #"duplicate key value violates unique constraint \"\#(constraint)\""#
+        return .json(409, #"{"code":"23505","details":null,"hint":null,"message":"\#(message)"}"#)
     }
 
     /// Every error is a 400, with the real status in the body.
@@ -125,14 +131,23 @@ struct NotesTests {
         let run = try drainq.run("run", "--now", "--json")
         #expect(run.status == 0)
         #expect(
-            try json(run.lines[0])["rule"] as? String == "answers[0]: status 409, /code equals \"23505\": deliver")
+            try json(run.lines[0])["rule"] as? String
+                == "answers[0]: status 409, /code equals \"23505\", /message contains \"\\\"notes_pkey\\\"\": deliver")
         #expect(service.state.writes == 1)
+    }
+
+    @Test func `a row that breaks another constraint is not delivered, and holds its update`() throws {
+        try add("insert", #"{"id":7,"title":"taken"}"#)
+        try add("update", #"{"id":7,"title":"green tea"}"#)
+        #expect(try drainq.run("run").status == 1)
+        #expect(service.state.titles.isEmpty)
+        #expect(try drainq.list().compactMap { $0["state"] as? String }.sorted() == ["failed", "held"])
     }
 
     @Test func `a row that refers to one which is not there waits for it`() throws {
         try add("insert", #"{"id":7,"title":"tea","folder":"f"}"#)
         #expect(try drainq.run("run").status == 75)
-        #expect(try drainq.list().first?["rule"] as? String == "answers[1]: status 409, /code equals \"23503\": defer")
+        #expect(try drainq.list().first?["rule"] as? String == "answers[2]: status 409, /code equals \"23503\": defer")
         service.change { _ = $0.folders.insert("f") }
         #expect(try drainq.run("run", "--now").status == 0)
         #expect(service.state.titles == ["7": "tea"])
@@ -250,6 +265,24 @@ struct NotesTests {
             #expect(try drainq.run("run", "--now").status == 0)
             #expect(service.receiver.receivedCount == 2)
         }
+    }
+
+    @Test(arguments: [
+        ("409", "TransactionError", "could not serialize access"), ("423", "ResourceLocked", "The resource is locked"),
+        ("503", "DatabaseConnectionLimit", "Please try again later"), ("429", "SlowDown", "Too many requests"),
+    ])
+    func `an attachment that the storage has not taken is sent again`(status: String, error: String, message: String)
+        throws
+    {
+        let body = #"{"statusCode":"\#(status)","error":"\#(error)","message":"\#(message)"}"#
+        service.change { $0.troubles = [.json(400, body)] }
+        try withFolder { folder in
+            let drainq = try uploading("7.jpg", in: folder, Data("x".utf8))
+            #expect(try drainq.run("run").status == 75)
+            #expect(service.state.attachments.isEmpty)
+            #expect(try drainq.run("run", "--now").status == 0)
+        }
+        #expect(service.state.attachments["7.jpg"] != nil)
     }
 
     @Test func `the storage's 400 means what its body says`() throws {
