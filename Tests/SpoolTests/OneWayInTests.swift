@@ -325,14 +325,24 @@ struct OneWayInTests {
         #expect(try admit(Configuration()).admitted.count == 4)
     }
 
-    @Test func `a foreign file for which there is no room stays, and is admitted later`() throws {
-        let old = try queue.add(["a", "b"])
+    @Test func `a foreign file gets its name although the queue is full`() throws {
+        _ = try queue.add(["a", "b"])
         try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
         let full = try admit(Configuration(limits: Limits(operations: 2)))
-        #expect(full.admitted.isEmpty && full.errors.map(\.kind) == [.full(.operations(2))])
-        #expect(queue.names("new").contains("x"))
-        let dropping = try admit(Configuration(limits: Limits(operations: 2, whenFull: .dropOldest)))
-        #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.evicted == [old[0]])
+        #expect(full.admitted.map(\.name.id.description) == ["x"] && full.errors.isEmpty && full.evicted.isEmpty)
+        #expect(try queue.entries().count == 3)
+    }
+
+    @Test func `dropOldest makes room for a foreign file, but nothing newer goes for it`() throws {
+        let old = try queue.add(["a", "b"])
+        let dropping = Configuration(limits: Limits(operations: 2, whenFull: .dropOldest))
+        try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
+        let newer = try admit(dropping)
+        #expect(newer.admitted.map(\.name.id.description) == ["x"] && newer.evicted == [old[0]])
+        try queue.put(#"{"drainq":1,"id":"y","createdAt":"2001-02-03T04:05:06Z","payload":5}"#, at: "new/y")
+        let older = try admit(dropping)
+        #expect(older.admitted.map(\.name.id.description) == ["y"] && older.evicted.isEmpty)
+        #expect(try queue.entries().count == 3)
     }
 
     @Test func `a foreign file that could never be sent, or is dated later than now, is judged like any other`() throws

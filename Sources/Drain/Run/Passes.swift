@@ -33,8 +33,8 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
-    /// Begins a pass like a run: takes the sequence lock, unless another run has it or no type that this run sends has an
-    /// order, and recovers dead runs. A run that stays is as good as many short ones.
+    /// Begins a pass like a run: takes the sequence lock, unless another run has it or no type that this run sends has
+    /// an order, and recovers dead runs. A run that stays is as good as many short ones.
     func begin() throws(SpoolError) {
         let now = clock.now()
         tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
@@ -83,9 +83,9 @@ final class Passes {
         settler.book.isFirstPass = false
     }
 
-    /// Lists and chooses. Foreign files that the listing has are admitted first, and the queue is listed again: an order
-    /// is decided only once each of them has its name. What comes meanwhile belongs to the next listing, so a stream of
-    /// files stops nothing. While one of them cannot be named, only operations without an order are chosen.
+    /// Lists and chooses. Foreign files that the listing has are admitted first, and the queue is listed again: an
+    /// order is decided only once each of them has its name. Files that come meanwhile belong to the next listing, so a
+    /// stream of files stops nothing. While a file cannot be named, only operations without an order are chosen.
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
         let otherRuns = try spoolRun.otherRuns
@@ -98,8 +98,8 @@ final class Passes {
         return try chooser.choose(budget: budget, try admit() ? authority : .undecided, peers)
     }
 
-    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether each
-    /// file that was there has its name, or is in quarantine.
+    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
+    /// each file that was there has its name, or is in quarantine.
     private func admit() throws(SpoolError) -> Bool {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)

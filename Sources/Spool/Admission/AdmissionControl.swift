@@ -90,17 +90,15 @@ package struct AdmissionControl {
     }
 
     /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of the
-    /// queue keeps its name from it; `dropOldest` makes room for it as for any other operation.
+    /// queue keeps its name from it. `dropOldest` makes room for it, but for an old file nothing newer goes.
     mutating func name(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
-        switch try admit(&submission, number: number, queue) {
-        case .failure(.limit(let limit)) where limit.isOfQueue:
-            let file = submission.file
-            count(in: file, number)
-            return .success(file)
-        case let result: return result
-        }
+        try rule.complete(&submission, in: queue)
+        let file = submission.file
+        if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
+        if try makeRoom(for: file, number, sparesNewer: true, queue) != nil { count(in: file, number) }
+        return .success(file)
     }
 
     /// Counts in an operation that replaces none, or returns why it cannot enter. Without `number` no later operation
@@ -110,14 +108,19 @@ package struct AdmissionControl {
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         try rule.complete(&submission, in: queue)
         let file = submission.file
-        let waits = QueueState.waiting.contains(file.entry.state)
-        if let refusal = try rule.objection(
-            to: submission.operation, headerLength: file.headerLength, waits: waits, queue)
-        {
-            return .failure(refusal)
-        }
-        let limit = waits ? try makeRoom(for: file, number, queue) : limitOfFreeSpace(file.bytes.count)
+        if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
+        let limit =
+            file.waits ? try makeRoom(for: file, number, sparesNewer: false, queue) : limitOfFreeSpace(file.bytes.count)
         return limit.map { .failure(.limit($0)) } ?? .success(file)
+    }
+
+    /// Returns why an operation cannot enter, whatever room there is.
+    private func objection(
+        to submission: Submission, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> AdmissionRefusal? {
+        let file = submission.file
+        return try rule.objection(
+            to: submission.operation, headerLength: file.headerLength, waits: file.waits, queue)
     }
 
     // MARK: - Room
@@ -131,7 +134,7 @@ package struct AdmissionControl {
     }
 
     private mutating func makeRoom(
-        for file: IncomingFile, _ number: Int?, _ queue: SpoolDirectory
+        for file: IncomingFile, _ number: Int?, sparesNewer: Bool, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
         let size = file.bytes.count
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
@@ -142,7 +145,10 @@ package struct AdmissionControl {
                 try count(queue)
                 continue
             }
-            guard var victim = try removalCandidates?.next(for: file.entry.name, queue) else {
+            guard
+                var victim = try removalCandidates?.next(
+                    for: file.entry.name, sparesNewer: sparesNewer, queue)
+            else {
                 for victim in going { count(victim, by: 1) }
                 removalCandidates?.giveBack(going)
                 if !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }

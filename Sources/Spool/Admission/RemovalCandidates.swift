@@ -61,10 +61,13 @@ struct RemovalCandidates {
         if let member { values[group, default: []].append(member) }
     }
 
-    /// Returns the operation to remove next for the operation of this name; `nil` if none may be removed.
-    mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
+    /// Returns the operation to remove next for the operation of this name; `nil` if none may be removed. With
+    /// `sparesNewer` none that is newer goes, but a superseded one.
+    mutating func next(
+        for name: EntryName, sparesNewer: Bool, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> Victim? {
         var found = try nextSuperseded(for: name, queue)
-        if found == nil { found = try nextOldest(before: name, queue) }
+        if found == nil { found = try nextOldest(before: sparesNewer ? name : nil, queue) }
         guard let victim = found else { return nil }
         gone.insert(victim.name)
         return victim
@@ -132,9 +135,9 @@ struct RemovalCandidates {
 
     // MARK: - Oldest
 
-    /// Returns the oldest operation; `nil` if none is older than `name`, for which nothing newer goes.
+    /// Returns the oldest operation; `nil` if there is none, or none that is older than `name`.
     private mutating func nextOldest(
-        before name: EntryName, _ queue: SpoolDirectory
+        before name: EntryName?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Victim? {
         guard dropsOldest else { return nil }
         while let last = oldest.last, gone.contains(last.name) { oldest.removeLast() }
@@ -143,7 +146,8 @@ struct RemovalCandidates {
         let own = members.lazy.filter { !gone.contains($0.name) }.min { $0.name.isOlder(than: $1.name) }
         let waiting = oldest.last
         let isOwn = own.map { own in waiting.map { own.name.isOlder(than: $0.name) } ?? true } ?? false
-        guard let victim = isOwn ? own : waiting, victim.name.isOlder(than: name) else { return nil }
+        guard let victim = isOwn ? own : waiting else { return nil }
+        if let name, !victim.name.isOlder(than: name) { return nil }
         return isOwn ? own : oldest.popLast()
     }
 

@@ -131,6 +131,9 @@ struct IncomingFile {
     /// The length in bytes of the part after the body: its newline, and records of attempts.
     var historyLength = 1
 
+    /// Whether it counts against the limits.
+    var waits: Bool { QueueState.waiting.contains(entry.state) }
+
     /// The length of the header line in bytes.
     var headerLength: Int { bytes.count - bodyLength - historyLength }
 }
