@@ -121,6 +121,21 @@ int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *, int, int
     return easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, function);
 }
 
+// struct curl_sockaddr, without the address.
+struct address { int family, type, protocol; };
+
+static int open_socket(void *error, int purpose, struct address *address) {
+    (void)purpose;
+    int opened = socket(address->family, address->type, address->protocol);
+    if (opened < 0) *(int *)error = errno;
+    return opened;
+}
+
+void ccurl_note_socket_errors(ccurl_easy *easy, int *error) {
+    easy_setopt(easy, CURLOPT_OPENSOCKETDATA, error);
+    easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+}
+
 int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *, int)) {
     return easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
 }
