@@ -21,6 +21,7 @@
 // Foundation passes one integer or pointer to the variadic functions. The calling conventions of Linux on x86-64 and
 // AArch64 put it into the same register as a fixed parameter.
 #ifdef __linux__
+#include "CCurl.h"
 #include "CFoundationCurl.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +34,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -328,16 +328,6 @@ int curl_easy_setopt(void *easy, int option, void *argument) {
     return REAL(curl_easy_setopt)(easy, option, argument);
 }
 
-// struct curl_sockaddr, without the address.
-struct address { int family, type, protocol; };
-
-static int open_socket(void *context, int purpose, struct address *address) {
-    (void)purpose;
-    int opened = socket(address->family, address->type, address->protocol);
-    if (opened < 0) ((struct transfer *)context)->socket_error = errno;
-    return opened;
-}
-
 // Sets the options of a transfer that Foundation does not set.
 int curl_multi_add_handle(void *multi, void *easy) {
     struct transfer *transfer = transfer_of(easy);
@@ -354,8 +344,8 @@ int curl_multi_add_handle(void *multi, void *easy) {
         REAL(curl_easy_setopt)(easy, XFERINFOFUNCTION, take_progress);
         REAL(curl_easy_setopt)(easy, XFERINFODATA, transfer);
         REAL(curl_easy_setopt)(easy, NOPROGRESS, 0L);
-        REAL(curl_easy_setopt)(easy, OPENSOCKETFUNCTION, open_socket);
-        REAL(curl_easy_setopt)(easy, OPENSOCKETDATA, transfer);
+        REAL(curl_easy_setopt)(easy, OPENSOCKETFUNCTION, ccurl_open_socket);
+        REAL(curl_easy_setopt)(easy, OPENSOCKETDATA, &transfer->socket_error);
         REAL(curl_easy_setopt)(easy, NOPROXY, "");
         if (!transfer->uses_proxy) REAL(curl_easy_setopt)(easy, PROXY, "");
         if (transfer->connect_milliseconds > 0)

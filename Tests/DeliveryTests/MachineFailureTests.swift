@@ -64,14 +64,6 @@ import Testing
         #expect(counts == (name != .machine))
     }
 
-    @Test(arguments: Transport.allCases)
-    func `a connection that the system forbids is this machine's`(transport: Transport) throws {
-        // connect(2) to a broadcast address is EACCES.
-        let result = try attempt(.always(.status(200)), by: transport) { $0.url = "http://255.255.255.255:9/" }
-        #expect(result.failure == .machine, "\(result)")
-        #expect(result.detail == "cannot connect: Permission denied")
-    }
-
     @Test func `a process without a descriptor left is this machine's failure`() throws {
         let receiver = try LoopbackReceiver()
         // Three standard streams, and two for libcurl to begin with.

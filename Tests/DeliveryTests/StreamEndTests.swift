@@ -50,6 +50,8 @@ import Testing
         try sink.submit(request, ticket: 1)
         try server.awaitRequest(sink)
         server.answer(ends: row.ends)
+        // The client takes the answer before the end of the stream; at the end of its last request it rests.
+        if !row.isSmall { try server.awaitPing() }
         if let code = row.goAway { server.send(type: 7, stream: 0, [0, 0, 0, 0, 0, 0, 0, code]) }
         if let code = row.reset { server.send(type: 3, stream: 1, [0, 0, 0, code]) }
         if row.closes { server.close() }
@@ -77,8 +79,11 @@ final class PlayedStream {
 
     init() throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-        // openssl does not tell the port with -quiet: it gets one that was free a moment ago.
-        port = try PlayedServer().port
+        // openssl does not tell the port with -quiet: it gets a free one, below the range that the kernel assigns from.
+        let receiver = try #require(
+            (0..<100).reduce(nil) { found, _ in found ?? (try? LoopbackReceiver(port: .random(in: 10_000..<32_000))) })
+        receiver.stop()
+        port = Int(receiver.port)
         process.executableURL = URL(filePath: "/bin/sh")
         process.currentDirectoryURL = directory
         process.arguments = [
@@ -122,8 +127,6 @@ final class PlayedStream {
             try #require(!more.isEmpty, "the client has gone")
             received += more
         }
-        // openssl sends nothing while nobody takes what it received.
-        output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
         // SETTINGS, and the acknowledgement of the client's.
         send(type: 4, stream: 0, [])
         send(type: 4, flags: 1, stream: 0, [])
@@ -134,6 +137,19 @@ final class PlayedStream {
         // `:status: 200` and `content-length: 2` (RFC 7541).
         send(type: 1, flags: 4, stream: 1, [0x88, 0x0F, 0x0D, 0x01, 0x32])
         send(type: 0, flags: ends ? 1 : 0, stream: 1, Array("ok".utf8))
+    }
+
+    /// Waits until the client has read all frames so far.
+    func awaitPing() throws {
+        send(type: 6, stream: 0, [UInt8](repeating: 7, count: 8))
+        var received: [UInt8] = []
+        while !received.contains([6, 1, 0, 0, 0, 0]) {
+            let more = output.fileHandleForReading.availableData
+            try #require(!more.isEmpty, "the client has gone")
+            received += more
+        }
+        // openssl sends nothing while nobody takes what it received.
+        output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
     }
 
     func send(type: UInt8, flags: UInt8 = 0, stream: UInt8, _ payload: [UInt8]) {

@@ -128,7 +128,10 @@ int ccurl_set_progress_function(
 
 /// Sets SOCKOPTFUNCTION: called for each socket that is opened.
 int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *data, int socket, int purpose));
-/// Stores the errno of a socket that cannot be made, which libcurl does not tell.
+/// The function of OPENSOCKETFUNCTION: stores the errno of a socket that cannot be made, which libcurl does not tell,
+/// and makes none to an IPv6 address that this machine cannot reach.
+int ccurl_open_socket(void *error, int purpose, void *curl_sockaddr);
+/// Sets `ccurl_open_socket`.
 void ccurl_note_socket_errors(ccurl_easy *easy, int *error);
 /// Sets CLOSESOCKETFUNCTION: called to close a socket, possibly long after the transfer that opened it.
 int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *data, int socket));

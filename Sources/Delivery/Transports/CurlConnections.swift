@@ -19,8 +19,8 @@ final class ConnectionCache {
 /// A connection whose server has sent one answer too many is a request behind: the true answer to a request arrives
 /// just after the stray one that was taken for it. If the next request followed at once, no byte would be unread yet,
 /// and it would get that late answer. So a cache is used again only if more caches of its origin rest than are in use.
-/// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then the
-/// server gets a fresh connection for each further request.
+/// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
+/// the server gets a fresh connection for each further request.
 struct CurlConnections {
     /// Scheme, host and port of a request's URL, as written.
     struct Origin: Hashable {

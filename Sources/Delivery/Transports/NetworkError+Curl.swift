@@ -43,8 +43,9 @@ struct CurlFailure {
     /// Returns the `errno` that explains why a connection was not established: libcurl's, that of a socket which could
     /// not be made, or that of this process if it has no descriptor left for a resolver or a file. 0 if there is none.
     static func systemError(_ ofConnection: Int32, ofSocket: Int32, wasConnected: Bool) -> Int32 {
-        if wasConnected || ofSocket == 0 && ofConnection != 0 { return ofConnection }
-        if ofSocket != 0 { return ofSocket }
+        if wasConnected { return ofConnection }
+        if NetworkError.isOfThisMachine(ofSocket) { return ofSocket }
+        if ofConnection != 0 || ofSocket != 0 { return ofConnection != 0 ? ofConnection : ofSocket }
         let descriptor = fcntl(0, F_DUPFD_CLOEXEC, 0)
         if descriptor < 0 { return errno }
         close(descriptor)
