@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "CSystem", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "CCurl"),
         .target(name: "CZlib"),
-        .target(name: "CFoundationCurl", exclude: ["linker"]),
+        .target(name: "CFoundationCurl", dependencies: ["CCurl"], exclude: ["linker"]),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
         .target(name: "Configuration", dependencies: ["Policy"], swiftSettings: strict),

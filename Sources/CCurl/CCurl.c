@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #ifdef __APPLE__
 #define LIBRARY "libcurl.4.dylib"
@@ -119,6 +120,41 @@ int ccurl_set_progress_function(ccurl_easy *easy, int (*function)(void *, int64_
 
 int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *, int, int)) {
     return easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, function);
+}
+
+// struct curl_sockaddr.
+struct address {
+    int family, type, protocol;
+    unsigned length;
+    struct sockaddr address;
+};
+
+// Whether this machine has no route or no address of its own to reach an address from. connect(2) sends nothing.
+static bool is_out_of_reach(struct address *address) {
+    int probe = socket(address->family, SOCK_DGRAM, 0);
+    if (probe < 0) return false;
+    bool is_out = connect(probe, &address->address, address->length) < 0 &&
+        (errno == EADDRNOTAVAIL || errno == ENETUNREACH);
+    close(probe);
+    return is_out;
+}
+
+int ccurl_open_socket(void *error, int purpose, void *curl_sockaddr) {
+    (void)purpose;
+    struct address *address = curl_sockaddr;
+    // Without IPv6 the connection would fail as if this machine had no port left.
+    if (address->family == AF_INET6 && is_out_of_reach(address)) {
+        *(int *)error = ENETUNREACH;
+        return -1;
+    }
+    int opened = socket(address->family, address->type, address->protocol);
+    if (opened < 0) *(int *)error = errno;
+    return opened;
+}
+
+void ccurl_note_socket_errors(ccurl_easy *easy, int *error) {
+    easy_setopt(easy, CURLOPT_OPENSOCKETDATA, error);
+    easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_socket);
 }
 
 int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *, int)) {

@@ -9,7 +9,10 @@
 // - A proxy's endless answer to CONNECT is cut off.
 // - Foundation sees one well-formed head for every answer, with the real head in a header field. So its parser, its
 //   redirects and its challenges, which trap or hang, have no work. Trailers are dropped.
-// - An answer's body ends at the bytes that are wanted.
+// - An answer's body ends at the bytes that are wanted, and Foundation gets the bytes of one pass together: each call
+//   of its receiver costs more than a thousand bytes.
+// - Every byte that moves counts as progress, also of interim answers and header lines.
+// - libcurl does not choose a proxy itself: it is told whether one of the environment carries the request.
 // - A transfer succeeds only if its head is whole, and a 2xx only if the whole request had left.
 // - An error carries libcurl's own code and message.
 // - Foundation watches one descriptor that stays open, in place of sockets that come and go under the same number.
@@ -18,10 +21,12 @@
 // Foundation passes one integer or pointer to the variadic functions. The calling conventions of Linux on x86-64 and
 // AArch64 put it into the same register as a fixed parameter.
 #ifdef __linux__
+#include "CCurl.h"
 #include "CFoundationCurl.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +34,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 // From curl/curl.h and curl/multi.h; the stable interface never changes these numbers.
@@ -36,20 +42,25 @@ enum {
     WRITEDATA = 10001, ERRORBUFFER = 10010, HTTPHEADER = 10023, HEADERDATA = 10029, WRITEFUNCTION = 20011,
     HEADERFUNCTION = 20079, INFILESIZE_LARGE = 30115,
     FRESH_CONNECT = 74, FORBID_REUSE = 75, HTTP_VERSION = 84, CONNECTTIMEOUT_MS = 156, SUPPRESS_CONNECT_HEADERS = 265,
-    HTTP09_ALLOWED = 285, NOPROGRESS = 43, CAPATH = 10097, XFERINFODATA = 10057, XFERINFOFUNCTION = 20219,
+    HTTP09_ALLOWED = 285, PROXY = 10004, NOPROXY = 10177, OPENSOCKETDATA = 10164, OPENSOCKETFUNCTION = 20163,
+    NOPROGRESS = 43, CAPATH = 10097, XFERINFODATA = 10057, XFERINFOFUNCTION = 20219,
     VERSION_1_1 = 2,
     RESPONSE_CODE = 0x200002, CAINFO = 0x10003d, HTTP_CONNECTCODE = 0x200016, OS_ERRNO = 0x200019, PRETRANSFER_TIME = 0x600035,
     SIZE_UPLOAD = 0x600007, CONTENT_LENGTH_DOWNLOAD = 0x30000f,
     SOCKETFUNCTION = 20001, SOCKETDATA = 10002, TIMERFUNCTION = 20004,
     POLL_IN = 1, POLL_OUT = 2, POLL_INOUT = 3, POLL_REMOVE = 4, EVENT_IN = 1, EVENT_OUT = 2, EVENT_ERROR = 4,
-    GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
+    WRITE_ERROR = 23, GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
 };
 struct list { char *text; struct list *next; };
 struct message { int kind; void *easy; union { void *whatever; int code; } data; };
 
+static void *library(void) { return dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL); }
+
+const char *foundation_curl_defect(void) { return library() ? NULL : dlerror(); }
+
 static void *function(const char *name) {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    void *found = library ? dlsym(library, name) : NULL;
+    void *opened = library();
+    void *found = opened ? dlsym(opened, name) : NULL;
     if (found) return found;
     fprintf(stderr, "drainq: error: %s\n", dlerror());
     _exit(70);
@@ -111,9 +122,13 @@ struct transfer {
     char *words;
     long connect_milliseconds;
     int64_t length, room; // the length of the request's body; the room for the answer's
-    char *head;
-    size_t head_length;
-    bool has_head, has_long_tunnel;
+    char *head, *body; // the head so far; the part of the body that Foundation has not been given yet
+    size_t head_length, body_length;
+    bool has_head, has_long_tunnel, is_full, uses_proxy;
+    int socket_error; // the errno of a socket that could not be made
+    long number; // what foundation_curl_age calls the request
+    _Atomic int64_t moved; // the time when a byte was last seen to move, in nanoseconds; 0 for never
+    int64_t bytes; // the bytes that had moved until then
     unsigned pass, told; // the pass of the last progress call, and the calls in that pass
     struct transfer *next;
 };
@@ -157,8 +172,26 @@ void curl_easy_cleanup(void *easy) {
     struct transfer *gone = *place;
     if (gone) *place = gone->next;
     pthread_mutex_unlock(&lock);
-    if (gone) free(gone->head);
+    if (gone) {
+        free(gone->head);
+        free(gone->body);
+    }
     free(gone);
+}
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+int64_t foundation_curl_age(long number) {
+    int64_t moved = 0;
+    pthread_mutex_lock(&lock);
+    for (struct transfer *each = transfers; each; each = each->next)
+        if (each->number == number && each->moved > moved) moved = each->moved;
+    pthread_mutex_unlock(&lock);
+    return moved ? now() - moved : -1;
 }
 
 static bool hand(struct transfer *transfer, char *text) {
@@ -187,6 +220,7 @@ static bool show_head(struct transfer *transfer) {
 static size_t take_line(char *line, size_t size, size_t count, void *context) {
     struct transfer *transfer = context;
     size_t length = size * count;
+    transfer->moved = now();
     if (transfer->has_head) return length;
     if (transfer->head_length + length > longest_head) return 0;
     char *grown = realloc(transfer->head, transfer->head_length + length);
@@ -207,10 +241,31 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     size_t length = size * count;
     if (!transfer->has_head) return 0;
     size_t wanted = (int64_t)length <= transfer->room ? length : (size_t)transfer->room;
-    if (wanted == 0 && length > 0) return 0;
+    char *grown = wanted > 0 ? realloc(transfer->body, transfer->body_length + wanted) : NULL;
+    if (wanted > 0 && !grown) return 0;
+    if (grown) {
+        transfer->body = grown;
+        memcpy(grown + transfer->body_length, bytes, wanted);
+        transfer->body_length += wanted;
+    }
     transfer->room -= wanted;
-    size_t taken = transfer->body_receiver(bytes, 1, wanted, transfer->body_context);
-    return taken == wanted && wanted < length ? 0 : taken;
+    transfer->is_full = wanted < length;
+    return wanted;
+}
+
+// Gives Foundation what has arrived of the bodies in this pass. Called outside of libcurl.
+static void hand_bodies(void) {
+    pthread_mutex_lock(&lock);
+    struct transfer *next = transfers;
+    pthread_mutex_unlock(&lock);
+    // Transfers come and go on the queue that calls this.
+    for (; next; next = next->next) {
+        if (next->body_length == 0) continue;
+        next->body_receiver(next->body, 1, next->body_length, next->body_context);
+        free(next->body);
+        next->body = NULL;
+        next->body_length = 0;
+    }
 }
 
 static bool is_connected(void *easy) {
@@ -221,8 +276,10 @@ static bool is_connected(void *easy) {
 
 // Receives the progress of a transfer; a result other than 0 ends the transfer.
 static int take_progress(void *context, int64_t to_receive, int64_t received, int64_t to_send, int64_t sent) {
-    (void)to_receive, (void)received, (void)to_send, (void)sent;
+    (void)to_receive, (void)to_send;
     struct transfer *transfer = context;
+    if (received + sent != transfer->bytes) transfer->moved = now();
+    transfer->bytes = received + sent;
     if (transfer->pass != pass) transfer->told = 0;
     transfer->pass = pass;
     if (++transfer->told <= longest_tunnel || is_connected(transfer->easy)) return 0;
@@ -237,7 +294,9 @@ static void take_limits(struct transfer *transfer, struct list *line) {
         if (strncasecmp(line->text, name, sizeof name - 1)) continue;
         char *numbers = line->text + sizeof name - 1;
         transfer->connect_milliseconds = strtol(numbers, &numbers, 10);
-        transfer->room = strtoll(numbers, NULL, 10);
+        transfer->room = strtoll(numbers, &numbers, 10);
+        transfer->uses_proxy = strtol(numbers, &numbers, 10) != 0;
+        transfer->number = strtol(numbers, NULL, 10);
         line->text[sizeof name - 1] = 0;
     }
 }
@@ -285,6 +344,10 @@ int curl_multi_add_handle(void *multi, void *easy) {
         REAL(curl_easy_setopt)(easy, XFERINFOFUNCTION, take_progress);
         REAL(curl_easy_setopt)(easy, XFERINFODATA, transfer);
         REAL(curl_easy_setopt)(easy, NOPROGRESS, 0L);
+        REAL(curl_easy_setopt)(easy, OPENSOCKETFUNCTION, ccurl_open_socket);
+        REAL(curl_easy_setopt)(easy, OPENSOCKETDATA, &transfer->socket_error);
+        REAL(curl_easy_setopt)(easy, NOPROXY, "");
+        if (!transfer->uses_proxy) REAL(curl_easy_setopt)(easy, PROXY, "");
         if (transfer->connect_milliseconds > 0)
             REAL(curl_easy_setopt)(easy, CONNECTTIMEOUT_MS, transfer->connect_milliseconds);
     }
@@ -298,8 +361,8 @@ static void explain(struct transfer *transfer, int code) {
     REAL(curl_easy_getinfo)(transfer->easy, HTTP_CONNECTCODE, &proxy_status);
     char words[ERROR_SIZE];
     snprintf(words, sizeof words, "%s", transfer->words[0] ? transfer->words : REAL(curl_easy_strerror)(code));
-    snprintf(transfer->words, ERROR_SIZE, "%d %ld %ld %d: %s", code, system_error, proxy_status,
-        is_connected(transfer->easy), words);
+    snprintf(transfer->words, ERROR_SIZE, "%d %ld %d %ld %d: %s", code, system_error, transfer->socket_error,
+        proxy_status, is_connected(transfer->easy), words);
 }
 
 // Tells Foundation how a transfer ended. A transfer without a head fails, and so does one whose 2xx came before the
@@ -310,6 +373,7 @@ void *curl_multi_info_read(void *multi, int *left) {
     struct transfer *transfer = message ? transfer_of(message->easy) : NULL;
     if (!transfer) return message;
     told = *message;
+    if (told.data.code == WRITE_ERROR && transfer->is_full) told.data.code = 0;
     if (told.data.code == 0 && !transfer->has_head) told.data.code = GOT_NOTHING;
     if (told.data.code == 0) {
         long status = 0;
@@ -407,6 +471,7 @@ int curl_multi_socket_action(void *multi, int socket, int events, int *running) 
         has_lost_address = false;
         result = REAL(curl_multi_socket_all)(multi, running);
     }
+    hand_bodies();
     return result;
 }
 #endif

@@ -2,16 +2,90 @@ import CSystem
 import Policy
 
 extension OutgoingRequest {
-    /// Returns whether libcurl's error message is about a proxy that the environment names: the message names another
-    /// host or port than the request's.
-    package func hasFailedAtProxy(_ errorMessage: String) -> Bool {
-        guard Self.environmentHasProxy, let origin = Origin(url: url),
-            let match = errorMessage.firstMatch(of: /Failed to connect to (\S+) port (\d+)/)
-        else { return false }
-        let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-        return errorMessage.contains(" via ") || match.1.lowercased() != host || match.2 != "\(origin.port)"
+    /// The proxy that carries the request, by its settings or by the environment; `nil` for none. No other code, and
+    /// not libcurl, decides it.
+    var proxy: String? {
+        switch connection.proxy {
+        case .direct: nil
+        case .url(let url): url
+        case .environment: connection.unixSocket == nil ? EnvironmentProxy.own.proxy(for: url) : nil
+        }
+    }
+}
+
+/// The proxies that the environment names, read as libcurl 7.88 reads them.
+struct EnvironmentProxy {
+    private let variables: [String: String]
+    /// The hosts that no proxy carries; `nil` for all of them.
+    private let excluded: [String]?
+
+    /// The proxies that the environment of this process names.
+    static let own = EnvironmentProxy(OwnEnvironment.read())
+
+    /// libcurl does not read `HTTP_PROXY`, which a server may set from a header field of a request. An empty variable
+    /// counts as not set.
+    init(_ environment: [String: String]) {
+        variables = environment.filter { !$0.value.isEmpty }
+        let list = variables["no_proxy"] ?? variables["NO_PROXY"] ?? ""
+        excluded = list == "*" ? nil : list.split { $0 == "," || $0 == " " || $0 == "\t" }.map { $0.lowercased() }
     }
 
-    package static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        .contains { (name: String) in getenv(name) != nil }
+    /// Returns the proxy for a URL; `nil` if it needs none.
+    func proxy(for url: String) -> String? {
+        guard let origin = Origin(url: url) else { return nil }
+        let names = origin.scheme == .https ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        guard let proxy = (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap({ variables[$0] }).first, let excluded,
+            !excluded.contains(where: { Self.covers($0, origin.host.lowercased()) })
+        else { return nil }
+        return proxy
+    }
+
+    /// Returns whether an entry of `no_proxy` covers a host: as an address, as a network (`10.0.0.0/8`), or as a domain
+    /// with all its hosts.
+    private static func covers(_ entry: String, _ host: String) -> Bool {
+        if let address = IPAddress(host) {
+            let parts = entry.split(separator: "/", maxSplits: 1)
+            guard let first = parts.first, let network = IPAddress(String(first)) else { return false }
+            if parts.count == 1 { return network == address }
+            return Int(parts[1]).map { network.shares(bits: $0, with: address) } ?? false
+        }
+        var domain = entry.utf8[...]
+        if domain.first == UInt8(ascii: ".") { domain = domain.dropFirst() }
+        if domain.last == UInt8(ascii: ".") { domain = domain.dropLast() }
+        var name = host.utf8[...]
+        if name.last == UInt8(ascii: ".") { name = name.dropLast() }
+        guard !domain.isEmpty, name.count >= domain.count, name.suffix(domain.count).elementsEqual(domain) else {
+            return false
+        }
+        return name.count == domain.count || name.dropLast(domain.count).last == UInt8(ascii: ".")
+    }
+}
+
+/// The bytes of an IPv4 or IPv6 address.
+private struct IPAddress: Equatable {
+    private let bytes: [UInt8]
+
+    /// Reads an address, an IPv6 one also in brackets; `nil` for every other text.
+    init?(_ text: String) {
+        var four = in_addr()
+        var six = in6_addr()
+        let isBracketed = text.utf8.first == UInt8(ascii: "[") && text.utf8.last == UInt8(ascii: "]")
+        let inner = isBracketed ? String(text.utf8.dropFirst().dropLast()) ?? "" : text
+        if inet_pton(AF_INET, inner, &four) == 1 {
+            bytes = withUnsafeBytes(of: &four) { Array($0) }
+        } else if inet_pton(AF_INET6, inner, &six) == 1 {
+            bytes = withUnsafeBytes(of: &six) { Array($0) }
+        } else {
+            return nil
+        }
+    }
+
+    /// Returns whether the first bits of two addresses of a kind are equal.
+    func shares(bits: Int, with other: IPAddress) -> Bool {
+        guard bytes.count == other.bytes.count, (0...bytes.count * 8).contains(bits) else { return false }
+        return (0..<bits).allSatisfy { bit in
+            let mask = UInt8(0x80) >> UInt8(bit % 8)
+            return bytes[bit / 8] & mask == other.bytes[bit / 8] & mask
+        }
+    }
 }

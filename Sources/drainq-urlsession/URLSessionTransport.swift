@@ -1,3 +1,4 @@
+import CFoundationCurl
 import Delivery
 @preconcurrency import Dispatch
 import Foundation
@@ -13,8 +14,8 @@ import Synchronization
 /// Reports every started attempt once: with its answer, with its failure, or as cancelled. On Linux, `FoundationCurl.c`
 /// stands between Foundation and libcurl: each request has an HTTP/1.1 connection and a connect time-out of its own,
 /// and answers and errors arrive here as libcurl read them. These differences from libcurl remain on Linux:
-/// - A timer here keeps `timeouts.request`, to the millisecond, from the first byte of the body that libcurl takes. A
-///   request without a body shows no sign of a connection, so its time begins with `timeouts.connect` added.
+/// - A timer here keeps `timeouts.request`, to the millisecond, from the last byte that moved. A request without a body
+///   shows no sign of a connection, so its time begins with `timeouts.connect` added.
 /// - A GET with a body, IPv6 addresses as hosts, body files, and connection options are refused.
 /// - No body and an empty body are the same: GET sends neither body nor Content-Length, other methods Content-Length 0.
 /// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
@@ -22,6 +23,15 @@ import Synchronization
 final class URLSessionTransport: AgentTransport, Sendable {
     private let session: URLSession
     private let delegate: Delegate
+
+    /// Why no attempt can be made; `nil` if attempts can be made. On Linux URLSession needs the machine's libcurl.
+    static var defect: String? {
+        #if canImport(FoundationNetworking)
+            foundation_curl_defect().map { "URLSession cannot be used without libcurl: \(String(cString: $0))" }
+        #else
+            nil
+        #endif
+    }
 
     init(concurrency: Int, report: @escaping TransportReport) {
         let configuration = URLSessionConfiguration.ephemeral
@@ -66,7 +76,8 @@ final class URLSessionTransport: AgentTransport, Sendable {
         }
         #if canImport(FoundationNetworking)
             outgoing.setValue(
-                FoundationOutcome.limits(of: request), forHTTPHeaderField: FoundationOutcome.limitsField)
+                FoundationOutcome.limits(of: request, ticket: ticket), forHTTPHeaderField: FoundationOutcome.limitsField
+            )
         #endif
         if let body { outgoing.httpBody = Data(body) }
         let task = session.dataTask(with: outgoing)
@@ -110,9 +121,18 @@ private struct Exchange {
         patience = started + request.timeouts.connect + idleLimit
     }
 
-    mutating func hasMoved() {
+    mutating func hasMoved(_ age: Duration = .zero) {
         isDoubted = false
-        patience = ContinuousClock.now + idleLimit
+        patience = ContinuousClock.now + idleLimit - age
+    }
+
+    /// Extends the patience by the bytes that libcurl has seen to move and URLSession does not show: of interim answers
+    /// and of a head.
+    mutating func noteProgress() {
+        #if canImport(FoundationNetworking)
+            let age = foundation_curl_age(ticket)
+            if age >= 0, .nanoseconds(age) < idleLimit { hasMoved(.nanoseconds(age)) }
+        #endif
     }
 
     mutating func take(_ response: URLResponse?) {
@@ -148,11 +168,10 @@ extension Exchange {
         return .failure(name, detail: String(message.prefix(500)))
     }
 
-    /// The answer, if all of it has arrived and it is no 2xx. A server that answers without reading the body may leave
-    /// the connection open, and libcurl waits to send the rest.
-    fileprivate var wholeAnswer: AttemptReport.Answer? {
-        guard let answer, answer.status >= 300 else { return nil }
-        return answer.header("content-length").flatMap { Int($0) } == answer.body.count ? answer : nil
+    /// The answer to an attempt that is ended from outside, because it was idle or took too long; `nil` if it has none.
+    /// A status of 300 or more decides without the rest of its body. A 2xx counts only as a whole.
+    fileprivate var answerSoFar: AttemptReport.Result? {
+        answer.flatMap { $0.status >= 300 ? .answer($0) : nil }
     }
 }
 
@@ -193,7 +212,9 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         let exchange = state.withLock { state in
             state.exchanges.first { $0.value.ticket == ticket }.flatMap { state.exchanges.removeValue(forKey: $0.key) }
         }
-        if let exchange { end(exchange, .failure(.cancelled, detail: ""), cancelling: true) }
+        if let exchange {
+            end(exchange, exchange.answerSoFar ?? .failure(.cancelled, detail: ""), cancelling: true)
+        }
     }
 
     // MARK: - Time
@@ -229,6 +250,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     private func conclude(_ doubted: [Int]) {
         let late = state.withLock { state in
             doubted.compactMap { identifier -> Exchange? in
+                state.exchanges[identifier]?.noteProgress()
                 guard let exchange = state.exchanges[identifier], !exchange.isCompleting else { return nil }
                 if exchange.isDoubted { return state.exchanges.removeValue(forKey: identifier) }
                 setAlarm(exchange.patience, in: &state)
@@ -238,8 +260,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         for exchange in late {
             let silence = "nothing was sent or received for \(exchange.idleLimit.inSeconds) s"
             end(
-                exchange, exchange.wholeAnswer.map { .answer($0) } ?? .failure(.timeout, detail: silence),
-                cancelling: true)
+                exchange, exchange.answerSoFar ?? .failure(.timeout, detail: silence), cancelling: true)
         }
     }
 
@@ -284,9 +305,18 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             state.exchanges[dataTask.taskIdentifier]?.hasMoved()
             // Optional chaining keeps no second copy of the body, so the append is in place.
             guard state.exchanges[dataTask.taskIdentifier]?.take(data) == false else { return nil }
-            return state.exchanges.removeValue(forKey: dataTask.taskIdentifier)
+            #if canImport(FoundationNetworking)
+                // FoundationCurl.c has ended the transfer, and says whether the whole request had left.
+                return nil
+            #else
+                return state.exchanges.removeValue(forKey: dataTask.taskIdentifier)
+            #endif
         }
-        if let full, let answer = full.answer { end(full, .answer(answer), cancelling: true) }
+        guard let full, let answer = full.answer else { return }
+        let (sent, length) = (dataTask.countOfBytesSent, dataTask.countOfBytesExpectedToSend)
+        let early = "the answer came when \(sent) of \(length) bytes of the body had been sent"
+        let isEarly = answer.status < 300 && sent < length
+        end(full, isEarly ? .failure(.truncated, detail: early) : .answer(answer), cancelling: true)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -1,3 +1,4 @@
+import CFoundationCurl
 import CSystem
 import Delivery
 
@@ -11,6 +12,7 @@ if isatty(0) == 1 {
 }
 // An answer is cut long before this limit. Each core may have a thread with a stack of 8 MB, which counts.
 DeliveryAgent.main(memoryLimit: 256 << 20 + UInt(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) << 23) {
-    concurrency, report in
-    URLSessionTransport(concurrency: concurrency, report: report)
+    concurrency, report throws(UnavailableTransport) in
+    if let defect = URLSessionTransport.defect { throw UnavailableTransport(reason: defect) }
+    return URLSessionTransport(concurrency: concurrency, report: report)
 }

@@ -10,7 +10,7 @@ struct `Who may import whom` {
         "Configuration": ["Policy"],
         "SpoolWriter": machine.union(["Policy", "Configuration", "Spool"]),
         "Delivery": machine.union(["Policy", "CCurl", "CZlib"]),
-        "drainq-urlsession": machine.union(["Policy", "Delivery", "FoundationNetworking"]),
+        "drainq-urlsession": machine.union(["Policy", "Delivery", "CFoundationCurl", "FoundationNetworking"]),
         "LoopbackReceiver": machine,
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
         "DrainqCLI": machine.union(["Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver"]),

@@ -59,7 +59,7 @@ import Testing
         let sink = AgentSink()
         defer { sink.close() }
         let result = try sink.deliver(request(try part(checksum: 1), to: receiver, by: transport)).result
-        #expect(result.failure == .other)
+        #expect(result.failure == .cancelled)
         #expect(result.detail == "the operation's file has changed since it was claimed")
         #expect(!receiver.requests().contains { $0.body == body })
     }

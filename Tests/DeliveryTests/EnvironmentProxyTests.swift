@@ -1,7 +1,9 @@
-import Delivery
+import CSystem
 import LoopbackReceiver
 import Policy
 import Testing
+
+@testable import Delivery
 
 /// A proxy that the environment names, over both transports: what is its doing is told apart from the destination's.
 @Suite(.serialized) struct EnvironmentProxyTests {
@@ -44,5 +46,56 @@ import Testing
         var request = OutgoingRequest.post(to: refusing, by: transport)
         request.url = "https://a.example/"
         #expect(try sink.deliver(request).result.failure == .proxy)
+    }
+}
+
+/// Whether a proxy of the environment carries a request, and whose failure it is then.
+struct ProxyChoiceTests {
+    @Test(arguments: [
+        ("http://a.example/", "http://p:1"), ("https://a.example/", "http://s:1"),
+        ("http://b.example/", nil), ("http://x.b.example/", nil), ("http://B.Example./", nil),
+        ("http://notb.example/", "http://p:1"), ("http://c.example/", nil), ("http://10.1.2.3/", nil),
+        ("http://11.1.2.3/", "http://p:1"), ("http://192.168.0.7/", nil), ("http://192.168.0.8/", "http://p:1"),
+        ("http://[::1]:80/", nil), ("http://[fd00::5]/", nil), ("http://[fe00::5]/", "http://p:1"),
+    ])
+    func `no_proxy excludes domains, addresses and networks`(url: String, proxy: String?) {
+        let environment = EnvironmentProxy([
+            "http_proxy": "http://p:1", "https_proxy": "http://s:1", "HTTP_PROXY": "http://never:1",
+            "no_proxy": "b.example, .c.example,10.0.0.0/8 192.168.0.7,::1,fd00::/8",
+        ])
+        #expect(environment.proxy(for: url) == proxy)
+    }
+
+    @Test func `all_proxy stands in, an empty variable is none, and a star excludes all`() {
+        #expect(EnvironmentProxy(["http_proxy": "", "ALL_PROXY": "a:1"]).proxy(for: "http://h/") == "a:1")
+        #expect(EnvironmentProxy(["http_proxy": "p:1", "no_proxy": "*"]).proxy(for: "http://h/") == nil)
+        #expect(EnvironmentProxy(["HTTP_PROXY": "p:1"]).proxy(for: "http://h/") == nil)
+        #expect(EnvironmentProxy([:]).proxy(for: "http://h/") == nil)
+    }
+
+    static let failures: [(CurlFailure, NetworkError)] = [
+        // At the proxy: its name, its port, its TLS, its handshake.
+        (CurlFailure(code: 5), .proxy), (CurlFailure(code: 6, proxy: "socks5h://p"), .proxy),
+        (CurlFailure(code: 7, systemError: ECONNREFUSED, proxy: "http://p"), .proxy),
+        (CurlFailure(code: 7, proxy: "ftp://p"), .proxy), (CurlFailure(code: 28, proxy: "socks5h://p"), .proxy),
+        (CurlFailure(code: 28, errorMessage: "Proxy CONNECT aborted due to timeout", proxy: "http://p"), .proxy),
+        (CurlFailure(code: 35, errorMessage: "Connection reset by peer", proxy: "https://p"), .proxy),
+        (CurlFailure(code: 60, proxy: "https://p"), .proxy), (CurlFailure(code: 56, proxy: "http://p"), .proxy),
+        (CurlFailure(code: 56, proxy: "http://p", tunnelStatus: 403), .proxy),
+        (CurlFailure(code: 97, proxy: "socks5h://p"), .proxy),
+        // Behind it.
+        (CurlFailure(code: 60, proxy: "http://p", tunnelStatus: 200), .tls),
+        (CurlFailure(code: 60, proxy: "socks5h://p"), .tls),
+        (CurlFailure(code: 28, wasConnected: true, proxy: "http://p"), .timeout),
+        (CurlFailure(code: 56, errorMessage: "Recv failure", wasConnected: true, proxy: "http://p"), .reset),
+        (CurlFailure(code: 97, errorMessage: "Failed to resolve \"a\" for SOCKS5 connect.", proxy: "socks5://p"), .dns),
+        // Of this side.
+        (CurlFailure(code: 3, proxy: "http://p"), .badURL), (CurlFailure(code: 58, proxy: "http://p"), .tls),
+        (CurlFailure(code: 77, proxy: "http://p"), .tls),
+    ]
+
+    @Test(arguments: failures)
+    func `what a proxy does before it passes anything on is the proxy's`(failure: CurlFailure, name: NetworkError) {
+        #expect(NetworkError(failure) == name)
     }
 }

@@ -137,7 +137,10 @@ struct `The explanation of an answer` {
     }
 
     @Test(arguments: [
-        ("", Transport.allCases, "libcurl: auto takes it first: only it passes every test on Linux"),
+        (
+            "", Transport.allCases,
+            "libcurl: auto takes it first on Linux: it keeps connections, takes less processor time and has all features"
+        ),
         ("", [Transport]([.urlsession]), "urlsession: libcurl cannot be used here"),
         ("transport: 'urlsession'", Transport.allCases, "urlsession: transport is 'urlsession'"),
         ("unixSocket: '/s'", Transport.allCases, "libcurl: unixSocket is configured"),

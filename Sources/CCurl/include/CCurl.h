@@ -27,6 +27,7 @@ typedef enum ccurl_option {
     CURLOPT_HTTPGET = 80,
     CURLOPT_HTTP_VERSION = 84,
     CURLOPT_NOSIGNAL = 99,
+    CURLOPT_IGNORE_CONTENT_LENGTH = 136,
     CURLOPT_CONNECTTIMEOUT_MS = 156,
     CURLOPT_PROTOCOLS = 181,
     CURLOPT_HEADEROPT = 229,
@@ -52,6 +53,7 @@ typedef enum ccurl_option {
     CURLOPT_ACCEPT_ENCODING = 10102,
     CURLOPT_PRIVATE = 10103,
     CURLOPT_SOCKOPTDATA = 10149,
+    CURLOPT_OPENSOCKETDATA = 10164,
     CURLOPT_COPYPOSTFIELDS = 10165,
     CURLOPT_SEEKDATA = 10168,
     CURLOPT_NOPROXY = 10177,
@@ -64,6 +66,7 @@ typedef enum ccurl_option {
     CURLOPT_READFUNCTION = 20012,
     CURLOPT_HEADERFUNCTION = 20079,
     CURLOPT_SOCKOPTFUNCTION = 20148,
+    CURLOPT_OPENSOCKETFUNCTION = 20163,
     CURLOPT_SEEKFUNCTION = 20167,
     CURLOPT_CLOSESOCKETFUNCTION = 20208,
     CURLOPT_XFERINFOFUNCTION = 20219,
@@ -77,10 +80,8 @@ typedef enum ccurl_info {
     CURLINFO_CAINFO = 0x100000 + 61,
     CURLINFO_HTTP_CONNECTCODE = 0x200000 + 22,
     CURLINFO_OS_ERRNO = 0x200000 + 25,
-    CURLINFO_PROXY_SSL_VERIFYRESULT = 0x200000 + 47,
     CURLINFO_SIZE_UPLOAD_T = 0x600000 + 7,
     CURLINFO_SIZE_DOWNLOAD_T = 0x600000 + 8,
-    CURLINFO_CONNECT_TIME_T = 0x600000 + 52,
     CURLINFO_PRETRANSFER_TIME_T = 0x600000 + 53,
 } ccurl_info;
 
@@ -127,6 +128,11 @@ int ccurl_set_progress_function(
 
 /// Sets SOCKOPTFUNCTION: called for each socket that is opened.
 int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *data, int socket, int purpose));
+/// The function of OPENSOCKETFUNCTION: stores the errno of a socket that cannot be made, which libcurl does not tell,
+/// and makes none to an IPv6 address that this machine cannot reach.
+int ccurl_open_socket(void *error, int purpose, void *curl_sockaddr);
+/// Sets `ccurl_open_socket`.
+void ccurl_note_socket_errors(ccurl_easy *easy, int *error);
 /// Sets CLOSESOCKETFUNCTION: called to close a socket, possibly long after the transfer that opened it.
 int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *data, int socket));
 /// Sets PREREQFUNCTION, from 7.80.0 on: called before each request, with the connection that the request will leave on.

@@ -12,6 +12,7 @@ final class Agent {
     var tickets: Set<Int> = []
     /// The destination of the attempt that the agent was given last.
     var destination = ""
+    let started = ContinuousClock.now
     /// Whether the agent has reported that it runs.
     var isReady = false
     /// The agent's report on its transport: why it cannot be used, or `.some(nil)` if it can; `nil` before the report.

@@ -46,10 +46,10 @@ package final class AgentSink: Sink {
     /// The time after `lastCall` in which attempts are gathered, to reach their agents in one call. A later attempt is
     /// written at once.
     private static let gathering = Duration.microseconds(100)
-    /// The first agent's report on libcurl: its defect, or `.some(nil)` if it can be used; `nil` before the report.
-    private var libcurl: String??
-    /// The time that an agent may take to report on its transport.
-    private static let beginning = Duration.seconds(20)
+    /// The first report of an agent on each transport: its defect, or `nil` if it can be used.
+    private var defects: [Transport: String?] = [:]
+    /// The time that an agent may take to run and to report on its transport.
+    private let beginning: Duration
     /// The number of agents that an attempt may be given to and lose. After that it counts as begun.
     private static let mostAgents = 3
     /// One agent for each processor and one more, up to eight.
@@ -64,11 +64,13 @@ package final class AgentSink: Sink {
     ///   - agents: upper bound on the agents. Each takes about 3 MB and is kept for the next destination. With one
     ///     agent more than processors, busy destinations do not wait for each other.
     ///   - grace: the time that an agent has to report a cancelled attempt.
+    ///   - beginning: the time that a new agent may take to run. The time of its attempts begins then.
     package init(
         program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int,
         agents: Int = AgentSink.usualAgents,
-        grace: Duration = .seconds(1)
+        grace: Duration = .seconds(1), beginning: Duration = .seconds(20)
     ) {
+        self.beginning = beginning
         self.program = program
         self.concurrency = max(1, concurrency)
         self.agentLimit = max(1, agents)
@@ -84,20 +86,22 @@ package final class AgentSink: Sink {
     }
 
     package func defect(of transport: Transport) throws(SinkError) -> String? {
-        // URLSession is linked into its program.
-        guard transport == .libcurl else { return nil }
-        if let libcurl { return libcurl }
-        let deadline = ContinuousClock.now + Self.beginning
+        if let known = defects[transport] { return known }
+        let deadline = ContinuousClock.now + beginning
         while !isClosed {
             let agent = try anyAgent(for: transport)
             if let report = agent.transportReport {
-                libcurl = report
+                defects[transport] = .some(report)
                 return report
             }
             guard ContinuousClock.now < deadline else { break }
             _ = try wait(ContinuousClock.now.duration(to: deadline).pollMilliseconds, wakeup: -1)
         }
-        throw SinkError("cannot start a delivery agent: \(program(transport).executable) does not begin")
+        throw startFailure(of: transport, "does not begin")
+    }
+
+    private func startFailure(of transport: Transport, _ reason: String) -> SinkError {
+        SinkError("cannot start a delivery agent: \(program(transport).executable) \(reason)")
     }
 
     package func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
@@ -119,7 +123,7 @@ package final class AgentSink: Sink {
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         guard !isClosed else { throw SinkError("cannot wait for reports: the sink is closed") }
         while done.isEmpty {
-            enforceDeadlines()
+            try enforceDeadlines()
             try handOut()
             if !done.isEmpty { break }
             let now = ContinuousClock.now
@@ -204,11 +208,11 @@ package final class AgentSink: Sink {
     private func hand(_ ticket: Int, _ attempt: Attempt, to agent: Agent) {
         let request = attempt.request
         guard let bytes = Frame.attempt(ticket: ticket, request).bytes else {
-            finish(ticket, .failure(.other, detail: "the request is larger than a delivery agent takes"), .zero)
+            finish(ticket, .failure(.badURL, detail: "the request is larger than a delivery agent takes"), .zero)
             return
         }
         let now = ContinuousClock.now
-        attempt.deadline = now + max(.zero, request.timeouts.total)
+        attempt.deadline = agent.isReady ? now + max(.zero, request.timeouts.total) : agent.started + beginning
         attempt.agents += 1
         agent.hand(ticket, request, bytes)
         // At full concurrency the caller submits no more and waits for reports.
@@ -265,6 +269,9 @@ package final class AgentSink: Sink {
             case .ready(let version):
                 guard version == Frame.version else { throw SinkError(versionMismatch(agent)) }
                 agent.isReady = true
+                for ticket in agent.tickets {
+                    attempts[ticket].map { $0.deadline = .now + max(.zero, $0.request.timeouts.total) }
+                }
                 failedStarts = 0
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
                 agent.tickets.remove(ticket)
@@ -294,13 +301,19 @@ package final class AgentSink: Sink {
     // MARK: - Death
 
     /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled one within the grace.
-    private func enforceDeadlines() {
+    private func enforceDeadlines() throws(SinkError) {
         let now = ContinuousClock.now
         guard attempts.values.contains(where: { $0.deadline.map { $0 <= now } ?? false }) else { return }
         for agent in agents {
             let late = agent.tickets.filter { attempts[$0]?.deadline.map { $0 <= now } ?? false }
             guard !late.isEmpty else { continue }
-            if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
+            if !agent.isReady {
+                // The attempts have no part in it.
+                agents.removeAll { $0 === agent }
+                agent.end()
+                requeue(agent.tickets)
+                throw startFailure(of: agent.transport, "does not begin")
+            } else if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
                 agent.end()
                 reportDoubtfulAttempts(agent) { ticket, request in
@@ -328,7 +341,7 @@ package final class AgentSink: Sink {
             requeue(agent.tickets)
             guard failedStarts < 3 else {
                 failedStarts = 0
-                throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
+                throw startFailure(of: agent.transport, reason)
             }
         } else {
             reportDoubtfulAttempts(agent) { _, _ in .failure(.agentDied, detail: reason) }

@@ -68,7 +68,7 @@ final class RedirectFollower: Sendable {
         if let refusal = request.refusal { return fail(ticket, .badURL, refusal) }
         switch transport! {
         case .success(let transport): transport.start(request, ticket: ticket)
-        case .failure(let error): fail(ticket, .other, error.reason)
+        case .failure(let error): fail(ticket, .machine, error.reason)
         }
     }
 

@@ -19,7 +19,8 @@ final class ConnectionCache {
 /// A connection whose server has sent one answer too many is a request behind: the true answer to a request arrives
 /// just after the stray one that was taken for it. If the next request followed at once, no byte would be unread yet,
 /// and it would get that late answer. So a cache is used again only if more caches of its origin rest than are in use.
-/// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen.
+/// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
+/// the server gets a fresh connection for each further request.
 struct CurlConnections {
     /// Scheme, host and port of a request's URL, as written.
     struct Origin: Hashable {
@@ -32,6 +33,9 @@ struct CurlConnections {
     private struct Resting {
         var origin: Origin
         var cache: ConnectionCache
+        /// The socket of the last transfer, if known, and whether TLS carries it.
+        var socket: CurlSocket?
+        var usesTLS: Bool
     }
 
     private var origins: [String: Origin] = [:]
@@ -45,8 +49,12 @@ struct CurlConnections {
     private var plain: Set<Origin> = []
     /// The TLS origins whose last answer was HTTP/2.
     private var multiplexed: Set<Origin> = []
+    /// The origins that have sent an answer to no request over HTTP/1.1.
+    private var straying: Set<Origin> = []
+    private let sockets: CurlSockets
 
-    init(concurrency: Int) {
+    init(concurrency: Int, sockets: CurlSockets) {
+        self.sockets = sockets
         limit = 2 * max(1, concurrency) + 8
     }
 
@@ -57,6 +65,22 @@ struct CurlConnections {
         let origin = Origin(number: origins.count, isPlain: !text.utf8.starts(with: "https".utf8))
         origins[text] = origin
         return origin
+    }
+
+    /// Returns whether a server sends answers to no request: one did so now, on a connection that rests, or before.
+    mutating func isStraying(_ origin: Origin) -> Bool {
+        if straying.contains(origin) { return true }
+        let isFound = resting.contains { rest in
+            rest.origin == origin && rest.socket.map { sockets.hasStray($0, usesTLS: rest.usesTLS) } ?? false
+        }
+        if isFound { noteStray(of: origin) }
+        return isFound
+    }
+
+    /// Notes that a server has sent an answer to no request, and closes its resting connections.
+    mutating func noteStray(of origin: Origin) {
+        straying.insert(origin)
+        resting.removeAll { $0.origin == origin }
     }
 
     /// Returns the cache for a request; `nil` if libcurl is to choose: over HTTP/2, whose answers name their requests,
@@ -72,8 +96,13 @@ struct CurlConnections {
     }
 
     /// Takes back the cache of a transfer that has ended.
-    mutating func giveBack(_ cache: ConnectionCache, to origin: Origin) {
-        resting.append(Resting(origin: origin, cache: cache))
+    mutating func giveBack(_ cache: ConnectionCache, of transfer: CurlTransfer) {
+        let origin = transfer.origin
+        if !straying.contains(origin) {
+            resting.append(
+                Resting(
+                    origin: origin, cache: cache, socket: transfer.socket, usesTLS: transfer.request.usesTLS))
+        }
         if resting.count > limit { resting.removeFirst() }
         busy[origin] = busy[origin].flatMap { $0 > 1 ? $0 - 1 : nil }
     }

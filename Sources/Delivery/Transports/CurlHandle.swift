@@ -29,23 +29,29 @@ final class CurlHandle {
     let pointer: OpaquePointer
     /// libcurl's error message: a buffer of `CURL_ERROR_SIZE` bytes.
     let errorMessage: UnsafeMutablePointer<CChar>
+    /// The `errno` of the last socket(2) that failed; 0 if none did.
+    let socketError: UnsafeMutablePointer<Int32>
 
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
         guard let pointer = ccurl_easy_init() else {
-            throw CurlRefusal(result: .failure(.other, detail: "libcurl has no memory for a transfer"))
+            throw CurlRefusal(result: .failure(.machine, detail: "libcurl has no memory for a transfer"))
         }
         self.kind = kind
         self.pointer = pointer
         errorMessage = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorMessage.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        socketError = .allocate(capacity: 1)
+        socketError.initialize(to: 0)
         ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorMessage)
+        ccurl_note_socket_errors(pointer, socketError)
         try CurlOptions(pointer).set(kind)
     }
 
     deinit {
         ccurl_easy_cleanup(pointer)
         errorMessage.deallocate()
+        socketError.deallocate()
     }
 }
 

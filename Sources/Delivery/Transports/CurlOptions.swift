@@ -27,6 +27,7 @@ struct CurlOptions {
     /// which the read function must give it.
     func set(_ request: OutgoingRequest) throws(CurlRefusal) {
         try text(CURLOPT_URL, request.url)
+        try setProxy(of: request)
         if let length = request.bodyFile?.length ?? request.bodyPart?.length {
             let size = CURLOPT_INFILESIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
@@ -80,13 +81,6 @@ struct CurlOptions {
         // Keeps the request's fields from a tunnelling proxy, and the proxy's fields from the answer.
         try number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        switch connection.proxy {
-        case .environment where connection.unixSocket == nil: break
-        case .environment, .direct: try text(CURLOPT_PROXY, "")
-        case .url(let url):
-            try text(CURLOPT_PROXY, url)
-            try text(CURLOPT_NOPROXY, "")
-        }
         if let socket = connection.unixSocket { try text(CURLOPT_UNIX_SOCKET_PATH, socket) }
         if let file = connection.caFile {
             // Replaces the system's authorities, so their directory goes too; also for a proxy over TLS.
@@ -103,6 +97,12 @@ struct CurlOptions {
             // Never `nil`: OpenSSL would ask for it on the terminal.
             try text(CURLOPT_KEYPASSWD, client.passphrase ?? "")
         }
+    }
+
+    /// Names the proxy, so that libcurl does not choose one from the environment itself.
+    private func setProxy(of request: OutgoingRequest) throws(CurlRefusal) {
+        try text(CURLOPT_PROXY, request.proxy ?? "")
+        try text(CURLOPT_NOPROXY, "")
     }
 
     /// Takes the system's certificate authorities only from their file, if there is one. libcurl caches a file, but
@@ -133,25 +133,14 @@ struct CurlOptions {
         guard code != 0 else { return }
         let reason = String(cString: ccurl_easy_strerror(code))
         let detail = "libcurl \(String(cString: ccurl_version())) refuses its option \(option.rawValue): \(reason)"
-        throw CurlRefusal(result: .failure(.other, detail: detail))
+        throw CurlRefusal(result: .failure(.machine, detail: detail))
     }
 }
 
 extension OutgoingRequest {
     /// Whether TLS carries the request, to its server or to a proxy.
     var usesTLS: Bool {
-        if url.prefix(6).lowercased() == "https:" { return true }
-        switch connection.proxy {
-        case .direct: return false
-        case .url(let proxy): return proxy.prefix(6).lowercased() == "https:"
-        case .environment: return Self.hasTLSProxy
-        }
-    }
-
-    /// Whether the environment names a proxy over TLS for plain requests. libcurl does not read `HTTP_PROXY`.
-    private static let hasTLSProxy = ["http_proxy", "all_proxy", "ALL_PROXY"].contains { name in
-        guard let proxy = getenv(name) else { return false }
-        return String(cString: proxy).prefix(6).lowercased() == "https:"
+        [url, proxy].contains { $0?.prefix(6).lowercased() == "https:" }
     }
 
     /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field,

@@ -40,6 +40,11 @@ final class CurlSockets {
         #endif
     }
 
+    /// Returns whether a socket that rests, if it is still open, has received an answer to no request.
+    func hasStray(_ socket: CurlSocket, usesTLS: Bool) -> Bool {
+        sockets[socket.descriptor] === socket && socket.hasStray(usesTLS: usesTLS)
+    }
+
     /// Returns the socket between two addresses; `nil` if it was not noted.
     func socket(between local: CurlSocket.Endpoint, and remote: CurlSocket.Endpoint) -> CurlSocket? {
         sockets.values.first { $0.connects(local, remote) }
@@ -74,6 +79,18 @@ final class CurlSocket {
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         if count > 0 { return .bytes }
         return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .none : .closed
+    }
+
+    /// Whether the socket, which rests between two HTTP/1.1 requests, has received a part of an answer to none of them.
+    ///
+    /// Over TLS an alert or the end of the connection is none: a record shows its type, and an alert, also an encrypted
+    /// one, is shorter than any answer (RFC 8446 §5.2).
+    func hasStray(usesTLS: Bool) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 5, alignment: 1) { bytes in
+            let count = recv(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            guard usesTLS else { return count > 0 }
+            return count == 5 && bytes[0] == 23 && Int(bytes[3]) << 8 | Int(bytes[4]) > 24
+        }
     }
 
     /// The path of the unix socket that the socket is connected to.

@@ -1,11 +1,12 @@
 import CCurl
+import CSystem
 import Policy
 
 extension CurlTransfer {
     /// Returns the result of a transfer that ended with `code`, a CURLcode.
     func result(_ code: Int32) -> AttemptReport.Result {
         switch stop {
-        case .full: return answersPart ?? .answer(answer)
+        case .full: return answersPart(code) ?? .answer(answer)
         case .head(.noStatus):
             return .failure(.malformedAnswer, detail: "the answer does not begin with a status line")
         case .head(.tooLong):
@@ -20,13 +21,13 @@ extension CurlTransfer {
         case .longTunnel: return proxyRefusal ?? .failure(.proxy, detail: "the proxy's answer to CONNECT does not end")
         case .endless:
             return decided ?? .failure(.malformedAnswer, detail: "the server sends without end, and no answer")
-        case .stale, nil: break
+        case .stale, .stray, nil: break
         }
         if mayAnswerLeftovers {
             let status = "status \(head.status), with which the server closed a kept connection"
             return .failure(.malformedAnswer, detail: "\(status), may be about what was sent on it before")
         }
-        if let answersPart { return answersPart }
+        if let part = answersPart(code) { return part }
         if code == 0 {
             if head.isComplete { return .answer(answer) }
             return .failure(.emptyAnswer, detail: "the answer has no final status")
@@ -34,26 +35,32 @@ extension CurlTransfer {
         if let decided { return decided }
         if [16, 55, 56, 92].contains(code), let wholeAnswer { return .answer(wholeAnswer) }
         if let proxyRefusal { return proxyRefusal }
-        if number(CURLINFO_HTTP_CONNECTCODE) >= 300 { return .failure(.proxy, detail: said(code)) }
-        return .failure(NetworkError(failure(code)), detail: said(code))
+        let failure = failure(code)
+        return .failure(NetworkError(failure), detail: said(failure))
     }
 
     /// The answer to a transfer that is ended from outside, because it was idle or took too long; `nil` if it has none.
     var answerSoFar: AttemptReport.Result? {
-        if mayAnswerLeftovers || answersPart != nil { return nil }
+        if mayAnswerLeftovers || answersPart(nil) != nil { return nil }
         return decided ?? wholeAnswer.map { .answer($0) }
     }
 
-    /// The failure of an attempt whose 2xx came before the whole request had left; `nil` for every other answer.
+    /// Returns the failure of an attempt whose 2xx came before the whole request had left; `nil` for every other
+    /// answer. `code` is libcurl's result, `nil` if this side ends the transfer.
     ///
-    /// The server cannot have processed bytes that it never received. Over HTTP/2 the answer counts: a server that
-    /// needs no more of the request says so by ending the stream without an error (RFC 9113 §8.1).
-    private var answersPart: AttemptReport.Result? {
+    /// The server cannot have processed bytes that it never received. Over HTTP/2 the answer counts if the server ended
+    /// the stream without an error: so it says that it needs no more of the request (RFC 9113 §8.1).
+    private func answersPart(_ code: Int32?) -> AttemptReport.Result? {
         let sent = size(CURLINFO_SIZE_UPLOAD_T)
-        guard head.version < 2, head.isComplete, head.status < 300, sent < length else { return nil }
+        guard head.isComplete, head.status < 300, sent < length else { return nil }
+        if head.version >= 2, endsWithoutError(code) { return nil }
         return .failure(
             .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }
+
+    /// Returns whether the server ended the HTTP/2 stream without an error. If it does so by RST_STREAM while libcurl
+    /// has more to send, libcurl reports an error of the stream, and has words only if there was one.
+    private func endsWithoutError(_ code: Int32?) -> Bool { code == 0 || code == 92 && errorMessage[0] == 0 }
 
     /// The answer by its status alone, if the rest of it is cut, endless or undecodable; `nil` for a 2xx.
     ///
@@ -95,28 +102,23 @@ extension CurlTransfer {
 
     private func failure(_ code: Int32) -> CurlFailure {
         // libcurl reports a path of a unix socket that is too long as an unresolved host.
-        CurlFailure(
-            code: code == 6 && request.connection.unixSocket != nil ? 7 : code,
-            errorMessage: String(cString: errorMessage),
-            systemError: Int32(number(CURLINFO_OS_ERRNO)),
-            hasStatus: head.isComplete, wasConnected: size(CURLINFO_PRETRANSFER_TIME_T) > 0,
-            isFromProxy: isFromProxy(code))
+        let isLongPath = code == 6 && request.connection.unixSocket != nil
+        let wasConnected = size(CURLINFO_PRETRANSFER_TIME_T) > 0
+        return CurlFailure(
+            code: isLongPath ? 7 : code, errorMessage: String(cString: errorMessage),
+            systemError: isLongPath
+                ? ENAMETOOLONG
+                : CurlFailure.systemError(
+                    Int32(number(CURLINFO_OS_ERRNO)), ofSocket: owned.socketError.pointee, wasConnected: wasConnected),
+            hasStatus: head.isComplete, wasConnected: wasConnected,
+            proxy: request.proxy, tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE))
     }
 
-    private func isFromProxy(_ code: Int32) -> Bool {
-        if number(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0 { return true }
-        switch request.connection.proxy {
-        case .direct: return false
-        // Every connection goes to the proxy; later failures may be the destination's.
-        case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
-        case .environment: return request.hasFailedAtProxy(String(cString: errorMessage))
+    /// Returns the words about a failure, with the path of a unix socket that cannot be reached.
+    private func said(_ failure: CurlFailure) -> String {
+        if failure.code == 7, let path = request.connection.unixSocket {
+            return "cannot connect to the unix socket '\(path)': \(Errno(failure.systemError))"
         }
-    }
-
-    /// Returns libcurl's message, or its general text for the code if the message might quote a URL with a secret.
-    private func said(_ code: Int32) -> String {
-        let own = String(cString: errorMessage)
-        return own.isEmpty || own.contains("://") || own.contains("@")
-            ? String(cString: ccurl_easy_strerror(code)) : own
+        return failure.words(general: String(cString: ccurl_easy_strerror(failure.code)))
     }
 }

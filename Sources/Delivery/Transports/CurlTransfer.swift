@@ -12,8 +12,11 @@ final class CurlTransfer {
         case full
         case head(AnswerHead.Defect)
         case bodyFile(BodyFileError)
-        /// The kept connection has ended, or has input that belongs to no request. Nothing was sent on it.
+        /// The kept connection has ended, or has no cache that keeps it from following its last answer too closely.
+        /// Nothing was sent on it.
         case stale
+        /// The kept connection has input that belongs to no request. Nothing was sent on it.
+        case stray
         /// The server sent bytes on a new connection before the request was sent.
         case early
         /// libcurl was about to send the request a second time.
@@ -26,7 +29,7 @@ final class CurlTransfer {
 
     let ticket: Int
     let origin: CurlConnections.Origin
-    private let owned: CurlHandle
+    let owned: CurlHandle
     var handle: OpaquePointer { owned.pointer }
     /// The request without its body, which libcurl has copied or `file` gives.
     private(set) var request: OutgoingRequest
@@ -46,6 +49,8 @@ final class CurlTransfer {
     }
     /// Whether an option of the handle was set that is not for its next transfer.
     private var hasAlteredHandle = false
+    /// Whether its answer came before the whole request had left.
+    private(set) var hasEarlyAnswer = false
     /// The number of requests that libcurl was allowed to send.
     private var requests = 0
     /// The socket that the request left on, if known.
@@ -89,6 +94,7 @@ final class CurlTransfer {
         self.fields = fields
         length = request.bodyLength ?? 0
         errorMessage[0] = 0
+        owned.socketError.pointee = 0
         try CurlOptions(handle).set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
@@ -196,12 +202,20 @@ final class CurlTransfer {
             return 0
         }
         socket?.isMultiplexed = head.version >= 2
+        if size(CURLINFO_SIZE_UPLOAD_T) < length { noteEarlyLine() }
+        return line.count
+    }
+
+    /// Notes a line of an answer that comes before the whole request has left.
+    private func noteEarlyLine() {
+        hasAlteredHandle = true
+        // libcurl would stop reading at the announced length, and not see how the server ends the stream.
+        if head.version >= 2 { ccurl_set_number(handle, CURLOPT_IGNORE_CONTENT_LENGTH, 1) }
         // The server may not have read the unneeded rest of the body, and would take it for the next request.
-        if head.isComplete, size(CURLINFO_SIZE_UPLOAD_T) < length {
-            hasAlteredHandle = true
+        if head.isComplete {
+            hasEarlyAnswer = true
             ccurl_set_number(handle, CURLOPT_FORBID_REUSE, 1)
         }
-        return line.count
     }
 
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -240,7 +254,7 @@ final class CurlTransfer {
         if let path = request.connection.unixSocket {
             // The right one cannot be told from the others, so all must be without input.
             let candidates = isFresh ? [] : sockets.sockets(to: path)
-            if candidates.contains(where: { $0.input != .none }) { stop = .stale }
+            if let defect = candidates.lazy.compactMap(defect).first { stop = defect }
             isKept = candidates.contains { $0.requests > 0 }
             for candidate in candidates { candidate.requests += 1 }
         } else if let socket = sockets.socket(between: local, and: remote) {
@@ -274,13 +288,16 @@ final class CurlTransfer {
     /// Returns why a socket cannot carry the request; `nil` if it can.
     ///
     /// Input is no defect on a new TLS connection (it may be session tickets), nor over HTTP/2 (it names its request).
+    /// A transfer without a cache uses no connection again that speaks HTTP/1.1.
     private func defect(of socket: CurlSocket) -> Stop? {
-        switch (socket.input, socket.isMultiplexed) {
+        let isUnkept = cache == nil && request.connection.unixSocket == nil && socket.requests > 0
+        return switch (socket.input, socket.isMultiplexed) {
+        case (.none, false) where isUnkept: .stale
         case (.none, _): nil
         // libcurl itself reports how a new connection ended.
         case (.closed, _): socket.requests > 0 ? .stale : nil
         case (.bytes, true): nil
-        case (.bytes, false): .stale
+        case (.bytes, false): socket.hasStray(usesTLS: request.usesTLS) ? .stray : .stale
         // A connection that is shared before its first answer speaks HTTP/2.
         case (.bytes, nil): socket.requests > 0 || request.usesTLS ? nil : .early
         }
@@ -291,11 +308,16 @@ final class CurlTransfer {
         if stop == nil { stop = .endless }
     }
 
+    /// Whether its kept connection had an answer to no request.
+    var hasMetStray: Bool { if case .stray = stop { true } else { false } }
+
     /// Prepares the handle for a fresh connection, if a kept one proved stale before anything was sent. Returns `false`
     /// if the transfer ended otherwise.
     func restart() -> Bool {
-        guard case .stale = stop else { return false }
-        stop = nil
+        switch stop {
+        case .stale, .stray: stop = nil
+        default: return false
+        }
         isFresh = true
         hasAlteredHandle = true
         errorMessage[0] = 0

@@ -23,9 +23,10 @@ package final class CurlTransport: AgentTransport {
     private var scouts = CurlScouts()
     /// The attempts that have ended and are not reported yet.
     private var ended: [(ticket: Int, report: AttemptReport)] = []
-    /// The longest time between two calls of libcurl while it connects. It tries a host's next address only during a
-    /// call, and does not always ask for one.
-    private static let connecting = Duration.milliseconds(100)
+    /// The longest time between two calls of libcurl while it connects, or has an answer and more to send. Only during
+    /// a call it tries a host's next address or sees that a server has closed the stream, and it does not always ask for
+    /// one.
+    private static let asking = Duration.milliseconds(100)
 
     package init(concurrency: Int, report: @escaping TransportReport) throws(UnavailableTransport) {
         if let defect = Libcurl.defect { throw UnavailableTransport(reason: defect) }
@@ -35,16 +36,18 @@ package final class CurlTransport: AgentTransport {
         // By default libcurl keeps four times as many connections as there are transfers, and at the end none.
         ccurl_multi_set_number(pointer, CURLMOPT_MAXCONNECTS, max(1, concurrency) + 8)
         multi = pointer
-        connections = CurlConnections(concurrency: concurrency)
+        connections = CurlConnections(concurrency: concurrency, sockets: sockets)
         handles = CurlHandles(concurrency: concurrency)
         self.report = report
     }
 
     /// Starts an attempt. Sends nothing before `proceed`.
     package func start(_ request: OutgoingRequest, ticket: Int) {
+        let origin = connections.origin(of: request)
+        var request = request
+        if connections.isStraying(origin) { request.freshConnection = true }
         do throws(CurlRefusal) {
-            let transfer = try CurlTransfer(
-                request, to: connections.origin(of: request), ticket: ticket, sockets: sockets, handles: &handles)
+            let transfer = try CurlTransfer(request, to: origin, ticket: ticket, sockets: sockets, handles: &handles)
             if Libcurl.hasConnectionHooks { transfer.cache = connections.take(for: request, to: transfer.origin) }
             transfers[ticket] = transfer
             if !hasToWait(transfer) { add(transfer) }
@@ -78,7 +81,7 @@ package final class CurlTransport: AgentTransport {
         transfer.isGiven = true
         let code = ccurl_multi_add(multi, transfer.handle)
         if code == 0 { return }
-        end(transfer.ticket, .failure(.other, detail: "libcurl takes no transfer (\(code))"))
+        end(transfer.ticket, .failure(.machine, detail: "libcurl takes no transfer (\(code))"))
     }
 
     /// Ends an attempt and reports its answer or, without one, its cancellation; does nothing if it has been reported.
@@ -98,6 +101,7 @@ package final class CurlTransport: AgentTransport {
             while let handle = ccurl_multi_next_ended(multi, &code) {
                 let transfer = CurlTransfer.of(handle)
                 if wasEndless, code != 0 { transfer.noteEndless() }
+                if transfer.hasMetStray { connections.noteStray(of: transfer.origin) }
                 if transfer.restart() {
                     ccurl_multi_remove(multi, handle)
                     add(transfer)
@@ -128,7 +132,7 @@ package final class CurlTransport: AgentTransport {
         if let cache = transfer.cache {
             transfer.socket.map(sockets.acknowledge)
             transfer.cache = nil
-            connections.giveBack(cache, to: transfer.origin)
+            connections.giveBack(cache, of: transfer)
         }
         if isRegular, let handle = transfer.leaveHandle() { handles.giveBack(handle) }
         ended.append((ticket, transfer.report(result)))
@@ -140,9 +144,10 @@ package final class CurlTransport: AgentTransport {
         let now = ContinuousClock.now
         for (ticket, transfer) in transfers {
             guard let patience = transfer.patience else {
-                next = min(next, Self.connecting)
+                next = min(next, Self.asking)
                 continue
             }
+            if transfer.hasEarlyAnswer { next = min(next, Self.asking) }
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"

@@ -10,10 +10,11 @@ package enum FoundationOutcome {
     /// The header field of an answer that carries its raw head.
     package static let headField = "Drainq-Head"
 
-    /// Returns the value of `limitsField`: the milliseconds that a connection may take, and the bytes of the answer's
-    /// body that are wanted: one more than the limit, to show that an answer is longer.
-    package static func limits(of request: OutgoingRequest) -> String {
-        "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1)"
+    /// Returns the value of `limitsField`: the milliseconds that a connection may take, the bytes of the answer's body
+    /// that are wanted, one more than the limit, to show that an answer is longer, whether a proxy carries the request,
+    /// and the request's ticket.
+    package static func limits(of request: OutgoingRequest, ticket: Int) -> String {
+        "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1) \(request.proxy == nil ? 0 : 1) \(ticket)"
     }
 
     /// Returns the status and header fields in `hexHead`, the value of `headField`: the raw head, each byte as two
@@ -39,30 +40,26 @@ package enum FoundationOutcome {
         return head.isComplete ? AttemptReport.Answer(status: head.status, headers: head.headers) : nil
     }
 
-    /// Returns the result of a transfer that ended with an error. `description` has libcurl's code, the system's error,
-    /// the status of a proxy's answer to CONNECT, whether the connection was established, and libcurl's message. `nil`
-    /// if the error is not libcurl's.
+    /// Returns the result of a transfer that ended with an error. `description` has libcurl's code, the `errno` of the
+    /// connection and of its socket, the status of a proxy's answer to CONNECT, whether the connection was established,
+    /// and libcurl's message. `nil` if the error is not libcurl's.
     package static func result(
         ofError description: String, answer: AttemptReport.Answer?, request: OutgoingRequest
     ) -> AttemptReport.Result? {
-        guard let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) ([01]): (.*)/.dotMatchesNewlines()),
-            let code = Int32(match.1), let systemError = Int32(match.2), let proxyStatus = Int(match.3)
+        guard let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) (\d+) ([01]): (.*)/.dotMatchesNewlines()),
+            let code = Int32(match.1), let systemError = Int32(match.2), let socketError = Int32(match.3),
+            let proxyStatus = Int(match.4)
         else { return nil }
         // A status ≥ 300 that was read counts, whatever happened to the rest of the body.
         if let answer, answer.status >= 300 { return .answer(answer) }
-        let errorMessage = String(match.5)
-        // The message might quote a URL with a secret.
-        let detail =
-            errorMessage.contains("://") || errorMessage.contains("@") ? "libcurl's error \(code)" : errorMessage
-        switch proxyStatus {
+        let errorMessage = String(match.6)
         // The proxy requires credentials: an answer. libcurl does not give its fields.
-        case 407: return .answer(AttemptReport.Answer(status: 407))
-        case 300...: return .failure(.proxy, detail: detail)
-        default:
-            let failure = CurlFailure(
-                code: code, errorMessage: errorMessage, systemError: systemError, hasStatus: answer != nil,
-                wasConnected: match.4 == "1", isFromProxy: request.hasFailedAtProxy(errorMessage))
-            return .failure(NetworkError(failure), detail: detail)
-        }
+        if proxyStatus == 407 { return .answer(AttemptReport.Answer(status: 407)) }
+        let wasConnected = match.5 == "1"
+        let failure = CurlFailure(
+            code: code, errorMessage: errorMessage,
+            systemError: CurlFailure.systemError(systemError, ofSocket: socketError, wasConnected: wasConnected),
+            hasStatus: answer != nil, wasConnected: wasConnected, proxy: request.proxy, tunnelStatus: proxyStatus)
+        return .failure(NetworkError(failure), detail: failure.words(general: "libcurl's error \(code)"))
     }
 }

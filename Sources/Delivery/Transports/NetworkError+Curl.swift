@@ -13,8 +13,44 @@ struct CurlFailure {
     var hasStatus = false
     /// Whether the connection was established, through proxy and TLS, and the request had begun to leave.
     var wasConnected = false
-    /// Whether the failed connection was one to a proxy.
-    var isFromProxy = false
+    /// The proxy of the request; `nil` without one.
+    var proxy: String?
+    /// The status of the proxy's answer to CONNECT; 0 without one.
+    var tunnelStatus = 0
+
+    /// Whether the transfer ended before the proxy had passed anything on: at the proxy, in its handshake, or in its
+    /// answer to CONNECT. Afterwards, and in TLS through a SOCKS proxy, the destination may have failed.
+    var isFromProxy: Bool {
+        guard let proxy, !wasConnected, !(200..<300).contains(tunnelStatus), !Self.isOfThisSide(code) else {
+            return false
+        }
+        return !(proxy.lowercased().hasPrefix("socks") && NetworkError.isAboutTLS(code))
+    }
+
+    /// Returns the words about the failure: those of the system if this machine is to blame, else libcurl's message, or
+    /// `general` if there is no message or if it might quote a URL with a secret.
+    func words(general: String) -> String {
+        if !wasConnected, NetworkError.isOfThisMachine(systemError) {
+            return "cannot connect: \(Errno(systemError))"
+        }
+        return errorMessage.isEmpty || errorMessage.contains("://") || errorMessage.contains("@")
+            ? general : errorMessage
+    }
+
+    /// Returns whether a code is about the request, this process, or files of this machine, and no peer.
+    private static func isOfThisSide(_ code: Int32) -> Bool { [1, 3, 27, 43, 58, 67, 77].contains(code) }
+
+    /// Returns the `errno` that explains why a connection was not established: libcurl's, that of a socket which could
+    /// not be made, or that of this process if it has no descriptor left for a resolver or a file. 0 if there is none.
+    static func systemError(_ ofConnection: Int32, ofSocket: Int32, wasConnected: Bool) -> Int32 {
+        if wasConnected { return ofConnection }
+        if NetworkError.isOfThisMachine(ofSocket) { return ofSocket }
+        if ofConnection != 0 || ofSocket != 0 { return ofConnection != 0 ? ofConnection : ofSocket }
+        let descriptor = fcntl(0, F_DUPFD_CLOEXEC, 0)
+        if descriptor < 0 { return errno }
+        close(descriptor)
+        return 0
+    }
 }
 
 extension NetworkError {
@@ -26,25 +62,19 @@ extension NetworkError {
 
     private static func name(of failure: CurlFailure) -> NetworkError {
         let spoken = NetworkError(errorMessage: failure.errorMessage)
+        if !failure.wasConnected, failure.code == 27 || isOfThisMachine(failure.systemError) { return .machine }
+        if failure.isFromProxy { return spoken == .dns && failure.code == 97 ? .dns : .proxy }
+        if isAboutTLS(failure.code) { return failure.code == 35 ? spoken ?? .tls : .tls }
         switch failure.code {
         case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol too
         case 3, 67: return .badURL
         case 5, 97: return .proxy
         case 6: return .dns
-        case 7:
-            if failure.isFromProxy { return .proxy }
-            switch failure.systemError {
-            case ENETUNREACH, EHOSTUNREACH, ENETDOWN: return .unreachable
-            case ETIMEDOUT: return .connectTimeout
-            default: return .refused
-            }
-        case 27: return failure.wasConnected ? .malformedAnswer : .other  // a header line that is too long
+        case 7: return name(ofSystemError: failure.systemError)
+        case 27: return .malformedAnswer  // a header line that is too long
         case 28:
-            if spoken == .dns || spoken == .proxy { return spoken ?? .other }
             if failure.wasConnected { return .timeout }
-            return failure.isFromProxy ? .proxy : .connectTimeout
-        case 35: return failure.isFromProxy ? .proxy : spoken ?? .tls
-        case 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: return failure.isFromProxy ? .proxy : .tls
+            return spoken == .dns ? .dns : .connectTimeout
         case 18: return .truncated
         case 52: return .emptyAnswer
         case 55, 56, 65, 92: return spoken ?? .reset
@@ -55,5 +85,25 @@ extension NetworkError {
         case 8, 61, 100: return .malformedAnswer
         default: return spoken ?? .other
         }
+    }
+
+    /// Returns whether a code of libcurl is about TLS: its handshake, its certificates or its library.
+    static func isAboutTLS(_ code: Int32) -> Bool {
+        [35, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98].contains(code)
+    }
+
+    /// Names a connection that failed, by the `errno` of socket(2) or connect(2).
+    private static func name(ofSystemError code: Int32) -> NetworkError {
+        switch code {
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EAFNOSUPPORT, EPROTONOSUPPORT: .unreachable
+        case ETIMEDOUT: .connectTimeout
+        default: .refused
+        }
+    }
+
+    /// Returns whether an `errno` of socket(2), connect(2) or open(2) says that this machine has no descriptor, memory,
+    /// buffer or port left, or forbids the call.
+    static func isOfThisMachine(_ code: Int32) -> Bool {
+        [EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL, EADDRINUSE, EACCES, EPERM].contains(code)
     }
 }

@@ -58,6 +58,7 @@ extension NetworkError {
         (["connect tunnel"], .proxy),
         (["response", "from proxy"], .proxy),
         (["could not resolve host"], .dns),
+        (["failed to resolve"], .dns),
         (["resolving timed out"], .dns),
         (["connection timed out", "failed to connect"], .connectTimeout),
         (["connection timeout", "failed to connect"], .connectTimeout),

@@ -44,29 +44,30 @@ final class OpenBodyFile: StreamedBody {
 
 /// The reason why a body file is not sent, or not to its end.
 struct BodyFileError: Error, CustomStringConvertible {
-    /// Whether the file differs from the operation's; otherwise the machine could not read it now.
-    var isChanged: Bool
+    /// The meaning: `bodyFileChanged` if the file differs from the operation's, `machine` if this machine cannot open
+    /// it, and `cancelled` if it cannot go on to read it, after a part may have left.
+    var name: NetworkError
     var description: String
 
     fileprivate init(changed file: BodyFile) {
-        isChanged = true
+        name = .bodyFileChanged
         description = "the body file '\(file.path)' has changed since it was added"
     }
 
-    fileprivate init(_ code: Int32, opening file: BodyFile) {
-        isChanged = ![EIO, EMFILE, ENFILE, ENOMEM].contains(code)
+    init(_ code: Int32, opening file: BodyFile) {
+        name = [ENOENT, ENOTDIR, ELOOP, ENXIO, ENAMETOOLONG].contains(code) ? .bodyFileChanged : .machine
         description = "cannot open the body file '\(file.path)': \(Errno(code))"
     }
 
     fileprivate init(_ code: Int32, reading file: BodyFile) {
-        isChanged = false
+        name = .cancelled
         description = "cannot read the body file '\(file.path)': \(Errno(code))"
     }
 
     init(unreadable description: String) {
-        isChanged = false
+        name = .cancelled
         self.description = description
     }
 
-    var result: AttemptReport.Result { .failure(isChanged ? .bodyFileChanged : .other, detail: description) }
+    var result: AttemptReport.Result { .failure(name, detail: description) }
 }

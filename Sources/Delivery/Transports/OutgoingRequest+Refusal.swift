@@ -8,7 +8,7 @@ extension OutgoingRequest {
         if !method.isToken { return "the method '\(method)' is not a token" }
         if method == "CONNECT" { return "the method CONNECT asks for a tunnel" }
         if method == "HEAD", hasContent { return "a HEAD request with a body cannot be sent" }
-        return refusalOfURL ?? refusalOfHeaders ?? refusalByTransport
+        return refusalOfURL ?? refusalOfHeaders ?? refusalOfSize ?? refusalByTransport
     }
 
     private var refusalOfHeaders: String? {
@@ -16,6 +16,16 @@ extension OutgoingRequest {
             if let defect = header.defectInRequest { return "the header '\(header.name)' \(defect)" }
         }
         return nil
+    }
+
+    /// Upper bound on the bytes of url and header fields. libcurl takes 1 MiB together with its own fields and the
+    /// beginning of a body, and reports more as a lack of memory.
+    private static let longestHead = 900 << 10
+
+    private var refusalOfSize: String? {
+        let length = headers.reduce(url.utf8.count) { $0 +| $1.name.utf8.count +| $1.value.utf8.count +| 4 }
+        guard length > Self.longestHead else { return nil }
+        return "url and header fields are \(length) bytes long, more than \(Self.longestHead)"
     }
 
     private var hasContent: Bool { (bodyLength ?? 0) > 0 }

@@ -99,7 +99,12 @@ final class RequestMaker {
         } catch {
             return defect
         }
-        return try sink.defect(of: request.transport)
+        do throws(SinkError) {
+            return try sink.defect(of: request.transport)
+        } catch {
+            // Both transports are out of order, which an operator must mend.
+            return "\(defect); \(error)"
+        }
     }
 
     private func redaction(of secrets: SecretValues) -> Redaction {

@@ -145,11 +145,33 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
     if typesWithoutURL.isEmpty { findings.ok("routes") }
 }
 
+/// Starts an agent for each transport, as a run does, and returns the transports that the agents can use. Reports an
+/// agent that does not begin, and notes why a transport cannot be used.
+private func usableTransports(_ findings: inout Findings) -> (usable: [Transport], isFine: Bool) {
+    let sink = AgentSink(concurrency: 1)
+    defer { sink.close() }
+    var usable: [Transport] = []
+    var isFine = true
+    for transport in Transport.allCases where AgentProgram.own(for: transport).canRun {
+        do throws(SinkError) {
+            if let defect = try sink.defect(of: transport) {
+                findings.note(defect)
+            } else {
+                usable.append(transport)
+            }
+        } catch {
+            isFine = false
+            findings.problem(
+                .inputOutput, error.description, hint: "install drainq and drainq-urlsession from one release")
+        }
+    }
+    return (usable, isFine)
+}
+
 /// Reports requests that this machine cannot make, and unreadable files that a connection needs.
 private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
-    let available = installedTransports()
-    var isFine = true
+    var (available, isFine) = usableTransports(&findings)
     for type in [TypeName.default] + configuration.routes.keys.sorted() {
         let explained = ExplainedRoute(of: type, in: configuration, available: available)
         if explained.route.compress == .gzip, let defect = Gzip.defect {

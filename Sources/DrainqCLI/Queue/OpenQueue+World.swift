@@ -8,7 +8,8 @@ func installedTransports() -> [Transport] {
     Transport.allCases.filter { transport in
         switch transport {
         case .libcurl: LibcurlAvailability.check() == nil
-        case .urlsession: AgentProgram.own(for: transport).canRun
+        // On Linux URLSession uses libcurl.
+        case .urlsession: AgentProgram.own(for: transport).canRun && AgentProgram.defectOfLibrary == nil
         }
     }
 }

@@ -61,7 +61,7 @@ extension NetworkError {
             .destination
         case .offline, .proxy: .network
         case .agentDied: .agent
-        case .cancelled: .machine
+        case .cancelled, .machine: .machine
         case .badURL, .bodyFileChanged: .operation
         }
     }

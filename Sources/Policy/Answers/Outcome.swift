@@ -28,9 +28,12 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     case malformedAnswer = "malformed-answer"
     case tls
     case proxy
-    /// The URL cannot be requested with this transport; nothing was sent.
+    /// The URL or the whole request cannot be sent with this transport; nothing was sent.
     case badURL = "bad-url"
     case offline
+    /// This machine had no descriptor, memory or port for the connection, forbids it, or cannot read the body. Nothing
+    /// was sent.
+    case machine
     /// The body file is no longer what it was when the operation was added; no whole request was sent.
     case bodyFileChanged = "body-file"
     /// The delivery agent died or was killed after this attempt had begun.
@@ -44,7 +47,7 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     package var provesNotSent: Bool {
         switch self {
         // A proxy that cannot be reached, or does not connect, has not been given the request yet.
-        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy: true
+        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy, .machine: true
         case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .bodyFileChanged,
             .agentDied, .cancelled, .other:
             false

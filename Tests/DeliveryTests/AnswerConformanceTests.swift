@@ -1,0 +1,172 @@
+import LoopbackReceiver
+import Policy
+import Testing
+
+@testable import Delivery
+
+/// The one table of what an answer means: every row is the same over both transports.
+@Suite(.serialized) struct AnswerConformanceTests {
+    enum Meaning: Sendable, Equatable {
+        /// The answer counts, with so many bytes of its body.
+        case answer(Int, bytes: Int)
+        case failure(NetworkError)
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var answer: Answer
+        var meaning: Meaning
+        var change: @Sendable (inout OutgoingRequest) -> Void = { _ in }
+
+        init(
+            _ description: String, _ answer: Answer, _ meaning: Meaning,
+            _ change: @escaping @Sendable (inout OutgoingRequest) -> Void = { _ in }
+        ) {
+            (testDescription, self.answer, self.meaning, self.change) = (description, answer, meaning, change)
+        }
+    }
+
+    private static func closing(_ text: String) -> Answer { Answer.verbatim(text).ending(.close(at: .end)) }
+    /// The connection stays open, and nothing more comes.
+    private static func stalling(_ text: String) -> Answer { Answer.verbatim(text).ending(.stall(at: .end)) }
+    private static let soon: @Sendable (inout OutgoingRequest) -> Void = { $0.timeouts.request = .milliseconds(300) }
+
+    static let rows: [Row] = decided + cut + progress + encoded
+
+    /// A status of 300 or more decides, whatever becomes of the body.
+    private static let decided: [Row] = [302, 400, 401, 429, 503].flatMap { status in
+        [
+            Row(
+                "\(status), and the body stalls",
+                stalling("HTTP/1.1 \(status) No\r\nRetry-After: 600\r\nContent-Length: 10\r\n\r\nno"),
+                .answer(status, bytes: 2), soon),
+            Row(
+                "\(status), and the body is cut", closing("HTTP/1.1 \(status) No\r\nContent-Length: 10\r\n\r\ncut"),
+                .answer(status, bytes: 3)),
+            Row(
+                "\(status), and a chunk has no length",
+                closing("HTTP/1.1 \(status) No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\nzz\r\n"),
+                .answer(status, bytes: 2)),
+            Row(
+                "\(status), and the body goes on past the total time",
+                stalling("HTTP/1.1 \(status) No\r\nContent-Length: 10\r\n\r\nslow"), .answer(status, bytes: 4)
+            ) { $0.timeouts.total = .milliseconds(700) },
+        ]
+    }
+
+    /// A 2xx counts only as a whole.
+    private static let cut: [Row] = [
+        Row(
+            "200, and the body stalls", stalling("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nno"),
+            .failure(.timeout), soon),
+        Row("200, cut", closing("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncut"), .failure(.truncated)),
+        Row(
+            "200, and its chunks are cut", closing("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"),
+            .failure(.truncated)),
+        Row(
+            "200, longer than the limit", Answer.status(200, body: String(repeating: "x", count: 100_000)),
+            .answer(200, bytes: 65_536)),
+        Row(
+            "200, longer than the limit and then cut",
+            Answer.status(200, body: String(repeating: "x", count: 100_000)).truncated(by: 5),
+            .answer(200, bytes: 65_536)),
+        Row(
+            "200 with trailers",
+            closing("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n"),
+            .answer(200, bytes: 2)),
+        Row("no final status", closing("HTTP/1.1 102 Processing\r\n\r\n"), .failure(.emptyAnswer)),
+    ]
+
+    /// Every byte that comes is progress.
+    private static let progress: [Row] = [
+        Row(
+            "102 again and again, then 200",
+            Answer.verbatim(
+                String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 10)
+                    + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+            ).paced(.init(bytes: 27, every: .milliseconds(100))), .answer(200, bytes: 2)
+        ) { $0.timeouts.request = .milliseconds(600) },
+        Row(
+            "a header line now and then",
+            Answer.verbatim(
+                "HTTP/1.1 200 OK\r\n" + String(repeating: "X-Line: 1\r\n", count: 10)
+                    + "Content-Length: 2\r\n\r\nok"
+            ).paced(.init(bytes: 11, every: .milliseconds(100))), .answer(200, bytes: 2)
+        ) { $0.timeouts.request = .milliseconds(600) },
+        Row(
+            "chunks of one byte",
+            Answer.verbatim(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + String(repeating: "1\r\na\r\n", count: 60_000) + "0\r\n\r\n"), .answer(200, bytes: 60_000)),
+    ]
+
+    /// A body that is not of its encoding is no whole answer.
+    private static let encoded: [Row] = ["gzip", "deflate", "br"].flatMap { encoding in
+        [
+            Row(
+                "200 whose body is no \(encoding)",
+                closing(
+                    "HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\nContent-Length: 17\r\n\r\n{\"plain\": \"text\"}"
+                ),
+                .failure(.malformedAnswer)),
+            Row(
+                "400 whose body is no \(encoding)",
+                closing(
+                    "HTTP/1.1 400 No\r\nContent-Encoding: \(encoding)\r\nContent-Length: 17\r\n\r\n{\"plain\": \"text\"}"
+                ),
+                .answer(400, bytes: 0)),
+        ]
+    }
+
+    @Test(arguments: rows, Transport.allCases)
+    func `an answer means the same over both transports`(row: Row, transport: Transport) throws {
+        let result = try attempt(.always(row.answer), by: transport, row.change)
+        let meaning: Meaning =
+            switch result {
+            case .answer(let answer): .answer(answer.status, bytes: answer.body.count)
+            case .failure(let error, _): .failure(error)
+            }
+        #expect(meaning == row.meaning, "\(result)")
+    }
+
+    /// An answer to the head of a request whose body the server does not read.
+    struct EarlyRow: Sendable {
+        var status: Int
+        var body: Int
+        var right: [Meaning]
+    }
+
+    static let early: [EarlyRow] = [
+        EarlyRow(status: 200, body: 2, right: [.failure(.timeout)]),
+        EarlyRow(status: 204, body: 0, right: [.failure(.timeout)]),
+        // Longer than `answerLimit`: a captive portal's page.
+        EarlyRow(status: 200, body: 100_000, right: [.failure(.truncated)]),
+        EarlyRow(status: 413, body: 2, right: [.answer(413, bytes: 2)]),
+        EarlyRow(status: 302, body: 100_000, right: [.answer(302, bytes: 65_536)]),
+    ]
+
+    @Test(arguments: early, Transport.allCases)
+    func `a 2xx counts only when the whole request has left`(row: EarlyRow, transport: Transport) throws {
+        let server = try PlayedServer()
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        // More than the buffers of two sockets hold.
+        let request = OutgoingRequest(
+            method: "POST", url: server.url + "/", body: [UInt8](repeating: 1, count: 32 << 20),
+            timeouts: Timeouts(connect: .seconds(5), request: .seconds(1), total: .seconds(10)), transport: transport)
+        try sink.submit(request, ticket: 1)
+        #expect(try sink.reports(until: .now + .seconds(12), wakeup: server.descriptor).isEmpty)
+        let connection = try server.accept()
+        try connection.readHead()
+        connection.send(
+            "HTTP/1.1 \(row.status) Early\r\n" + (row.status == 204 ? "" : "Content-Length: \(row.body)\r\n") + "\r\n"
+                + String(repeating: "x", count: row.body))
+        let result = try #require(try sink.reports(until: .now + .seconds(12)).first).report.result
+        let meaning: Meaning =
+            switch result {
+            case .answer(let answer): .answer(answer.status, bytes: answer.body.count)
+            case .failure(let error, _): .failure(error)
+            }
+        #expect(row.right.contains(meaning), "\(result)")
+    }
+}

@@ -1,0 +1,164 @@
+import CSystem
+import Foundation
+import LoopbackReceiver
+import Policy
+import Testing
+
+@testable import Delivery
+
+/// HTTP/2 answers that come before the request's body was taken, and the end of their stream.
+@Suite(.serialized, .enabled(if: PlayedStream.isInstalled)) struct StreamEndTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// Whether the answer has the flag END_STREAM.
+        var ends: Bool
+        /// The code of an RST_STREAM behind it; `nil` for none.
+        var reset: UInt8?
+        /// The last stream and code of a GOAWAY behind it; `nil` for none.
+        var goAway: UInt8?
+        var closes = false
+        /// Whether the request asks for little, so that it has left as a whole.
+        var isSmall = false
+        var counts: Bool
+    }
+
+    static let rows: [Row] = [
+        Row(testDescription: "END_STREAM, RST_STREAM NO_ERROR", ends: true, reset: 0, counts: true),
+        Row(testDescription: "END_STREAM, RST_STREAM INTERNAL_ERROR", ends: true, reset: 2, counts: false),
+        Row(testDescription: "RST_STREAM INTERNAL_ERROR", ends: false, reset: 2, counts: false),
+        Row(testDescription: "RST_STREAM REFUSED_STREAM", ends: false, reset: 7, counts: false),
+        Row(testDescription: "RST_STREAM CANCEL", ends: false, reset: 8, counts: false),
+        Row(testDescription: "GOAWAY INTERNAL_ERROR, FIN", ends: false, goAway: 2, closes: true, counts: false),
+        Row(testDescription: "FIN", ends: false, closes: true, counts: false),
+        Row(testDescription: "END_STREAM, FIN", ends: true, closes: true, counts: false),
+        Row(testDescription: "END_STREAM, silence", ends: true, counts: false),
+        Row(testDescription: "END_STREAM to a whole request", ends: true, isSmall: true, counts: true),
+    ]
+
+    @Test(arguments: rows)
+    func `over HTTP 2 a 2xx counts when the whole request has left, or the stream ended without an error`(
+        row: Row
+    ) throws {
+        let server = try PlayedStream()
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        let request = OutgoingRequest(
+            method: "POST", url: "https://127.0.0.1:\(server.port)/",
+            body: [UInt8](repeating: 1, count: row.isSmall ? 3 : 3 << 20),
+            timeouts: Timeouts(connect: .seconds(10), request: .seconds(1), total: .seconds(15)), transport: .libcurl,
+            connection: ConnectionOptions(caFile: server.authority))
+        try sink.submit(request, ticket: 1)
+        try server.awaitRequest(sink)
+        server.answer(ends: row.ends)
+        // The client takes the answer before the end of the stream; at the end of its last request it rests.
+        if !row.isSmall { try server.awaitPing() }
+        if let code = row.goAway { server.send(type: 7, stream: 0, [0, 0, 0, 0, 0, 0, 0, code]) }
+        if let code = row.reset { server.send(type: 3, stream: 1, [0, 0, 0, code]) }
+        if row.closes { server.close() }
+        let result = try #require(try sink.reports(until: .now + .seconds(12)).first).report.result
+        let isSilent = row.reset == nil && row.goAway == nil && !row.closes
+        let right: [NetworkError] = isSilent ? [.timeout] : [.truncated, .reset, .malformedAnswer]
+        if row.counts {
+            #expect(result.answer?.status == 200, "\(result)")
+        } else {
+            #expect(result.failure.map(right.contains) == true, "\(result)")
+        }
+    }
+}
+
+/// An HTTP/2 server that a test plays frame by frame. `openssl s_server` carries the bytes.
+final class PlayedStream {
+    static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+
+    let port: Int
+    private let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let process = Process()
+    private let (input, output) = (Pipe(), Pipe())
+
+    var authority: String { directory.appending(path: "certificate").path }
+
+    init() throws {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        // openssl does not tell the port with -quiet: it gets a free one, below the range that the kernel assigns from.
+        let receiver = try #require(
+            (0..<100).reduce(nil) { found, _ in found ?? (try? LoopbackReceiver(port: .random(in: 10_000..<32_000))) })
+        receiver.stop()
+        port = Int(receiver.port)
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.currentDirectoryURL = directory
+        process.arguments = [
+            "-c",
+            """
+            openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2 \
+              -keyout key -out certificate 2> /dev/null
+            exec openssl s_server -quiet -alpn h2 -accept 127.0.0.1:\(port) -naccept 1 -key key -cert certificate
+            """,
+        ]
+        (process.standardInput, process.standardOutput) = (input, output)
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try awaitListening()
+    }
+
+    deinit {
+        close()
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// Waits until the kernel shows the listening socket. A connection would be the only one that openssl accepts.
+    private func awaitListening() throws {
+        let address = "0100007F:" + String(format: "%04X", port) + " 00000000:0000 0A"
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try !String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).contains(address) {
+            try #require(process.isRunning && ContinuousClock.now < deadline, "openssl does not listen")
+            usleep(10_000)
+        }
+    }
+
+    /// Reads the client's preface and the beginning of its request, while the sink goes on.
+    func awaitRequest(_ sink: AgentSink) throws {
+        #expect(
+            try sink.reports(until: .now + .seconds(12), wakeup: output.fileHandleForReading.fileDescriptor).isEmpty)
+        var received: [UInt8] = []
+        // The preface, and the frame of the request's header fields: type 1 on stream 1.
+        while !received.contains([1, 4, 0, 0, 0, 1]) && !received.contains([1, 0x24, 0, 0, 0, 1]) {
+            let more = output.fileHandleForReading.availableData
+            try #require(!more.isEmpty, "the client has gone")
+            received += more
+        }
+        // SETTINGS, and the acknowledgement of the client's.
+        send(type: 4, stream: 0, [])
+        send(type: 4, flags: 1, stream: 0, [])
+    }
+
+    /// Answers stream 1 with 200 and a body of two bytes.
+    func answer(ends: Bool) {
+        // `:status: 200` and `content-length: 2` (RFC 7541).
+        send(type: 1, flags: 4, stream: 1, [0x88, 0x0F, 0x0D, 0x01, 0x32])
+        send(type: 0, flags: ends ? 1 : 0, stream: 1, Array("ok".utf8))
+    }
+
+    /// Waits until the client has read all frames so far.
+    func awaitPing() throws {
+        send(type: 6, stream: 0, [UInt8](repeating: 7, count: 8))
+        var received: [UInt8] = []
+        while !received.contains([6, 1, 0, 0, 0, 0]) {
+            let more = output.fileHandleForReading.availableData
+            try #require(!more.isEmpty, "the client has gone")
+            received += more
+        }
+        // openssl sends nothing while nobody takes what it received.
+        output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+    }
+
+    func send(type: UInt8, flags: UInt8 = 0, stream: UInt8, _ payload: [UInt8]) {
+        let bytes = [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, stream] + payload
+        try? input.fileHandleForWriting.write(contentsOf: bytes)
+    }
+
+    func close() {
+        output.fileHandleForReading.readabilityHandler = nil
+        process.terminate()
+    }
+}
