@@ -23,9 +23,8 @@ package final class CurlTransport: AgentTransport {
     private var scouts = CurlScouts()
     /// The attempts that have ended and are not reported yet.
     private var ended: [(ticket: Int, report: AttemptReport)] = []
-    /// The longest time between two calls of libcurl while it connects, or has an answer and more to send. Only during
-    /// a call it tries a host's next address or sees that a server has closed the stream, and it does not always ask for
-    /// one.
+    /// The longest time between two calls of libcurl while it connects, or has an answer and more to send. Only a call
+    /// lets it try a host's next address or see that a server closed the stream, and it does not always ask for one.
     private static let asking = Duration.milliseconds(100)
 
     package init(concurrency: Int, report: @escaping TransportReport) throws(UnavailableTransport) {

@@ -89,8 +89,8 @@ package struct AdmissionControl {
         return result
     }
 
-    /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of the
-    /// queue keeps its name from it. `dropOldest` makes room for it, but for an old file nothing newer goes.
+    /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of
+    /// the queue keeps its name from it. `dropOldest` makes room for it, but for an old file nothing newer goes.
     mutating func name(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
