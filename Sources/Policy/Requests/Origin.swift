@@ -45,6 +45,15 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 }
 
+/// Returns the URL for a message, with `…` for its user information, which may be a password. Takes everything before
+/// the last `@` for it if the text is not a URL that can be requested.
+package func withoutUserInformation(_ url: String) -> String {
+    let text = Array(url.utf8)
+    guard URLParts(url) == nil, let end = text.lastIndex(of: UInt8(ascii: "@")) else { return url }
+    let scheme = text.firstRange(of: Array("://".utf8))?.upperBound ?? 0
+    return String(decoding: text[..<min(scheme, end)] + Array("…".utf8) + text[end...], as: UTF8.self)
+}
+
 /// An absolute http or https URL, cut behind its authority.
 struct URLParts {
     var origin: Origin
