@@ -19,7 +19,8 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         case "direct": return .direct
         case .some(let url) where url.contains("://"):
             if let problem = proxyProblem(in: url) {
-                findings.add("\(withoutUser(url)) \(problem.reason)", at: value.position, hint: problem.hint)
+                findings.add(
+                    "\(quote(withoutUserInformation(url))) \(problem.reason)", at: value.position, hint: problem.hint)
                 return nil
             }
             return findings.check(url, as: .proxy, at: value.position) ? .url(url) : nil
@@ -62,12 +63,6 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
             return .init(reason: "has no port", hint: "write it, as in http://proxy.example.com:3128")
         }
         return nil
-    }
-
-    /// Returns the URL in quotes for a message, without the part before the `@`, which may be a password.
-    private static func withoutUser(_ url: String) -> String {
-        guard let end = url.lastIndex(of: "@") else { return quote(url) }
-        return quote(url.prefix { $0 != ":" } + "://…" + url[end...])
     }
 }
 

@@ -25,12 +25,17 @@ enum URLTemplateSyntax {
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if let problem = problem(inAuthority: authority) ?? problem(inPath: rest.dropFirst(authority.count)) {
-            return problem
+        if let problem = problem(inAuthority: authority) {
+            // A password with a slash in it ends the authority: no part of it is told.
+            return rest.utf8.contains(UInt8(ascii: "@")) ? userInformation : problem
         }
+        if let problem = problem(inPath: rest.dropFirst(authority.count)) { return problem }
         // Policy makes the final decision: a route without an origin could never be attempted.
         return Origin(url: text) == nil ? Problem(reason: "has an invalid host: \(quote(String(authority)))") : nil
     }
+
+    private static let userInformation = Problem(
+        reason: "contains a user name or password", hint: "send credentials in a header: Authorization")
 
     /// Returns the error in a host and its port; `nil` if there is none. `Origin` makes the final decision.
     static func problem(inAuthority authority: Substring) -> Problem? {
@@ -38,10 +43,7 @@ enum URLTemplateSyntax {
             return Problem(
                 reason: "has a placeholder in its host", hint: "only the path and the query may contain placeholders")
         }
-        if authority.contains("@") {
-            return Problem(
-                reason: "contains a user name or password", hint: "send credentials in a header: Authorization")
-        }
+        if authority.contains("@") { return userInformation }
         // An IPv6 address: `Origin` checks its grammar.
         if authority.hasPrefix("[") { return nil }
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -74,9 +76,9 @@ enum URLTemplateSyntax {
     }
 
     private static func problem(inLiteral text: String) -> Problem? {
-        var rest = text[...]
-        while let character = rest.popFirst() {
-            switch character {
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            switch Unicode.Scalar(byte) {
             case "#": return Problem(reason: "has a fragment, which is never sent", hint: "'#' itself is written %23")
             case "%":
                 guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy(\.isHexDigit) else {
@@ -87,7 +89,8 @@ enum URLTemplateSyntax {
             case "}": return Problem(reason: "has a '}' without '{'", hint: "'}' itself is written %7D")
             case "\"", "<", ">", "\\", "^", "`", "|":
                 return Problem(
-                    reason: "has a character that is invalid in a URL, '\(character)'", hint: "percent-encode it")
+                    reason: "has a character that is invalid in a URL, '\(Unicode.Scalar(byte))'",
+                    hint: "percent-encode it")
             default: continue
             }
         }
