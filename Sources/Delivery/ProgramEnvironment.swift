@@ -1,21 +1,48 @@
-/// The environment variables that a child process inherits: those that any program may need, and no variable that was
-/// set for another program, such as a credential.
-package struct InheritedVariables: Sendable {
-    private let names: Set<String>
-    /// Prefixes of further names.
-    private let beginnings: [String]
+package import Policy
 
-    /// Returns the variables of programs that the configuration names: user, directories, language, time and network.
+/// The environment of a program that drainq starts: the variables that any program may need, and no variable that was
+/// set for another program, such as a credential. No program starts with another environment.
+package struct ProgramEnvironment: Hashable, Sendable {
+    private var values: [String: String]
+
+    /// Creates the environment of a program that the configuration names, or that reads the state of the machine: of
+    /// the variables of this process those of user, directories, language, time and network, without those that are
+    /// secrets. A program that needs a variable which is also a secret must read the secret from elsewhere.
     ///
-    /// - Parameter passed: the names that `passEnvironment` adds.
-    package static func forCommands(passing passed: [String] = []) -> InheritedVariables {
-        InheritedVariables(names: forAll.union(ofUsers).union(passed), beginnings: ["LC_"])
+    /// - Parameters:
+    ///   - process: the variables of this process.
+    ///   - passed: the names that `passEnvironment` adds.
+    ///   - secrets: the sources of the configuration's secrets.
+    package init(
+        of process: [String: String] = [:], passing passed: [String] = [], without secrets: [SecretSource] = []
+    ) {
+        values = process.filter { name, _ in Self.isForAll(name) || Self.ofUsers.contains(name) || passed.contains(name)
+        }
+        for case .environment(let name) in secrets { values[name] = nil }
     }
 
-    /// The variables of delivery agents: no user and no directories, but those that libcurl, its TLS library, the
-    /// resolver, the dynamic linker and test tools (coverage, sanitizers, another clock) read.
-    static let forAgents = InheritedVariables(
-        names: forAll.union(ofAgents), beginnings: ["LC_", "LD_", "DYLD_", "FAKETIME"])
+    private init(values: [String: String]) { self.values = values }
+
+    /// The environment of delivery agents: no user and no directories, but the variables that libcurl, its TLS library,
+    /// the resolver, the dynamic linker and test tools (coverage, sanitizers, another clock) read. The backtracer is
+    /// off, because it would inherit locks and hang.
+    static func forAgents(of process: [String: String]) -> ProgramEnvironment {
+        let inherited = process.filter { name, _ in
+            isForAll(name) || ofAgents.contains(name)
+                || ["LD_", "DYLD_", "FAKETIME"].contains { name.utf8.starts(with: $0.utf8) }
+        }
+        return ProgramEnvironment(values: inherited).adding(["SWIFT_BACKTRACE": "enable=no"])
+    }
+
+    /// Returns the environment with variables that drainq makes for this program. They replace those of the same name.
+    package func adding(_ variables: [String: String]) -> ProgramEnvironment {
+        ProgramEnvironment(values: values.merging(variables) { $1 })
+    }
+
+    /// `NAME=value`, in the order of the names.
+    var variables: [String] { values.map { "\($0.key)=\($0.value)" }.sorted() }
+
+    private static func isForAll(_ name: String) -> Bool { forAll.contains(name) || name.utf8.starts(with: "LC_".utf8) }
 
     private static let forAll: Set<String> = [
         "PATH", "LANG", "LANGUAGE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "HTTPS_PROXY",
@@ -28,8 +55,11 @@ package struct InheritedVariables: Sendable {
         "OPENSSL_CONF", "LOCALDOMAIN", "RES_OPTIONS", "HOSTALIASES", "LLVM_PROFILE_FILE", "ASAN_OPTIONS",
         "TSAN_OPTIONS", "UBSAN_OPTIONS",
     ]
+}
 
-    func contains(_ name: some StringProtocol) -> Bool {
-        names.contains(String(name)) || beginnings.contains { name.hasPrefix($0) }
-    }
+/// Variables may be credentials, such as a proxy's password: descriptions show only their names.
+extension ProgramEnvironment: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "ProgramEnvironment(\(values.keys.sorted().joined(separator: ", ")))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -220,7 +220,7 @@ struct `Secrets` {
             environment: ["AWS_PROFILE": "p", "TOKEN": "t", "OTHER": "o", "LC_TIME": "C"],
             passing: ["AWS_PROFILE", "TOKEN", "UNSET"])
         #expect(store.values(["api"]).values == ["api": "C p none none"])
-        #expect(store.commandEnvironment.keys.sorted() == ["AWS_PROFILE", "LC_TIME", "PATH"])
+        #expect(store.commandEnvironment.description == "ProgramEnvironment(AWS_PROFILE, LC_TIME, PATH)")
     }
 
     @Test func `a command's answer is kept for its time to live`() {

@@ -34,7 +34,8 @@ private final class Machine {
         -> Surroundings
     {
         Surroundings.read(
-            for: conditions, environment: ProcessInfo.processInfo.environment, root: root, nmcli: nmcli,
+            for: conditions, environment: ProgramEnvironment(of: ProcessInfo.processInfo.environment), root: root,
+            nmcli: nmcli,
             limit: limit)
     }
 
@@ -137,6 +138,19 @@ struct `The surroundings of a run` {
             exit \(status)
             """)
         return machine.surroundings(Conditions(network: .unmetered), nmcli: nmcli).isMetered
+    }
+
+    @Test func `nmcli gets the environment of every program that is started, without any secret`() throws {
+        let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
+        let nmcli = try script(
+            "[ -n \"$PATH\" ] && [ -z \"$TOKEN$OTHER\" ] && echo GENERAL.DEVICE:eth0 && echo GENERAL.METERED:yes")
+        let environment = ProgramEnvironment(
+            of: ["PATH": "/usr/bin:/bin", "TOKEN": "t", "OTHER": "o"], passing: ["TOKEN"],
+            without: [.environment("TOKEN")])
+        let surroundings = Surroundings.read(
+            for: Conditions(network: .unmetered), environment: environment, root: machine.root, nmcli: nmcli,
+            limit: .seconds(60))
+        #expect(surroundings.isMetered == true)
     }
 
     private func devices(_ answers: KeyValuePairs<String, String>) -> String {

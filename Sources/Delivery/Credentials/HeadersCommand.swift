@@ -35,7 +35,7 @@ package struct HeadersCommand: Sendable {
 
     /// - Parameter environment: `SecretStore.commandEnvironment`.
     package init(
-        _ arguments: [String], directory: String, environment: [String: String], timeout: Duration = .seconds(10)
+        _ arguments: [String], directory: String, environment: ProgramEnvironment, timeout: Duration = .seconds(10)
     ) {
         command = ExternalCommand(arguments, directory: directory, environment: environment)
         self.timeout = timeout

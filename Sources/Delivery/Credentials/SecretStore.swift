@@ -24,9 +24,8 @@ package final class SecretStore {
     /// When each command or token endpoint was last asked after a refusal without giving another value.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
 
-    /// The environment of programs that the configuration names: the variables of `InheritedVariables` that are no
-    /// secrets. A program that needs a variable which is also a secret must read it from elsewhere.
-    package let commandEnvironment: [String: String]
+    /// The environment of programs that the configuration names.
+    package let commandEnvironment: ProgramEnvironment
 
     /// The time before a command or token endpoint that failed, or repeated a refused answer, is asked again.
     package static let commandRetryInterval: Duration = .seconds(10)
@@ -46,11 +45,7 @@ package final class SecretStore {
         self.base = base
         self.commandTimeout = commandTimeout
         self.tokens = tokens
-        let inherited = InheritedVariables.forCommands(passing: passed)
-        commandEnvironment = sources.values.reduce(into: environment.filter { inherited.contains($0.key) }) {
-            variables, source in
-            if case .environment(let name) = source { variables[name] = nil }
-        }
+        commandEnvironment = ProgramEnvironment(of: environment, passing: passed, without: Array(sources.values))
     }
 
     /// Returns the secrets of these names, for one attempt.
