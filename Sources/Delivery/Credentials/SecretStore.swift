@@ -87,7 +87,9 @@ package final class SecretStore {
         from used: SecretValues, _ names: Set<String>, at now: ContinuousClock.Instant
     ) -> Bool {
         let current = values(names, at: now)
-        return current.values.contains { name, value in used.values[name] != value }
+        return current.values.contains { name, value in
+            used.values[name].map { !$0.utf8.elementsEqual(value.utf8) } ?? true
+        }
     }
 
     // MARK: - Sources
@@ -95,7 +97,7 @@ package final class SecretStore {
     private func resolved(_ name: String, at now: ContinuousClock.Instant) -> Result<String, SecretDefect> {
         Result { () throws(SecretDefect) in
             switch sources[name] {
-            case .file(let path): try SecretFile(path.hasPrefix("/") ? path : "\(base)/\(path)").secret(base: base)
+            case .file(let path): try SecretFile(path.begins(with: "/") ? path : "\(base)/\(path)").secret(base: base)
             case .environment(let variable): try secret(ofVariable: variable)
             case .credential(let credential): try secret(ofCredential: credential)
             case .command(let arguments, let ttl): try answer(of: name, arguments, ttl: ttl, at: now).get()
@@ -108,7 +110,7 @@ package final class SecretStore {
     private func secret(ofVariable variable: String) throws(SecretDefect) -> String {
         let place = "the environment variable '\(variable)'"
         guard let value = environment[variable] else { throw SecretDefect(place: place, reason: "is not set") }
-        return try SecretDefect.check(Array(value.utf8), from: place)
+        return try SecretDefect.check(value.rawBytes, from: place)
     }
 
     private func secret(ofCredential name: String) throws(SecretDefect) -> String {
@@ -116,7 +118,7 @@ package final class SecretStore {
         guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
             throw SecretDefect(place: place, reason: "is not the name of a file")
         }
-        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else {
+        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.begins(with: "/") else {
             throw SecretDefect(place: place, reason: "is not there: CREDENTIALS_DIRECTORY is not set")
         }
         return try SecretFile("\(directory)/\(name)").secret(base: base)
