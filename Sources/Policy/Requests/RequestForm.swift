@@ -231,7 +231,7 @@ extension RequestForm.Field {
     /// Whether the field is a credential by its name: `X-Api-Key`, `apikey`.
     fileprivate var isNamedAsCredential: Bool {
         name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in
-            Self.credentialWords.contains(String(word)) || word.hasSuffix("key") || word.hasSuffix("token")
+            Self.credentialWords.contains(String(word)) || word.ends(with: "key") || word.ends(with: "token")
         }
     }
 }
