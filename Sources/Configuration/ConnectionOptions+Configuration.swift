@@ -49,7 +49,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
             }
             authority = authority[end...].dropFirst()
         }
-        if authority.hasSuffix("/") { authority = authority.dropLast() }
+        if authority.ends(with: "/") { authority = authority.dropLast() }
         if authority.contains("${") {
             return .init(
                 reason: "has a secret outside its user information", hint: "as in http://${secret:proxy}@host:3128")
@@ -59,7 +59,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         }
         if let problem = URLTemplateSyntax.problem(inAuthority: authority) { return problem }
         guard let origin = Origin(url: "http://\(authority)") else { return .init(reason: "has an invalid host") }
-        if !authority.hasSuffix(":\(origin.port)") {
+        if !authority.ends(with: ":\(origin.port)") {
             return .init(reason: "has no port", hint: "write it, as in http://proxy.example.com:3128")
         }
         return nil
