@@ -166,6 +166,9 @@ struct `Secrets` {
             outcome(.environment("TOKEN"), environment: ["TOKEN": ""]).failure
                 == "comes from the environment variable 'TOKEN', which is empty")
         #expect(outcome(.environment("TOKEN"), environment: ["TOKEN": "t"]).value == "t")
+        #expect(
+            outcome(.environment("TOKEN"), environment: ["TOKEN": String(raw: [0x74, 0xF6])]).failure
+                == "comes from the environment variable 'TOKEN', which has something other than UTF-8 in it")
     }
 
     @Test func `a credential is a file of systemd's directory and of no other`() throws {

@@ -117,9 +117,10 @@ struct `The surroundings of a run` {
 
     @Test func `this machine can be read`() {
         let conditions = Conditions(network: .unmetered, power: .mains)
-        let surroundings = Surroundings.read(for: conditions, environment: ProcessInfo.processInfo.environment)
+        let environment = ProgramEnvironment(of: ProcessInfo.processInfo.environment)
+        let surroundings = Surroundings.read(for: conditions, environment: environment)
         // Whatever it is: reading it again brings the same.
-        #expect(surroundings == Surroundings.read(for: conditions, environment: ProcessInfo.processInfo.environment))
+        #expect(surroundings == Surroundings.read(for: conditions, environment: environment))
     }
 
     // MARK: - Metered
