@@ -39,7 +39,8 @@ package enum ConfigurationFile {
     /// Returns why `url` cannot be the url of a route; `nil` if it can.
     package static func urlError(_ url: String) -> String? {
         if let problem = URLTemplateSyntax.problem(in: url) {
-            return "\(quote(url)) \(problem.reason)" + (problem.hint.map { hint in " (\(hint))" } ?? "")
+            return "\(quote(withoutUserInformation(url))) \(problem.reason)"
+                + (problem.hint.map { hint in " (\(hint))" } ?? "")
         }
         // The file that `drainq init` writes defines no secret.
         return url.contains("${secret:") ? "\(quote(url)) names a secret, which must be defined first" : nil

@@ -1,3 +1,5 @@
+import Policy
+
 /// A configuration key: its name, its syntax and its description, which make a row of the manual.
 package struct ConfigurationEntry: Hashable, Sendable {
     /// The path of the key from the top, with dots: `routes.<type>.timeouts.total`.
@@ -123,16 +125,16 @@ func readObject<Draft>(
         findings.within(member.name) { findings in
             if let key = keys.first(where: { $0.entry.path == path }) {
                 key.read(member.value, &draft, &findings)
-            } else if let path, keys.contains(where: { $0.entry.path.hasPrefix(path + ".") }) {
+            } else if let path, keys.contains(where: { $0.entry.path.begins(with: path + ".") }) {
                 if member.value.isNull {
-                    for key in keys where key.entry.path.hasPrefix(path + ".") && key.entry.defaultText == nil {
+                    for key in keys where key.entry.path.begins(with: path + ".") && key.entry.defaultText == nil {
                         key.read(member.value, &draft, &findings)
                     }
                     return
                 }
                 readObject(member.value, by: keys, into: &draft, &findings, below: path + ".")
             } else {
-                let names = keys.map(\.entry.path).filter { $0.hasPrefix(prefix) }.map { path in
+                let names = keys.map(\.entry.path).filter { $0.begins(with: prefix) }.map { path in
                     String(path.dropFirst(prefix.count).prefix { $0 != "." })
                 }
                 findings.add(
@@ -145,7 +147,7 @@ func readObject<Draft>(
 /// Returns a hint for an unknown key: a similar sibling, the same name in another place, or a list of the siblings.
 private func hint(forUnknown name: String, among siblings: [String]) -> String {
     if let hint = didYouMean(name, among: siblings) { return hint }
-    let elsewhere = ConfigurationKeys.entries.map(\.path).first { $0.hasSuffix("." + name) }
+    let elsewhere = ConfigurationKeys.entries.map(\.path).first { $0.ends(with: "." + name) }
     if let elsewhere { return "did you mean '\(elsewhere)'?" }
     var known: [String] = []
     for sibling in siblings where !known.contains(sibling) { known.append(sibling) }

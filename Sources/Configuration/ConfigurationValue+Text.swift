@@ -1,3 +1,5 @@
+import Policy
+
 extension ConfigurationValue<String> {
     /// A text that is not empty.
     static let plainText = ConfigurationValue(
@@ -9,7 +11,7 @@ extension ConfigurationValue<String> {
     /// The path of a file, made absolute.
     static let path = ConfigurationValue("path", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
-        if text.hasPrefix("~") {
+        if text.begins(with: "~") {
             findings.add(
                 "\(value.quoted) is not a path", at: value.position,
                 hint: "only a shell expands '~': write the whole path")
@@ -21,8 +23,8 @@ extension ConfigurationValue<String> {
 
 extension ConfigurationFindings {
     func absolute(_ path: String) -> String {
-        if path.hasPrefix("/") { return path }
-        return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+        if path.begins(with: "/") { return path }
+        return directory.ends(with: "/") ? directory + path : "\(directory)/\(path)"
     }
 }
 
@@ -51,7 +53,7 @@ extension ConfigurationValue<[String]> {
             return nil
         }
         let paths = elements.map { element -> String? in
-            guard let path = element.string, path.hasPrefix("/"), !path.utf8.contains(0) else {
+            guard let path = element.string, path.begins(with: "/"), !path.utf8.contains(0) else {
                 findings.add("\(element.quoted) is not an absolute path", at: element.position, hint: hint)
                 return nil
             }

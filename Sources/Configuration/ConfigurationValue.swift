@@ -168,7 +168,8 @@ extension ConfigurationValue<String> {
             findings.check(text, as: .url, at: value.position)
             return text
         }
-        findings.add("\(value.quoted) \(problem.reason)", at: value.position, hint: problem.hint)
+        findings.add(
+            "\(quote(withoutUserInformation(text))) \(problem.reason)", at: value.position, hint: problem.hint)
         return nil
     }
 }

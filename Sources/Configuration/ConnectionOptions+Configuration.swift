@@ -19,7 +19,8 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         case "direct": return .direct
         case .some(let url) where url.contains("://"):
             if let problem = proxyProblem(in: url) {
-                findings.add("\(withoutUser(url)) \(problem.reason)", at: value.position, hint: problem.hint)
+                findings.add(
+                    "\(quote(withoutUserInformation(url))) \(problem.reason)", at: value.position, hint: problem.hint)
                 return nil
             }
             return findings.check(url, as: .proxy, at: value.position) ? .url(url) : nil
@@ -48,7 +49,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
             }
             authority = authority[end...].dropFirst()
         }
-        if authority.hasSuffix("/") { authority = authority.dropLast() }
+        if authority.ends(with: "/") { authority = authority.dropLast() }
         if authority.contains("${") {
             return .init(
                 reason: "has a secret outside its user information", hint: "as in http://${secret:proxy}@host:3128")
@@ -58,16 +59,10 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         }
         if let problem = URLTemplateSyntax.problem(inAuthority: authority) { return problem }
         guard let origin = Origin(url: "http://\(authority)") else { return .init(reason: "has an invalid host") }
-        if !authority.hasSuffix(":\(origin.port)") {
+        if !authority.ends(with: ":\(origin.port)") {
             return .init(reason: "has no port", hint: "write it, as in http://proxy.example.com:3128")
         }
         return nil
-    }
-
-    /// Returns the URL in quotes for a message, without the part before the `@`, which may be a password.
-    private static func withoutUser(_ url: String) -> String {
-        guard let end = url.lastIndex(of: "@") else { return quote(url) }
-        return quote(url.prefix { $0 != ":" } + "://…" + url[end...])
     }
 }
 

@@ -356,7 +356,7 @@ struct JSON5Parser {
     private mutating func hexadecimal(digits: Int) throws(JSON5SyntaxError) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<digits {
-            guard let digit = peek.flatMap({ Character($0).hexDigitValue }), peek!.isASCII else {
+            guard let digit = peek.flatMap({ $0.isASCII ? UInt32(String($0), radix: 16) : nil }) else {
                 throw unexpected("\(digits) hexadecimal digits")
             }
             value = value << 4 | UInt16(digit)

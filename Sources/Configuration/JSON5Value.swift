@@ -1,3 +1,5 @@
+import Policy
+
 /// A position in a text, counted from 1. Columns are Unicode scalars, as in most editors.
 struct SourcePosition: Hashable, Comparable, Sendable {
     var line: Int
@@ -44,9 +46,9 @@ struct JSON5Value: Hashable, Sendable {
     /// A whole number, decimal or hexadecimal.
     var integer: Int? {
         guard let number else { return nil }
-        let isNegative = number.hasPrefix("-")
-        let digits = isNegative || number.hasPrefix("+") ? number.dropFirst() : number[...]
-        guard digits.hasPrefix("0x") || digits.hasPrefix("0X") else { return Int(number) }
+        let isNegative = number.begins(with: "-")
+        let digits = isNegative || number.begins(with: "+") ? number.dropFirst() : number[...]
+        guard digits.begins(with: "0x") || digits.begins(with: "0X") else { return Int(number) }
         return Int((isNegative ? "-" : "") + digits.dropFirst(2), radix: 16)
     }
 

@@ -88,8 +88,8 @@ extension ConfigurationValue<JSONValue> {
     /// Returns a number as JSON writes it; `nil` if JSON cannot express it.
     private static func jsonNumber(_ text: String) -> String? {
         var digits = text.drop { $0 == "+" || $0 == "-" }
-        let sign = text.hasPrefix("-") ? "-" : ""
-        if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+        let sign = text.begins(with: "-") ? "-" : ""
+        if digits.begins(with: "0x") || digits.begins(with: "0X") {
             return UInt64(digits.dropFirst(2), radix: 16).map { sign + String($0) }
         }
         guard digits.first == "." || digits.first?.isASCII == true && digits.first?.isNumber == true else { return nil }

@@ -24,26 +24,28 @@ enum URLTemplateSyntax {
                 hint: "a blank is written %20")
         }
         let rest = text.dropFirst(scheme.count)
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if let problem = problem(inAuthority: authority) ?? problem(inPath: rest.dropFirst(authority.count)) {
-            return problem
+        let authority = Substring(rest.utf8.prefix { !"/?#".utf8.contains($0) })
+        if let problem = problem(inAuthority: authority) {
+            // A password with a slash in it ends the authority: no part of it is told.
+            return rest.utf8.contains(UInt8(ascii: "@")) ? userInformation : problem
         }
+        if let problem = problem(inPath: rest[authority.endIndex...]) { return problem }
         // Policy makes the final decision: a route without an origin could never be attempted.
         return Origin(url: text) == nil ? Problem(reason: "has an invalid host: \(quote(String(authority)))") : nil
     }
 
+    private static let userInformation = Problem(
+        reason: "contains a user name or password", hint: "send credentials in a header: Authorization")
+
     /// Returns the error in a host and its port; `nil` if there is none. `Origin` makes the final decision.
     static func problem(inAuthority authority: Substring) -> Problem? {
-        if authority.contains("{") || authority.contains("}") {
+        if authority.utf8.contains(where: { "{}".utf8.contains($0) }) {
             return Problem(
                 reason: "has a placeholder in its host", hint: "only the path and the query may contain placeholders")
         }
-        if authority.contains("@") {
-            return Problem(
-                reason: "contains a user name or password", hint: "send credentials in a header: Authorization")
-        }
+        if authority.utf8.contains(UInt8(ascii: "@")) { return userInformation }
         // An IPv6 address: `Origin` checks its grammar.
-        if authority.hasPrefix("[") { return nil }
+        if authority.begins(with: "[") { return nil }
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let host = parts[0]
         if host.isEmpty { return Problem(reason: "has no host") }
@@ -52,7 +54,8 @@ enum URLTemplateSyntax {
                 reason: "has an invalid host: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
         }
         if parts.count == 2 {
-            guard let port = UInt16(parts[1]), port > 0, parts[1].allSatisfy(\.isASCII), !parts[1].hasPrefix("+") else {
+            guard let port = UInt16(parts[1]), port > 0, parts[1].allSatisfy(\.isASCII), !parts[1].begins(with: "+")
+            else {
                 return Problem(
                     reason: "has an invalid port: \(quote(String(parts[1])))", hint: "ports are 1 to 65535")
             }
@@ -74,9 +77,9 @@ enum URLTemplateSyntax {
     }
 
     private static func problem(inLiteral text: String) -> Problem? {
-        var rest = text[...]
-        while let character = rest.popFirst() {
-            switch character {
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            switch Unicode.Scalar(byte) {
             case "#": return Problem(reason: "has a fragment, which is never sent", hint: "'#' itself is written %23")
             case "%":
                 guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy(\.isHexDigit) else {
@@ -87,7 +90,8 @@ enum URLTemplateSyntax {
             case "}": return Problem(reason: "has a '}' without '{'", hint: "'}' itself is written %7D")
             case "\"", "<", ">", "\\", "^", "`", "|":
                 return Problem(
-                    reason: "has a character that is invalid in a URL, '\(character)'", hint: "percent-encode it")
+                    reason: "has a character that is invalid in a URL, '\(Unicode.Scalar(byte))'",
+                    hint: "percent-encode it")
             default: continue
             }
         }

@@ -6,8 +6,7 @@ struct Spawn {
     /// The child's descriptors 0, 1 and 2; `nil` is /dev/null.
     var descriptors: (input: Int32, output: Int32?, errors: Int32?)
     var arguments: [String]
-    /// `NAME=value`.
-    var environment: [String]
+    var environment: ProgramEnvironment
     /// The child's working directory; `nil` is that of this process.
     var directory: String?
     /// The signals that are blocked until the child unblocks them.
@@ -57,7 +56,7 @@ struct Spawn {
         var process: pid_t = 0
         // C arrays that end with a null pointer.
         let arguments = arguments.map { strdup($0.rawCString) } + [nil]
-        let environment = environment.map { strdup($0.rawCString) } + [nil]
+        let environment = environment.variables.map { strdup($0.rawCString) } + [nil]
         let failure = posix_spawnp(&process, program.rawCString, &actions, &attributes, arguments, environment)
         for text in arguments + environment { free(text) }
         guard failure == 0 else { throw Errno(failure) }

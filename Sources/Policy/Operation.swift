@@ -7,6 +7,16 @@ package struct HeaderField: Hashable, Sendable, Codable {
         self.name = name
         self.value = value
     }
+
+    /// Compares bytes: two values in different normal forms are two values on the wire.
+    package static func == (left: HeaderField, right: HeaderField) -> Bool {
+        left.name.utf8.elementsEqual(right.name.utf8) && left.value.utf8.elementsEqual(right.value.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(JSONName(name))
+        hasher.combine(JSONName(value))
+    }
 }
 
 /// The header line of an operation file: what the operation asks for, without its body.

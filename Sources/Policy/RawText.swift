@@ -44,6 +44,9 @@ extension String {
         return bytes
     }
 
+    /// Whether the text carries a byte that is not text. Only a path and a program's argument may.
+    package var carriesBytes: Bool { unicodeScalars.contains { $0.carriedByte != nil } }
+
     /// The bytes for a system call, with a final NUL.
     package var rawCString: [CChar] {
         rawBytes.map { CChar(bitPattern: $0) } + [0]

@@ -9,3 +9,14 @@ extension String {
         }
     }
 }
+
+extension StringProtocol {
+    /// Whether the text begins with these bytes. `hasPrefix` compares characters: a combining mark behind a slash makes
+    /// another character of it.
+    package func begins(with other: some StringProtocol) -> Bool { utf8.starts(with: other.utf8) }
+
+    /// Whether the text ends with these bytes.
+    package func ends(with other: some StringProtocol) -> Bool {
+        utf8.reversed().starts(with: other.utf8.reversed())
+    }
+}

@@ -32,6 +32,10 @@ struct `What is done in one place only` {
             places: ["Spool/FileSystem/SystemCalls.swift", "LoopbackReceiver/LoopbackReceiver.swift"],
             reason: "rename is the transaction: call it through SystemCalls, so that a test can fail the nth"),
         Law(
+            functions: ["posix_spawn", "posix_spawnp", "execve", "execvp", "fork", "vfork", "popen"],
+            places: ["Delivery/Spawn.swift"],
+            reason: "Spawn starts each program with a ProgramEnvironment, which has no credentials"),
+        Law(
             functions: ["socket", "connect", "getaddrinfo"],
             places: ["LoopbackReceiver/Socket.swift"],
             reason: "Delivery's transports are the only code that opens a connection"),

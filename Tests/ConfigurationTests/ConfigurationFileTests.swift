@@ -285,6 +285,15 @@ struct `The configuration file` {
     }
 
     @Test(arguments: [
+        "https://user:SECRETPW@h/", "http://user:SECRET/SECRETPW@h/", "ftp://user:SECRETPW@h/",
+        "https://user:SECRETPW@h:0/{id}", "https://user:SECRETPW@", "user:SECRETPW@h",
+    ])
+    func `a URL that is refused is told without its password`(url: String) throws {
+        #expect(!(try #require(ConfigurationFile.urlError(url))).contains("SECRET"))
+        #expect(!(try #require(routeError("url: '\(url)'"))).contains("SECRET"))
+    }
+
+    @Test(arguments: [
         "https://h", "http://127.0.0.1:8080?q={payload.a.b}", "https://xn--bcher-kva.example/%7B{id}",
         "http://[::1]:8080/$1", "https://[fe80::1]?a=$",
     ])

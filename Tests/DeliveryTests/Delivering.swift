@@ -78,7 +78,7 @@ func executable(_ text: String) throws -> String {
     try text.write(to: draft, atomically: false, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: draft) }
     let copying = ExternalCommand(
-        ["install", "-m", "700", draft.path, file.path], directory: "/", environment: [:])
+        ["install", "-m", "700", draft.path, file.path], directory: "/", environment: ProgramEnvironment())
     try #require(copying.run(within: .seconds(20)).failure == nil)
     return file.path
 }

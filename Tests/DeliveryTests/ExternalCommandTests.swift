@@ -7,7 +7,7 @@ struct `External commands` {
         _ arguments: String..., input: [UInt8] = [], environment: [String: String] = [:], directory: String = "/",
         within timeout: Duration = .seconds(20), outputLimit: Int = 1 << 20
     ) -> ExternalCommandResult {
-        ExternalCommand(arguments, directory: directory, environment: environment)
+        ExternalCommand(arguments, directory: directory, environment: ProgramEnvironment().adding(environment))
             .run(input: input, within: timeout, outputLimit: outputLimit)
     }
 
@@ -33,7 +33,8 @@ struct `External commands` {
         ([], "cannot be started: Invalid argument"),
     ])
     func `a failure is told by the way it ended`(arguments: [String], failure: String) {
-        let result = ExternalCommand(arguments, directory: "/", environment: [:]).run(within: .seconds(20))
+        let result = ExternalCommand(arguments, directory: "/", environment: ProgramEnvironment()).run(
+            within: .seconds(20))
         #expect(result.failure == failure)
     }
 

@@ -4,7 +4,7 @@ import Testing
 struct GzipTests {
     /// As the program that everybody has decompresses it.
     private func decompressed(_ bytes: [UInt8]) -> ExternalCommandResult {
-        ExternalCommand(["gzip", "-dc"], directory: "/", environment: [:])
+        ExternalCommand(["gzip", "-dc"], directory: "/", environment: ProgramEnvironment())
             .run(input: bytes, within: .seconds(20), outputLimit: .max)
     }
 

@@ -4,7 +4,7 @@ import Policy
 import Testing
 
 struct `Header commands` {
-    private let environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
+    private let environment = ProgramEnvironment(of: ProcessInfo.processInfo.environment)
 
     private func fields(
         _ arguments: [String], for request: OutgoingRequest = request(), within timeout: Duration = .seconds(20)
@@ -129,7 +129,7 @@ struct `Header commands` {
     // MARK: - Standard Webhooks
 
     private static let hasOpenSSL =
-        ExternalCommand(["openssl", "version"], directory: "/", environment: [:])
+        ExternalCommand(["openssl", "version"], directory: "/", environment: ProgramEnvironment())
         .run(within: .seconds(20)).failure == nil
 
     @Test(.enabled(if: hasOpenSSL, "openssl is not installed"), arguments: [false, true])
@@ -155,7 +155,7 @@ struct `Header commands` {
             [
                 "openssl", "dgst", "-sha256", "-binary", "-mac", "HMAC", "-macopt",
                 "hexkey:31f290f6bf06298aab4f08d43c3f082cf648a362da2da4b0",
-            ], directory: "/", environment: [:]
+            ], directory: "/", environment: ProgramEnvironment()
         ).run(input: Array("msg-1.\(signed[1].value).".utf8) + body, within: .seconds(20))
         #expect(signed[2].value == "v1,\(Data(hmac.output).base64EncodedString())")
     }

@@ -94,7 +94,8 @@ struct `A secret stays secret` {
             headers: [HeaderField(name: "Authorization", value: "Bearer \(Self.marker)")], body: Array(Self.marker.utf8)
         )
         let command = HeadersCommand(
-            arguments, directory: "/", environment: ["PATH": "/usr/bin:/bin"], timeout: .milliseconds(300))
+            arguments, directory: "/", environment: ProgramEnvironment(of: ["PATH": "/usr/bin:/bin"]),
+            timeout: .milliseconds(300))
         let error = try #require(throws: RequestError.self) { try command.headers(for: request) }
         isSilent(error)
         isSilent(error.description)

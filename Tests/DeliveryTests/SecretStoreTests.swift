@@ -166,6 +166,9 @@ struct `Secrets` {
             outcome(.environment("TOKEN"), environment: ["TOKEN": ""]).failure
                 == "comes from the environment variable 'TOKEN', which is empty")
         #expect(outcome(.environment("TOKEN"), environment: ["TOKEN": "t"]).value == "t")
+        #expect(
+            outcome(.environment("TOKEN"), environment: ["TOKEN": String(raw: [0x74, 0xF6])]).failure
+                == "comes from the environment variable 'TOKEN', which has something other than UTF-8 in it")
     }
 
     @Test func `a credential is a file of systemd's directory and of no other`() throws {
@@ -220,7 +223,7 @@ struct `Secrets` {
             environment: ["AWS_PROFILE": "p", "TOKEN": "t", "OTHER": "o", "LC_TIME": "C"],
             passing: ["AWS_PROFILE", "TOKEN", "UNSET"])
         #expect(store.values(["api"]).values == ["api": "C p none none"])
-        #expect(store.commandEnvironment.keys.sorted() == ["AWS_PROFILE", "LC_TIME", "PATH"])
+        #expect(store.commandEnvironment.description == "ProgramEnvironment(AWS_PROFILE, LC_TIME, PATH)")
     }
 
     @Test func `a command's answer is kept for its time to live`() {

@@ -34,7 +34,8 @@ private final class Machine {
         -> Surroundings
     {
         Surroundings.read(
-            for: conditions, environment: ProcessInfo.processInfo.environment, root: root, nmcli: nmcli,
+            for: conditions, environment: ProgramEnvironment(of: ProcessInfo.processInfo.environment), root: root,
+            nmcli: nmcli,
             limit: limit)
     }
 
@@ -116,9 +117,10 @@ struct `The surroundings of a run` {
 
     @Test func `this machine can be read`() {
         let conditions = Conditions(network: .unmetered, power: .mains)
-        let surroundings = Surroundings.read(for: conditions, environment: ProcessInfo.processInfo.environment)
+        let environment = ProgramEnvironment(of: ProcessInfo.processInfo.environment)
+        let surroundings = Surroundings.read(for: conditions, environment: environment)
         // Whatever it is: reading it again brings the same.
-        #expect(surroundings == Surroundings.read(for: conditions, environment: ProcessInfo.processInfo.environment))
+        #expect(surroundings == Surroundings.read(for: conditions, environment: environment))
     }
 
     // MARK: - Metered
@@ -137,6 +139,19 @@ struct `The surroundings of a run` {
             exit \(status)
             """)
         return machine.surroundings(Conditions(network: .unmetered), nmcli: nmcli).isMetered
+    }
+
+    @Test func `nmcli gets the environment of every program that is started, without any secret`() throws {
+        let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
+        let nmcli = try script(
+            "[ -n \"$PATH\" ] && [ -z \"$TOKEN$OTHER\" ] && echo GENERAL.DEVICE:eth0 && echo GENERAL.METERED:yes")
+        let environment = ProgramEnvironment(
+            of: ["PATH": "/usr/bin:/bin", "TOKEN": "t", "OTHER": "o"], passing: ["TOKEN"],
+            without: [.environment("TOKEN")])
+        let surroundings = Surroundings.read(
+            for: Conditions(network: .unmetered), environment: environment, root: machine.root, nmcli: nmcli,
+            limit: .seconds(60))
+        #expect(surroundings.isMetered == true)
     }
 
     private func devices(_ answers: KeyValuePairs<String, String>) -> String {

@@ -184,6 +184,13 @@ struct ParserTests {
     @Test func `a value with a NUL in it is refused, which no system call could take`() {
         #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["run", "--queue", "a\0b"]) }
         #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["add", "--header", "a: b\r\nc: d"]) }
+        // Only a path may be bytes that are not text.
+        let bytes = String(raw: [0x63, 0xE9])
+        let options = ["header": "X: ", "key": "", "url": "https://h/", "content-type": "text/", "type": "", "id": ""]
+        for (option, start) in options {
+            #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["add", "--\(option)", start + bytes]) }
+        }
+        #expect(throws: Never.self) { try ParsedCommand(arguments: ["add", "--queue", bytes, bytes]) }
     }
 
     @Test(

@@ -35,6 +35,16 @@ struct BatchTests {
         #expect(made.headers.contains(HeaderField(name: "Drainq-Attempt", value: "3")))
     }
 
+    @Test func `header values in two normal forms are two requests`() throws {
+        let route = Route(
+            url: "https://a", headers: [HeaderField(name: "X", value: "{payload.t}")], batch: Batch(max: 9))
+        var draft = try #require(
+            BatchDraft(operation("a", "{\"t\":\"caf\u{E9}\"}"), form: RequestForm(route)))
+        let isOther = draft.admit(operation("b", "{\"t\":\"cafe\u{301}\"}"))
+        let isSame = draft.admit(operation("c", #"{"t":"caf\u00e9"}"#))
+        #expect(!isOther && isSame)
+    }
+
     @Test func `each payload is in the envelope of its own`() throws {
         let route = Route(
             url: "https://a", body: #"{"i":"{id}","p":{payload}}"#, batch: Batch(max: 10))

@@ -113,6 +113,7 @@ struct KeptValueTests {
 
     @Test(arguments: [
         ("", KeepError.notJSON), ("{}", .missing), (#"{"id":null}"#, .noScalar), (#"{"id":[1]}"#, .noScalar),
+        (#"{"id":"a\ud800"}"#, .noText),
         (#"{"id":""}"#, .empty), (#"{"id":"a\nb"}"#, .control),
         (#"{"id":"\#(String(repeating: "x", count: 1025))"}"#, .tooLong), (#"{"id":"a-s3cr3t-b"}"#, .secret),
     ])

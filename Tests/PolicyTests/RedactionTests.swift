@@ -121,6 +121,18 @@ struct RedactionTests {
         #expect(slashes(body + Array("x".utf8)).count < 3000)
     }
 
+    @Test(.timeLimit(.minutes(5)), arguments: ["\\", "%", "&", "+", "A"])
+    func `a secret of escape characters is found in a long text of escapes`(letter: String) {
+        let secret = Redaction(SecretValues(values: ["a": String(repeating: letter, count: 40)]))
+        let code = String(letter.utf8.first!, radix: 16)
+        for unit in [letter, "%\(code)", "%25", "\\u00\(code)", "&#x\(code);", "&amp;", "\\\\u", "%5c\\u0025&#37;"] {
+            let body = String(repeating: unit, count: 20_000 / unit.utf8.count)
+            let isAll = unit == letter || unit == "%\(code)" || unit.hasSuffix("\(code);") || unit == "\\u00\(code)"
+            let redacted = String(decoding: secret(Array(body.utf8)), as: UTF8.self)
+            if isAll { #expect(redacted == "[secret]", "\(unit)") }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `a secret that is all escapes ends the search`() {
         let body = Array(String(repeating: "%2", count: 1 << 15).utf8)
         let long = Redaction(SecretValues(values: ["a": String(repeating: "%2", count: 4096)]))

@@ -46,7 +46,7 @@ struct RequestContentTests {
             operation(#"{"n": {"x":"q\"\n\u00e9"}, "m":1.0}"#) { $0.key = #"k"\"# })
         #expect(
             made.body
-                == #"{"e": {"n": {"x":"q\"\n\u00e9"}, "m":1.0}, "w": "2026-11-21T09:15:00Z id-1/t/k\"\\", "n": "q\"\né", "{x}": {}}"#
+                == #"{"e": {"n": {"x":"q\"\n\u00e9"}, "m":1.0}, "w": "2026-11-21T09:15:00Z id-1/t/k\"\\", "n": "q\"\n\u00e9", "{x}": {}}"#
         )
         #expect(made.type == "application/json")
         let callable = Route(url: "https://a", protocol: .callable, body: #"{"p":{payload}}"#)

@@ -125,7 +125,56 @@ struct RequestSecretTests {
         #expect(error(Route(headers: [api]), elsewhere) == refused)
         #expect(error(Route(), elsewhere) == nil)
         #expect(
-            refused.description == "the route's credentials go to the origin of the route's url, not to 'https://b'")
+            refused.description
+                == "the route's credentials and kept values go to the origin of the route's url, not to 'https://b'")
+    }
+
+    /// The places of a route's request, each with a word in it.
+    private static let places: [(place: String, route: @Sendable (String) -> Route)] = [
+        ("header", { Route(url: "https://a/x", headers: [HeaderField(name: "X", value: $0)]) }),
+        ("body", { Route(url: "https://a/x", body: #"{"a":"\#($0)","d":{payload}}"#) }),
+        ("JSON value", { Route(url: "https://a/x", body: #"{"a":\#($0)}"#) }),
+        ("form", { Route(url: "https://a/x", headers: [form], body: "a=\($0)") }),
+        ("text", { Route(url: "https://a/x", headers: [HeaderField(name: "Content-Type", value: "a/b")], body: $0) }),
+        ("callable", { Route(url: "https://a/x", protocol: .callable, body: #"{"a":"\#($0)"}"#) }),
+        ("item", { Route(url: "https://a/x", body: #"{"a":"\#($0)"}"#, batch: Batch(max: 2)) }),
+        ("batch", { Route(url: "https://a/x", batch: Batch(max: 2, body: #"{"a":"\#($0)","i":[{items}]}"#)) }),
+    ]
+    private static let form = HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded")
+
+    @Test(arguments: ["${secret:api}", "{kept.token}", "{id}"])
+    func `no place of a request takes a secret or a kept value to another origin`(word: String) {
+        for (place, route) in Self.places where place != "batch" || word == "${secret:api}" {
+            for url in ["https://b/", "https://a:444/", "http://a/", "https://a/y"] {
+                let own = operation {
+                    $0.url = url
+                    $0.key = "k"
+                }
+                let refused = RequestError.credentialsElsewhere(origin: Origin(url: url)!.description)
+                let isRefused = word != "{id}" && url != "https://a/y"
+                #expect(route(word).defect(of: own) == (isRefused ? refused : nil), "\(place) to \(url)")
+                // A route without a url has no origin.
+                var homeless = route(word)
+                homeless.url = nil
+                #expect(homeless.defect(of: own) == (word == "{id}" ? nil : refused), "\(place) to \(url)")
+                #expect(
+                    BatchDraft(own, form: RequestForm(homeless)) == nil || word == "{id}", "\(place) to \(url)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("https://user:SECRETPW@b/x", "https://…@b/x"), ("https://user:SECRETPW@", "https://…@"),
+        ("user:SECRETPW@b", "…@b"), ("https://user:SECRET/PW@b/", "https://…@b/"),
+        ("https://us@er:SECRETPW@b", "https://…@b"), ("ftp://b/x", "ftp://b/x"),
+    ])
+    func `a url that is refused is told without its password`(url: String, told: String) {
+        let error = Route(url: "https://a").defect(of: operation { $0.url = url })
+        #expect(error?.description == "the operation's url '\(told)' cannot be requested")
+        let own = RequestForm(Route(url: url)).defect(of: operation())
+        #expect(own == nil)
+        #expect(RequestError.badURL(url, ownedBy: .route).description.contains("'\(told)'"))
+        #expect(withoutUserInformation("https://b/@x") == "https://b/@x")
     }
 
     @Test func `a command's headers take the place of others, but of none that is not for users`() throws {

@@ -46,9 +46,9 @@ final class Agent {
     ///
     /// The child gets its end of the socket pair as descriptor 0, the pipe for the numbers of the attempts that it
     /// begins as 1, /dev/null as 2, and no other descriptor. It inherits the environment variables that its transport
-    /// reads; the backtracer is off, because it would inherit locks and hang. It starts in the root directory, out of
-    /// reach of the queue. SIGINT, SIGTERM and SIGHUP, by which a person or a service manager ends a run, are blocked:
-    /// the run decides when its agents end, and they end when the socket closes.
+    /// reads. It starts in the root directory, out of reach of the queue. SIGINT, SIGTERM and SIGHUP, by which a person
+    /// or a service manager ends a run, are blocked: the run decides when its agents end, and they end when the socket
+    /// closes.
     static func start(_ program: AgentProgram, for transport: Transport) throws(Errno) -> Agent {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, streamSocket, 0, &ends) == 0 else { throw Errno(errno) }
@@ -67,7 +67,8 @@ final class Agent {
         _ = fcntl(journal[0], F_SETFL, O_NONBLOCK)
         defer { _ = closeDescriptor(journal[1]) }
         let spawn = Spawn(
-            descriptors: (ends[1], journal[1], nil), arguments: program.arguments, environment: environmentForAgents(),
+            descriptors: (ends[1], journal[1], nil), arguments: program.arguments,
+            environment: .forAgents(of: OwnEnvironment.read()),
             directory: program.executable.hasPrefix("/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
         do throws(Errno) {
             let process = try spawn.start(program.executable)
@@ -77,12 +78,6 @@ final class Agent {
             _ = closeDescriptor(journal[0])
             throw error
         }
-    }
-
-    private static func environmentForAgents() -> [String] {
-        ["SWIFT_BACKTRACE=enable=no"]
-            + OwnEnvironment.variables().filter { InheritedVariables.forAgents.contains($0.name) }
-            .map { "\($0.name)=\($0.value)" }
     }
 
     var hasUnsent: Bool { !outbox.isEmpty }

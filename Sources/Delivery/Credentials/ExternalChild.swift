@@ -42,7 +42,7 @@ final class ExternalChild {
         let (input, output, errors) = (try BytePipe(), try BytePipe(), try BytePipe())
         let spawn = Spawn(
             descriptors: (input.reader, output.writer, errors.writer), arguments: command.arguments,
-            environment: command.environment.sorted { $0.key < $1.key }.map { "\($0)=\($1)" },
+            environment: command.environment,
             directory: command.directory, resetsSignals: true, beginsGroup: true)
         let process = try spawn.start(program)
         input.closeReader()

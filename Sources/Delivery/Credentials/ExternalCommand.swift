@@ -7,10 +7,9 @@ package struct ExternalCommand: Sendable {
     package var arguments: [String]
     /// The child's working directory: that of the configuration, so that relative paths mean the same in all of it.
     package var directory: String
-    /// All environment variables of the child.
-    package var environment: [String: String]
+    package var environment: ProgramEnvironment
 
-    package init(_ arguments: [String], directory: String, environment: [String: String]) {
+    package init(_ arguments: [String], directory: String, environment: ProgramEnvironment) {
         self.arguments = arguments
         self.directory = directory
         self.environment = environment

@@ -35,7 +35,7 @@ package struct HeadersCommand: Sendable {
 
     /// - Parameter environment: `SecretStore.commandEnvironment`.
     package init(
-        _ arguments: [String], directory: String, environment: [String: String], timeout: Duration = .seconds(10)
+        _ arguments: [String], directory: String, environment: ProgramEnvironment, timeout: Duration = .seconds(10)
     ) {
         command = ExternalCommand(arguments, directory: directory, environment: environment)
         self.timeout = timeout
@@ -87,18 +87,18 @@ package struct HeadersCommand: Sendable {
 
     /// Returns the text of a string in quotes (RFC 8941 §3.3.3).
     private static func unquoted(_ value: String) -> String {
-        guard value.utf8.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") else { return value }
-        var text = ""
+        guard value.utf8.count >= 2, value.begins(with: "\""), value.ends(with: "\"") else { return value }
+        var text: [UInt8] = []
         var isEscaped = false
-        for character in value.dropFirst().dropLast() {
-            if character == "\\" && !isEscaped {
+        for byte in value.utf8.dropFirst().dropLast() {
+            if byte == UInt8(ascii: "\\") && !isEscaped {
                 isEscaped = true
             } else {
-                text.append(character)
+                text.append(byte)
                 isEscaped = false
             }
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     // MARK: - The answer

@@ -24,9 +24,8 @@ package final class SecretStore {
     /// When each command or token endpoint was last asked after a refusal without giving another value.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
 
-    /// The environment of programs that the configuration names: the variables of `InheritedVariables` that are no
-    /// secrets. A program that needs a variable which is also a secret must read it from elsewhere.
-    package let commandEnvironment: [String: String]
+    /// The environment of programs that the configuration names.
+    package let commandEnvironment: ProgramEnvironment
 
     /// The time before a command or token endpoint that failed, or repeated a refused answer, is asked again.
     package static let commandRetryInterval: Duration = .seconds(10)
@@ -46,11 +45,7 @@ package final class SecretStore {
         self.base = base
         self.commandTimeout = commandTimeout
         self.tokens = tokens
-        let inherited = InheritedVariables.forCommands(passing: passed)
-        commandEnvironment = sources.values.reduce(into: environment.filter { inherited.contains($0.key) }) {
-            variables, source in
-            if case .environment(let name) = source { variables[name] = nil }
-        }
+        commandEnvironment = ProgramEnvironment(of: environment, passing: passed, without: Array(sources.values))
     }
 
     /// Returns the secrets of these names, for one attempt.
@@ -92,7 +87,9 @@ package final class SecretStore {
         from used: SecretValues, _ names: Set<String>, at now: ContinuousClock.Instant
     ) -> Bool {
         let current = values(names, at: now)
-        return current.values.contains { name, value in used.values[name] != value }
+        return current.values.contains { name, value in
+            used.values[name].map { !$0.utf8.elementsEqual(value.utf8) } ?? true
+        }
     }
 
     // MARK: - Sources
@@ -100,7 +97,7 @@ package final class SecretStore {
     private func resolved(_ name: String, at now: ContinuousClock.Instant) -> Result<String, SecretDefect> {
         Result { () throws(SecretDefect) in
             switch sources[name] {
-            case .file(let path): try SecretFile(path.hasPrefix("/") ? path : "\(base)/\(path)").secret(base: base)
+            case .file(let path): try SecretFile(path.begins(with: "/") ? path : "\(base)/\(path)").secret(base: base)
             case .environment(let variable): try secret(ofVariable: variable)
             case .credential(let credential): try secret(ofCredential: credential)
             case .command(let arguments, let ttl): try answer(of: name, arguments, ttl: ttl, at: now).get()
@@ -113,7 +110,7 @@ package final class SecretStore {
     private func secret(ofVariable variable: String) throws(SecretDefect) -> String {
         let place = "the environment variable '\(variable)'"
         guard let value = environment[variable] else { throw SecretDefect(place: place, reason: "is not set") }
-        return try SecretDefect.check(Array(value.utf8), from: place)
+        return try SecretDefect.check(value.rawBytes, from: place)
     }
 
     private func secret(ofCredential name: String) throws(SecretDefect) -> String {
@@ -121,7 +118,7 @@ package final class SecretStore {
         guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
             throw SecretDefect(place: place, reason: "is not the name of a file")
         }
-        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else {
+        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.begins(with: "/") else {
             throw SecretDefect(place: place, reason: "is not there: CREDENTIALS_DIRECTORY is not set")
         }
         return try SecretFile("\(directory)/\(name)").secret(base: base)

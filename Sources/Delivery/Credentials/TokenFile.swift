@@ -86,7 +86,7 @@ package struct RuntimeDirectory: Sendable {
     /// `drainq-UID` in `TMPDIR` or `/tmp`.
     package init(environment: [String: String]) {
         func directory(_ variable: String) -> String? {
-            environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            environment[variable].flatMap { $0.begins(with: "/") ? $0 : nil }
         }
         if let given = directory("RUNTIME_DIRECTORY") {
             (path, isOurs) = (String(given.prefix { $0 != ":" }), false)

@@ -1,3 +1,5 @@
+import Policy
+
 /// The routes from this machine to others, as Linux shows them in /proc and /sys.
 struct DefaultRoutes {
     /// Whether there is any route over an interface that is up, except loopback, link-local and multicast routes;
@@ -27,7 +29,7 @@ struct DefaultRoutes {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let fields = line.split { $0 == "\t" || $0 == " " }
             // Addresses are in the machine's byte order: 169.254.0.0 ends in FEA9.
-            guard fields.count >= 8, isUsable(fields[3]), !fields[1].hasSuffix("FEA9") else { return nil }
+            guard fields.count >= 8, isUsable(fields[3]), !fields[1].ends(with: "FEA9") else { return nil }
             let isDefault = fields[1] == "00000000" && fields[7] == "00000000"
             return (String(fields[0]), UInt32(fields[6]) ?? 0, isDefault)
         }
@@ -38,7 +40,7 @@ struct DefaultRoutes {
     private static func inIPv6(_ table: String) -> [Route] {
         table.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
-            guard fields.count >= 10, isUsable(fields[8]), !isLinkLocal(fields[0]), !fields[0].hasPrefix("ff")
+            guard fields.count >= 10, isUsable(fields[8]), !isLinkLocal(fields[0]), !fields[0].begins(with: "ff")
             else {
                 return nil
             }

@@ -1,4 +1,5 @@
 import CSystem
+import Policy
 
 /// Reads the small text files in /sys and /proc.
 enum KernelFile {
@@ -23,7 +24,7 @@ enum KernelFile {
             let name = withUnsafeBytes(of: entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if !name.hasPrefix(".") { names.append(name) }
+            if !name.begins(with: ".") { names.append(name) }
         }
         return names.sorted()
     }

@@ -13,7 +13,7 @@ extension Surroundings {
     ///   - nmcli: the program that is run, for tests.
     ///   - limit: the time that nmcli has, for tests.
     package static func read(
-        for conditions: Conditions, environment: [String: String], root: String = "", nmcli: String = "nmcli",
+        for conditions: Conditions, environment: ProgramEnvironment, root: String = "", nmcli: String = "nmcli",
         limit: Duration = .seconds(2)
     ) -> Surroundings {
         var surroundings = Surroundings()
@@ -34,12 +34,12 @@ extension Surroundings {
     /// Returns NetworkManager's answer for the first interface that it knows. If it knows none of them, such as a
     /// tunnel, returns whether any interface that it knows is metered; `nil` if it gives no answer.
     private static func isMetered(
-        through interfaces: [String], _ nmcli: String, environment: [String: String], within limit: Duration
+        through interfaces: [String], _ nmcli: String, environment: ProgramEnvironment, within limit: Duration
     ) -> Bool? {
         // Terse, with field names, and in English: since NetworkManager 1.2.
         let command = ExternalCommand(
             [nmcli, "-t", "-f", "GENERAL.DEVICE,GENERAL.METERED", "device", "show"], directory: "/",
-            environment: environment.merging(["LC_ALL": "C"]) { $1 })
+            environment: environment.adding(["LC_ALL": "C"]))
         // nmcli fails if NetworkManager does not run.
         let ended = command.run(within: limit)
         guard ended.failure == nil else { return nil }

@@ -25,6 +25,14 @@ package enum ValueKind: Hashable, Sendable {
     /// A status or an error, see `AnswerPattern`.
     case answer
 
+    /// Whether the value is a path, which may be bytes that are not text.
+    var takesAnyBytes: Bool {
+        switch self {
+        case .file, .directory: true
+        default: false
+        }
+    }
+
     /// The word that stands for the value; `nil` for a flag.
     package var placeholder: String? {
         switch self {
@@ -50,10 +58,10 @@ package enum ValueKind: Hashable, Sendable {
 extension HeaderField {
     /// Reads `Name: value`. The name is a token (RFC 9110 §5.1); the trimmed value has no control characters but tabs.
     package init?(argument: String) {
-        guard let colon = argument.firstIndex(of: ":") else { return nil }
+        guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = argument[..<colon].utf8
         let blank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        let rest = argument[argument.index(after: colon)...].utf8.drop(while: blank)
+        let rest = argument.utf8[colon...].dropFirst().drop(while: blank)
         let value = rest.prefix(rest.count - rest.reversed().prefix(while: blank).count)
         guard !name.isEmpty, name.allSatisfy(\.isTokenByte),
             value.allSatisfy({ ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F })

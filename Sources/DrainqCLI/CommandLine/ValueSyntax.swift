@@ -15,7 +15,11 @@ struct ValueSyntax<Value>: Sendable {
     ) {
         self.kind = kind
         self.text = text
-        self.read = read
+        // What is sent, stored or compared is text. Only a path may be other bytes.
+        self.read = { given throws(ValueDefect) in
+            if !kind.takesAnyBytes, given.carriesBytes { throw ValueDefect("it is not UTF-8") }
+            return try read(given)
+        }
     }
 
     /// Makes a syntax that reads text with `value`, and throws `defect` if that returns `nil`.

@@ -13,7 +13,7 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
         let path = try queuePath(option: arguments.queue.path, environment: environment)
         let url = arguments.url
         if let url, let reason = ConfigurationFile.urlError(url) {
-            throw CommandFailure(.usage, "cannot use '\(url)' for --url: \(reason)")
+            throw CommandFailure(.usage, "cannot use '\(withoutUserInformation(url))' for --url: \(reason)")
         }
         let example = try arguments.example.map { try ExampleConfigurations().text(of: $0) }
         let queue = try SpoolDirectory.create(at: path)

@@ -263,9 +263,10 @@ extension ManualChapter {
                 and the header fields that `headersCommand` made, with `[secret]`: as they are, percent-encoded, \
                 escaped as in JSON or HTML, and in Base64. Only `drainq send` prints an answer unchanged.
 
-                A credential goes only to the origin of its route's url. drainq never follows a redirect to another \
-                origin. It refuses an operation whose own url leads elsewhere if the headers of its route carry \
-                credentials.
+                Credentials and kept values go only to the origin of their route's url. drainq never follows a redirect to \
+                another origin. It refuses an operation whose own url leads elsewhere if its route has \
+                a secret or a kept value in a header or a body, a header that is named as a credential, a \
+                `headersCommand` or a signature.
 
                 drainq refuses a file with a secret if other users may read it, or its group may write it. It runs \
                 commands without a shell, with a few variables of the environment that drainq-config(5) lists, and \

@@ -52,9 +52,6 @@ struct HookCall {
     }
 
     private init(_ arguments: [String], _ document: Document, _ queue: OpenQueue) {
-        let store = SecretStore(
-            sources: queue.configuration.secrets, environment: queue.environment,
-            passing: queue.configuration.passEnvironment, base: queue.directory)
         var variables = [
             "DRAINQ_EVENT": document.event, "DRAINQ_TIME": document.time, "DRAINQ_COUNT": "\(document.count)",
             "DRAINQ_REASON": document.reason, "DRAINQ_IDS": document.ids.joined(separator: " "),
@@ -64,8 +61,7 @@ struct HookCall {
         // The queue is a path for programs, whatever its bytes are.
         variables["DRAINQ_QUEUE"] = document.queue
         command = ExternalCommand(
-            arguments, directory: queue.directory,
-            environment: store.commandEnvironment.merging(variables) { $1 })
+            arguments, directory: queue.directory, environment: queue.programEnvironment.adding(variables))
         self.document = document
     }
 

@@ -15,6 +15,12 @@ func installedTransports() -> [Transport] {
 }
 
 extension OpenQueue {
+    /// The environment of the programs that this process starts, other than delivery agents.
+    var programEnvironment: ProgramEnvironment {
+        ProgramEnvironment(
+            of: environment, passing: configuration.passEnvironment, without: Array(configuration.secrets.values))
+    }
+
     /// Returns the source of tokens: a delivery agent of its own asks each endpoint by its destination's settings.
     private func tokenSource() -> TokenSource {
         let settings = { [configuration] in DestinationTable(configuration).settings(ofEndpointOf: $0) }
@@ -53,7 +59,7 @@ extension OpenQueue {
             version: programVersion, clock: .ofProcess,
             generator: SystemRandomNumberGenerator(),
             credentials: credentials,
-            surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
+            surroundings: { Surroundings.read(for: $0, environment: store.commandEnvironment) },
             networkState: { NetworkState.read() },
             transports: AgentProgram.own(for: .urlsession).canRun ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })

@@ -195,7 +195,7 @@ extension QueueStatus {
             ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
         let asked = queue.configuration.conditions
         let networkState = NetworkState.read()
-        let surroundings = Surroundings.read(for: asked, environment: queue.environment)
+        let surroundings = Surroundings.read(for: asked, environment: queue.programEnvironment)
         network = networkState.kind(isMetered: surroundings.isMetered).rawValue
         if case .wait(let reason) = asked.decision(in: surroundings) {
             conditions = reason

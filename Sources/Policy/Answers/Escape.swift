@@ -1,11 +1,18 @@
 /// An escape in a text: `%2F`, `+` for a blank, `\/`, `\u002f`, `\x2f`, `&amp;`, `&#47;`, `&#x2f;`.
 struct Escape: Hashable {
-    /// The bytes that the escape stands for.
-    var bytes: [UInt8]
-    /// The number of bytes of the text that the escape takes.
-    var length: Int
+    /// The UTF-8 that the escape stands for, in the first `count` elements. They are no array: a text may be a million
+    /// escapes.
+    private let letters: SIMD4<UInt8>
+    private let count: UInt8
+    private let taken: UInt8
     /// Whether the text ends within the escape.
-    var isCut = false
+    let isCut: Bool
+
+    /// The number of bytes of the text that the escape takes.
+    var length: Int { Int(taken) }
+
+    /// The bytes that the escape stands for.
+    var bytes: LazyMapSequence<Range<Int>, UInt8> { (0..<Int(count)).lazy.map { [letters] in letters[$0] } }
 
     /// Returns whether an escape can begin with this byte.
     static func canBegin(with byte: UInt8) -> Bool {
@@ -21,7 +28,7 @@ struct Escape: Hashable {
         let found: Escape?
         switch text[place] {
         case UInt8(ascii: "%"): found = Self.hexadecimal(rest, prefix: 1, digits: 2).map { Self.byte($0) }
-        case UInt8(ascii: "+"): found = Escape(bytes: [0x20], length: 1)
+        case UInt8(ascii: "+"): found = Escape(CollectionOfOne(0x20), length: 1)
         case UInt8(ascii: "\\"): found = Self.backslash(rest)
         case UInt8(ascii: "&"): found = Self.entity(rest)
         default: return nil
@@ -30,24 +37,28 @@ struct Escape: Hashable {
             self = found
         } else if place + rest.count == text.count, rest.count < 12 {
             // The text ends within what may become an escape.
-            self.init(bytes: [], length: rest.count, isCut: true)
+            self.init([], length: rest.count, isCut: true)
         } else {
             return nil
         }
     }
 
-    private init(bytes: [UInt8], length: Int, isCut: Bool = false) {
-        self.bytes = bytes
-        self.length = length
-        self.isCut = isCut
+    private init(_ bytes: some Sequence<UInt8>, length: Int, isCut: Bool = false) {
+        var letters = SIMD4<UInt8>()
+        var count = 0
+        for byte in bytes {
+            letters[count] = byte
+            count += 1
+        }
+        (self.letters, self.count, taken, self.isCut) = (letters, UInt8(count), UInt8(length), isCut)
     }
 
     private static func byte(_ number: (value: UInt32, length: Int)) -> Escape {
-        Escape(bytes: [UInt8(truncatingIfNeeded: number.value)], length: number.length)
+        Escape(CollectionOfOne(UInt8(truncatingIfNeeded: number.value)), length: number.length)
     }
 
     private static func scalar(_ value: UInt32, _ length: Int) -> Escape? {
-        Unicode.Scalar(value).map { Escape(bytes: Array(String(Character($0)).utf8), length: length) }
+        Unicode.Scalar(value).map { Escape(UTF8.encode($0)!, length: length) }
     }
 
     /// Reads `digits` hexadecimal digits that follow `prefix` bytes; `nil` if there are fewer.
@@ -56,7 +67,12 @@ struct Escape: Hashable {
     ) -> (value: UInt32, length: Int)? {
         let digitBytes = text.dropFirst(prefix).prefix(digits)
         guard digitBytes.count == digits, digitBytes.allSatisfy(\.isHexadecimalDigit) else { return nil }
-        return UInt32(String(decoding: digitBytes, as: UTF8.self), radix: 16).map { ($0, prefix + digits) }
+        return (number(digitBytes), prefix + digits)
+    }
+
+    /// Returns the number that at most seven hexadecimal digits write.
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt32 {
+        digits.reduce(0) { $0 << 4 | UInt32($1 & 15) + ($1 > UInt8(ascii: "9") ? 9 : 0) }
     }
 
     private static func backslash(_ text: ArraySlice<UInt8>) -> Escape? {
@@ -73,7 +89,7 @@ struct Escape: Hashable {
             return scalar(0x10000 + (value - 0xD800) << 10 + (low - 0xDC00), length + more)
         case UInt8(ascii: "x"): return hexadecimal(text, prefix: 2, digits: 2).flatMap { scalar($0, $1) }
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "'"):
-            return Escape(bytes: [letter], length: 2)
+            return Escape(CollectionOfOne(letter), length: 2)
         default: return nil
         }
     }
@@ -85,7 +101,7 @@ struct Escape: Hashable {
 
     private static func entity(_ text: ArraySlice<UInt8>) -> Escape? {
         for (name, byte) in entities where text.starts(with: name.utf8) {
-            return Escape(bytes: [byte], length: name.utf8.count)
+            return Escape(CollectionOfOne(byte), length: name.utf8.count)
         }
         guard let end = text.firstIndex(of: UInt8(ascii: ";")), text.starts(with: "&#".utf8) else { return nil }
         let number = text[(text.startIndex + 2)..<end]

@@ -57,7 +57,7 @@ extension SealedReport {
         case .pointer(let pointer):
             guard let document = answer.document else { throw answer.isCut ? .cut : .notJSON }
             guard let range = document.range(at: pointer) else { throw .missing }
-            value = try KeptValue(JSONValue(valid: document.bytes[range]), as: document.bytes[range])
+            value = try KeptValue(valid: document.bytes[range])
         }
         // The value is complete: with a byte after it, its end is not taken for the beginning of a secret.
         let bytes = Array(value.json.utf8) + [UInt8(ascii: "\n")]

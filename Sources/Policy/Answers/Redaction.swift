@@ -48,7 +48,7 @@ package struct Redaction: Sendable {
     /// The least number of Base64 letters to look for: any text contains fewer by chance.
     private static let shortestBase64 = 6
     /// The least length at which the end of a text that was cut counts as the beginning of a secret.
-    private static let shortestBeginning = 4
+    static let shortestBeginning = 4
     /// The least length of a secret word in a signed field. Versions and schemes are shorter, and are not secrets.
     private static let shortestWord = 8
     private static let layers = 3
@@ -56,11 +56,14 @@ package struct Redaction: Sendable {
     // MARK: - Secrets
 
     private static func secrets(in field: HeaderField) -> [[UInt8]] {
-        let name = field.name.lowercased()
-        if name.hasPrefix("content-") || name.hasPrefix("accept") { return [] }
-        let words = field.value.split(whereSeparator: { " ,;\"".contains($0) })
-        let parameters = words.compactMap { word in word.firstIndex(of: "=").map { word[word.index(after: $0)...] } }
-        return ([field.value[...]] + words + parameters).map { Array($0.utf8) }.filter { $0.count >= shortestWord }
+        let name = field.name.utf8.map(\.small)
+        if name.starts(with: "content-".utf8) || name.starts(with: "accept".utf8) { return [] }
+        let value = Array(field.value.utf8)
+        let words = value.split(whereSeparator: { " ,;\"".utf8.contains($0) })
+        let parameters = words.compactMap { word in
+            word.firstIndex(of: UInt8(ascii: "=")).map { word[($0 + 1)...] }
+        }
+        return ([value[...]] + words + parameters).map { Array($0) }.filter { $0.count >= shortestWord }
     }
 
     /// Returns the decoded text of a secret that is Base64, and the password of `user:password` by itself.
@@ -119,9 +122,14 @@ package struct Redaction: Sendable {
     private func matches(in text: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var word = 0..<0
+        var searches = needles.map { RedactionSearch(needle: $0.bytes) }
+        let escapes = text.indices.map { canBegin[Int(text[$0])] ? Escape(in: text, at: $0) : nil }
+        var nextEscape = 0
         for start in text.indices where canBegin[Int(text[start])] {
-            for needle in needles where needle.bytes[0] == text[start].small || Escape.canBegin(with: text[start]) {
-                guard let end = end(of: needle.bytes, in: text, from: start) else { continue }
+            while nextEscape < text.count, nextEscape < start || escapes[nextEscape] == nil { nextEscape += 1 }
+            for (index, needle) in needles.enumerated()
+            where needle.bytes[0] == text[start].small || Escape.canBegin(with: text[start]) {
+                guard let end = searches[index].end(in: text, escapes, from: start, nextEscape) else { continue }
                 if !needle.isBase64 {
                     found.append(start..<end)
                 } else if !word.contains(start) {
@@ -137,34 +145,6 @@ package struct Redaction: Sendable {
             }
         }
         return found
-    }
-
-    /// Returns the end of a match that begins at `start`; `nil` if there is none. Each byte may be plain or escaped.
-    private func end(of needle: [UInt8], in text: [UInt8], from start: Int) -> Int? {
-        struct Step: Hashable {
-            var place: Int
-            var matched: Int
-        }
-        var open = [Step(place: start, matched: 0)]
-        // The steps that lead on in two ways. Without them a run of backslashes would be read in each combination.
-        var forks: Set<Step> = []
-        while let step = open.popLast() {
-            let (place, matched) = (step.place, step.matched)
-            if matched == needle.count { return place }
-            if place >= text.count {
-                if matched >= Self.shortestBeginning { return text.count }
-                continue
-            }
-            if let escape = Escape(in: text, at: place) {
-                if escape.isCut, matched >= Self.shortestBeginning { return text.count }
-                if !escape.bytes.isEmpty, needle[matched...].starts(with: escape.bytes.lazy.map(\.small)) {
-                    if text[place].small == needle[matched], !forks.insert(step).inserted { continue }
-                    open.append(Step(place: place + escape.length, matched: matched + escape.bytes.count))
-                }
-            }
-            if text[place].small == needle[matched] { open.append(Step(place: place + 1, matched: matched + 1)) }
-        }
-        return nil
     }
 
     /// Returns the Base64 word around a match, which includes the letters that the secret shares with its neighbours.
@@ -187,7 +167,7 @@ package struct Redaction: Sendable {
         while index < text.count {
             if text[index] != UInt8(ascii: "+"), let escape = Escape(in: text, at: index), !escape.isCut {
                 inner += escape.bytes
-                innerPlaces += escape.bytes.map { _ in places[index] }
+                innerPlaces += repeatElement(places[index], count: escape.bytes.count)
                 index += escape.length
             } else {
                 inner.append(text[index])
@@ -201,7 +181,7 @@ package struct Redaction: Sendable {
 
 extension UInt8 {
     /// The byte, with an ASCII capital as a small letter.
-    fileprivate var small: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+    var small: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
 /// Descriptions, dumps and debuggers show only whether there are secrets.

@@ -208,7 +208,7 @@ package struct JSONScanner {
             while let closer = closers.last {
                 skipWhitespace()
                 guard offset < end else {
-                    throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'")
+                    throw error("expected ',' or '\(Unicode.Scalar(closer))'")
                 }
                 if bytes[offset] == closer {
                     offset += 1
@@ -221,7 +221,7 @@ package struct JSONScanner {
                     more = true
                     break
                 } else {
-                    throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'")
+                    throw error("expected ',' or '\(Unicode.Scalar(closer))'")
                 }
             }
             if !more { return }

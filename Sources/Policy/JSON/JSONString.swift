@@ -49,7 +49,7 @@ extension JSONScanner {
                     }
                 }
                 if !repairing, Unicode.Scalar(unit) == nil { return nil }
-                decoded += String(Character(Unicode.Scalar(unit) ?? "\u{FFFD}")).utf8
+                decoded += String(Unicode.Scalar(unit) ?? "\u{FFFD}").utf8
             default: decoded.append(escape)
             }
         }

@@ -2,8 +2,12 @@
 package enum JSONText {
     /// Appends the text in quotes, escaped as little as RFC 8259 §7 allows.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
+        append(text.utf8, to: &bytes)
+    }
+
+    private static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
+        for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 bytes.append(UInt8(ascii: "\\"))
@@ -23,6 +27,14 @@ package enum JSONText {
         var bytes: [UInt8] = []
         append(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns a text in UTF-8 as a JSON string, in its quotes.
+    static func quoted(_ text: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count + 2)
+        append(text, to: &bytes)
+        return bytes
     }
 
     /// Escapes everything in the JSON that could steer a terminal (`escapedForDisplay`). Such characters must occur

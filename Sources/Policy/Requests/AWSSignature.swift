@@ -47,7 +47,7 @@ struct AWSSignature {
         let segments = path.split(separator: "/")
         if segments.isEmpty { return "/" }
         return "/" + segments.map { String($0).percentEncoded }.joined(separator: "/")
-            + (path.hasSuffix("/") ? "/" : "")
+            + (path.ends(with: "/") ? "/" : "")
     }
 
     private static func canonicalQuery(_ query: Substring) -> String {
@@ -67,7 +67,8 @@ struct AWSSignature {
     private static func canonical(_ fields: [HeaderField]) -> [HeaderField] {
         var values: [String: String] = [:]
         for field in fields {
-            let value = field.value.split { " \t\r\n".contains($0) }.joined(separator: " ")
+            let words = field.value.utf8.split { " \t\r\n".utf8.contains($0) }
+            let value = String(decoding: Array(words.joined(separator: " ".utf8)), as: UTF8.self)
             let name = field.name.lowercased()
             values[name] = values[name].map { "\($0),\(value)" } ?? value
         }
@@ -107,7 +108,7 @@ struct AWSSignature {
     }
 
     private static func blanked(_ text: Substring) -> Substring {
-        text.contains("+") ? text.replacing("+", with: " ") : text
+        Substring(decoding: text.utf8.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }, as: UTF8.self)
     }
 
     /// Percent-encodes the text, except parts that are encoded already.
@@ -134,7 +135,7 @@ struct AWSSignature {
 extension String {
     /// The segment with its encoded slashes decoded, unless that would make dot segments.
     fileprivate var withSlashes: String {
-        let pieces = replacing("%2F", with: "/").split(separator: "/", omittingEmptySubsequences: false)
+        let pieces = split(separator: "%2F", omittingEmptySubsequences: false)
         return pieces.contains(".") || pieces.contains("..") ? self : pieces.joined(separator: "/")
     }
 }

@@ -47,13 +47,13 @@ package struct AWSSigning: Hashable, Sendable {
     }
 
     /// Whether this is S3, which takes the path as sent. Others encode it again, and take several slashes for one.
-    fileprivate var isS3: Bool { service == "s3" || service.hasPrefix("s3-") }
+    fileprivate var isS3: Bool { service == "s3" || service.begins(with: "s3-") }
 
     /// Returns why a request with a body file cannot be signed; `nil` if it can. Only S3 takes a body that the
     /// signature leaves out, and then only TLS protects it.
     func refusalOfFile(goingTo url: String) -> String? {
         guard isS3 else { return "cannot be signed for '\(service)': only S3 takes files" }
-        return url.hasPrefix("https:") ? nil : "cannot be signed for http: its content is not in the signature"
+        return url.begins(with: "https:") ? nil : "cannot be signed for http: its content is not in the signature"
     }
 }
 
@@ -80,7 +80,7 @@ extension OutgoingRequest {
         let host = parts.origin.description.drop { $0 != "/" }.dropFirst(2)
         let signed = headers.filter { field in
             let name = field.name.lowercased()
-            return name == "content-type" || name.hasPrefix("x-amz-")
+            return name == "content-type" || name.begins(with: "x-amz-")
         }
         let signature = AWSSignature(service: signing.service, region: signing.region, time: String(time))
         let authorization = HeaderField(

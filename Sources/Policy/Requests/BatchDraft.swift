@@ -46,7 +46,7 @@ extension RequestForm {
         // Checks the operation's key: the batch's key is made of it, and a batch of one has it as its own.
         _ = try idempotencyKey(of: operation).quotedKey
         var values = values
-        values.isLined = route.batch?.format == .ndjson
+        values.isLined = route.isBodyLined
         return try (body ?? .payload).bytes(values)
     }
 

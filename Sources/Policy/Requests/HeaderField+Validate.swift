@@ -59,7 +59,11 @@ extension HeaderField {
 
     static func canSend(value: String) -> Bool {
         var value = value
-        return value.withUTF8 { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
+        return value.withUTF8 { canSend(value: $0) }
+    }
+
+    static func canSend(value: some Sequence<UInt8>) -> Bool {
+        value.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }
 

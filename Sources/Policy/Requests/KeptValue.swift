@@ -10,14 +10,17 @@ package struct KeptValue: Hashable, Sendable {
     /// The value as JSON; a number keeps the server's spelling.
     package let json: String
 
-    /// Makes a value from a part of an answer. Throws the reason if it cannot be kept, such as `it is empty`.
-    package init(_ value: JSONValue, as written: some Collection<UInt8>) throws(KeepError) {
-        switch value {
-        case .string(let text): json = try Self.json(of: text)
-        case .number, .bool:
+    /// Makes a value from a part of an answer, the text of one JSON value. Throws the reason if it cannot be kept, such
+    /// as `it is empty`.
+    package init(valid written: ArraySlice<UInt8>) throws(KeepError) {
+        switch written.first {
+        case UInt8(ascii: "n"), UInt8(ascii: "["), UInt8(ascii: "{"), nil: throw .noScalar
+        case UInt8(ascii: "\""):
+            guard let text = JSONText.string(Array(written), 0..<written.count) else { throw .noText }
+            json = try Self.json(of: text)
+        default:
             if written.count > Self.longest { throw .tooLong }
             json = String(decoding: written, as: UTF8.self)
-        case .null, .array, .object: throw .noScalar
         }
     }
 
@@ -35,21 +38,15 @@ package struct KeptValue: Hashable, Sendable {
     /// Reads back a value from its `json`; `nil` for anything that cannot be kept.
     package init?(json bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
-        guard let value = try? JSONValue(bytes), let kept = try? KeptValue(value, as: bytes) else { return nil }
+        guard let value = try? JSONDocument(bytes), let kept = try? KeptValue(valid: bytes[value.range]) else {
+            return nil
+        }
         self = kept
     }
 
     /// Whether the text can name a kept value in `keep` and `{kept.NAME}`: 1 to 64 letters, digits, `_` and `-`.
     package static func isName(_ text: some StringProtocol) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isIdentifierByte)
-    }
-
-    /// The value as a template fills it in.
-    var templateValue: TemplateValue {
-        switch JSONValue(valid: Array(json.utf8)[...]) {
-        case .string(let text): .text(text)
-        case .number, .bool, .null, .array, .object: .scalar(Array(json.utf8))
-        }
     }
 }
 
@@ -83,6 +80,7 @@ package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
     case notJSON
     case cut
     case noScalar
+    case noText
     case empty
     case tooLong
     case control
@@ -94,6 +92,7 @@ package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notJSON: "the answer is not JSON"
         case .cut: "the answer is longer than answerLimit, and cut it is not JSON"
         case .noScalar: "it is neither text nor a number nor true or false"
+        case .noText: "it has half a surrogate pair, which is no character"
         case .empty: "it is empty"
         case .tooLong: "it is longer than \(KeptValue.longest) bytes"
         case .control: "it contains a control character"

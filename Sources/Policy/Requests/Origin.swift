@@ -45,6 +45,15 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 }
 
+/// Returns the URL for a message, with `…` for its user information, which may be a password. Takes everything before
+/// the last `@` for it if the text is not a URL that can be requested.
+package func withoutUserInformation(_ url: String) -> String {
+    let text = Array(url.utf8)
+    guard URLParts(url) == nil, let end = text.lastIndex(of: UInt8(ascii: "@")) else { return url }
+    let scheme = text.firstRange(of: Array("://".utf8))?.upperBound ?? 0
+    return String(decoding: text[..<min(scheme, end)] + Array("…".utf8) + text[end...], as: UTF8.self)
+}
+
 /// An absolute http or https URL, cut behind its authority.
 struct URLParts {
     var origin: Origin
@@ -59,7 +68,7 @@ struct URLParts {
     init?(_ url: String) {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = Origin.Scheme(rawValue: url[..<colon].lowercased()),
-            url[colon...].hasPrefix("://")
+            url[colon...].begins(with: "://")
         else { return nil }
         let start = url.utf8.index(colon, offsetBy: 3)
         let end = url.utf8[start...].firstIndex { "/?#\\".utf8.contains($0) } ?? url.endIndex
@@ -86,8 +95,8 @@ struct URLParts {
                 port = number
             }
         }
-        if host.hasPrefix("[") {
-            guard host.hasSuffix("]"), isIPv6(host.dropFirst().dropLast()) else { return nil }
+        if host.begins(with: "[") {
+            guard host.ends(with: "]"), isIPv6(host.dropFirst().dropLast()) else { return nil }
         } else {
             guard !host.isEmpty, host.unicodeScalars.allSatisfy(isHostScalar) else { return nil }
         }
@@ -111,10 +120,10 @@ struct URLParts {
             groups.removeLast()
             groups += ["0", "0"]
         }
-        let gaps = text.indices.count { text[$0...].hasPrefix("::") }
+        let gaps = text.indices.count { text[$0...].begins(with: "::") }
         guard gaps <= 1, gaps == 0 ? groups.count == 8 : groups.count <= 9 else { return false }
-        if text.hasPrefix(":"), !text.hasPrefix("::") { return false }
-        if text.hasSuffix(":"), !text.hasSuffix("::") { return false }
+        if text.begins(with: ":"), !text.begins(with: "::") { return false }
+        if text.ends(with: ":"), !text.ends(with: "::") { return false }
         let written = groups.filter { !$0.isEmpty }
         return written.count <= (gaps == 0 ? 8 : 7)
             && written.allSatisfy { $0.utf8.count <= 4 && $0.utf8.allSatisfy(\.isHexDigit) }

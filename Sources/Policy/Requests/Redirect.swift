@@ -21,7 +21,7 @@ package enum Redirect {
     /// Resolves a reference by RFC 3986 §5.2.2, without removing dot segments.
     private static func resolve(_ reference: String, against base: URLParts) -> URLParts? {
         if hasScheme(reference) { return URLParts(reference) }
-        if reference.hasPrefix("//") { return URLParts("\(base.origin.scheme):\(reference)") }
+        if reference.begins(with: "//") { return URLParts("\(base.origin.scheme):\(reference)") }
         var target = base
         let basePath = base.rest.prefix { $0 != "?" && $0 != "#" }
         switch reference.first {

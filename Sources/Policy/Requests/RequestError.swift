@@ -19,7 +19,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case missingSecret(String, reason: String)
     /// A secret that the route names and that a network error makes unavailable for now.
     case secretUnavailable(String, NetworkError, reason: String)
-    /// The operation's url has another origin than the route's, whose headers, command or signature carry credentials.
+    /// The operation's url has another origin than the route's, whose requests carry credentials or kept values.
     case credentialsElsewhere(origin: String)
     /// The payload does not meet a condition of the route's `require`.
     case requirementNotMet(JSONCondition)
@@ -62,7 +62,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .noURL(let type): "no url is configured for type '\(type)'"
-        case .badURL(let url, let owner): "the \(owner)'s url '\(escapedForDisplay(url))' cannot be requested"
+        case .badURL(let url, let owner):
+            "the \(owner)'s url '\(escapedForDisplay(withoutUserInformation(url)))' cannot be requested"
         case .badTemplate(let key, let reason): "the route's '\(key)' cannot be filled in: \(reason)"
         case .missingValue(let name): "the operation has no value for '{\(escapedForDisplay(name))}'"
         case .unusableValue(let name, let reason): "the value for '{\(escapedForDisplay(name))}' \(reason)"
@@ -72,7 +73,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
         case .secretUnavailable(let name, _, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
         case .credentialsElsewhere(let origin):
-            "the route's credentials go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
+            "the route's credentials and kept values go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
         case .requirementNotMet(let condition):
             "the payload does not meet the route's 'require': \(condition.opposite)"
         case .notJSON(let reason): "the payload \(reason)"

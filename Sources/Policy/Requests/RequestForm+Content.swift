@@ -24,6 +24,8 @@ extension RequestForm {
                 bytes: bytes, type: try contentType(of: operation.header, hasBody: bytes?.isEmpty == false))
         }
         if body.text.isEmpty { return RequestDraft.Content(bytes: Self.noBody(of: method)) }
+        var values = values
+        values.isLined = route.isBodyLined
         return RequestDraft.Content(
             bytes: try body.bytes(values), type: route.bodySyntax == .json ? "application/json" : nil)
     }
@@ -57,6 +59,13 @@ extension Route {
 
     /// The syntax of values in the body's template.
     var bodySyntax: BodySyntax {
-        BodySyntax(mediaType: headers.first { $0.name.lowercased() == "content-type" }?.value)
+        BodySyntax(mediaType: contentType)
     }
+
+    /// Whether each line of a request's body is a value of its own.
+    var isBodyLined: Bool {
+        batch?.format == .ndjson || contentType.map { $0.utf8.map(\.asciiLowercased).contains("ndjson".utf8) } ?? false
+    }
+
+    private var contentType: String? { headers.first { $0.isNamed("content-type" as StaticString) }?.value }
 }

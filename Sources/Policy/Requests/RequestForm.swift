@@ -60,7 +60,13 @@ package struct RequestForm: Sendable {
             && !templates.contains(where: \.usesPayload) && url?.usesPayload != true
     }
 
-    private var templates: [Template] { fields.map(\.value) + [body, batchBody].compactMap(\.self) }
+    /// The templates of requests, but for the url.
+    private var templates: [Template] { templates(sending: fields) }
+
+    /// Returns the templates of a request that sends these of the route's fields, but for the url.
+    private func templates(sending fields: [Field]) -> [Template] {
+        fields.map(\.value) + [body, batchBody].compactMap(\.self)
+    }
 
     /// Returns the names of the secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
@@ -209,11 +215,14 @@ package struct RequestForm: Sendable {
         if !header.headers.isEmpty { try check(.headers) }
     }
 
-    /// Throws if the route's credentials would go to another origin, where anyone who adds operations could collect
-    /// them. `fields` are those that are sent. A route without a url has no origin to which its credentials belong.
+    /// Throws if the route's credentials or kept values would go to another origin, where anyone who adds operations
+    /// could collect them, wherever in the request they stand. `fields` are those that are sent. A route without a url
+    /// has no origin to which they belong.
     private func checkCredentials(_ fields: [Field], goingTo own: String?) throws(RequestError) {
         guard let own, let origin = Origin(url: own), origin != route.origin else { return }
-        if route.headersCommand != nil || route.awsSigning != nil || fields.contains(where: \.carriesCredentials) {
+        if route.headersCommand != nil || route.awsSigning != nil || fields.contains(where: \.isNamedAsCredential)
+            || templates(sending: fields).contains(where: { !$0.secretNames.isEmpty || !$0.keptNames.isEmpty })
+        {
             throw .credentialsElsewhere(origin: origin.description)
         }
     }
@@ -234,11 +243,10 @@ extension RequestForm.Field {
         "token",
     ]
 
-    /// Whether the field is a credential: it contains a secret, or its name says so (`X-Api-Key`, `apikey`).
-    fileprivate var carriesCredentials: Bool {
-        if !value.secretNames.isEmpty { return true }
-        return name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in
-            Self.credentialWords.contains(String(word)) || word.hasSuffix("key") || word.hasSuffix("token")
+    /// Whether the field is a credential by its name: `X-Api-Key`, `apikey`.
+    fileprivate var isNamedAsCredential: Bool {
+        name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in
+            Self.credentialWords.contains(String(word)) || word.ends(with: "key") || word.ends(with: "token")
         }
     }
 }

@@ -23,12 +23,6 @@ extension Route {
         return problems + contradictions
     }
 
-    /// Whether the body may be several JSON values, one a line.
-    private var isBodyLined: Bool {
-        batch?.format == .ndjson
-            || headers.contains { $0.name.lowercased() == "content-type" && $0.value.lowercased().contains("ndjson") }
-    }
-
     private var contradictions: [RouteProblem] {
         var problems: [RouteProblem] = []
         if `protocol` == .callable, batch != nil {

@@ -23,18 +23,18 @@ extension Template {
     }
 
     private func problemOfJSON(isLined: Bool) -> RouteProblem? {
-        let sample = parts.map { part in
+        let sample = parts.flatMap { part -> [UInt8] in
             switch part {
             case .text(let text): text
-            case .value(.items, _, _): "[],[]"
-            case .value(_, _, .jsonValue), .secret(_, .jsonValue): #"[""]"#
-            case .value, .secret: "x"
+            case .value(.items, _, _): Array("[],[]".utf8)
+            case .value(_, _, .jsonValue), .secret(_, .jsonValue): Array(#"[""]"#.utf8)
+            case .value, .secret: Array("x".utf8)
             }
-        }.joined()
-        let documents = isLined ? sample.split(separator: "\n").map(String.init) : [sample]
+        }
+        let documents = isLined ? sample.split(separator: 0x0A).map(Array.init) : [sample]
         for document in documents {
             do throws(JSONSyntaxError) {
-                _ = try JSONDocument(Array(document.utf8))
+                _ = try JSONDocument(document)
             } catch {
                 return RouteProblem(
                     reason: "the template is not JSON with its placeholders filled in: \(error.reason)",

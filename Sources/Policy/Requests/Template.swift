@@ -8,7 +8,7 @@
 /// A value is escaped for its place, see `Place`, and never ends it.
 package struct Template: Hashable, Sendable {
     enum Part: Hashable {
-        case text(String)
+        case text([UInt8])
         case value(TemplateWord, isBase64: Bool, Place)
         case secret(String, Place)
     }
@@ -73,7 +73,7 @@ package struct Template: Hashable, Sendable {
     /// The literal parts of the template.
     package var literals: [String] {
         parts.compactMap { part in
-            if case .text(let text) = part { text } else { nil }
+            if case .text(let text) = part { String(decoding: text, as: UTF8.self) } else { nil }
         }
     }
 

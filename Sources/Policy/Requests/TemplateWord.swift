@@ -16,8 +16,10 @@ package enum TemplateWord: Hashable, Sendable {
     /// The words that contain no name of the user's.
     static let names = ["id", "type", "key", "createdAt", "attempt", "payload", "items"]
 
-    init?(_ text: Substring) {
-        switch text {
+    init?(_ text: ArraySlice<UInt8>) {
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let tokens = parts.map { String(decoding: $0, as: UTF8.self) }
+        switch String(decoding: text, as: UTF8.self) {
         case "id": self = .id
         case "type": self = .type
         case "key": self = .key
@@ -26,7 +28,6 @@ package enum TemplateWord: Hashable, Sendable {
         case "items": self = .items
         case "payload": self = .payload(JSONPointer(tokens: []))
         default:
-            let tokens = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             if tokens.count == 2, tokens[0] == "kept", KeptValue.isName(tokens[1]) {
                 self = .kept(tokens[1])
                 return
@@ -113,7 +114,7 @@ package enum BodySyntax: Hashable, Sendable {
             self = .json
             return
         }
-        let type = mediaType.prefix { $0 != ";" }.lowercased()
-        self = type.contains("json") ? .json : type.contains("x-www-form-urlencoded") ? .form : .text
+        let type = mediaType.utf8.prefix { $0 != UInt8(ascii: ";") }.map(\.asciiLowercased)
+        self = type.contains("json".utf8) ? .json : type.contains("x-www-form-urlencoded".utf8) ? .form : .text
     }
 }

@@ -47,20 +47,22 @@ extension String {
     }
 
     /// The text with every byte but the unreserved characters (RFC 3986 §2.3) as `%XX`.
-    var percentEncoded: String {
+    var percentEncoded: String { String(decoding: Array(utf8).percentEncoded, as: UTF8.self) }
+}
+
+extension [UInt8] {
+    /// The bytes, but for the unreserved characters (RFC 3986 §2.3) each as `%XX`.
+    var percentEncoded: [UInt8] {
         let isUnreserved: (UInt8) -> Bool = {
             $0.isIdentifierByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~")
         }
-        if utf8.allSatisfy(isUnreserved) { return self }
-        var bytes: [UInt8] = []
-        for byte in utf8 {
-            if isUnreserved(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += byte.percentEncoded
-            }
+        if allSatisfy(isUnreserved) { return self }
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(count + count / 2)
+        for byte in self {
+            if isUnreserved(byte) { encoded.append(byte) } else { encoded += byte.percentEncoded }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return encoded
     }
 }
 
