@@ -17,10 +17,10 @@ struct RequestTests {
         let receiver = try LoopbackReceiver()
         let queue = try Drainq(to: receiver)
         try queue.run("add", input: "1")
-        let alone = try queue.shell("cp \"$DRAINQ\" alone && ./alone explain | grep transport && ./alone run")
+        let alone = try queue.shell("cp \"$DRAINQ\" alone && ./alone explain && ./alone run")
         #expect(alone.status == 0 && alone.error == "")
         #expect(
-            alone.output.contains(
+            alone.output.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(
                 "libcurl: auto takes it first on Linux: it keeps connections, takes less processor time and has all features"
             ))
         #expect(receiver.receivedCount == 1)

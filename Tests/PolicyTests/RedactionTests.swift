@@ -126,7 +126,7 @@ struct RedactionTests {
         let secret = Redaction(SecretValues(values: ["a": String(repeating: letter, count: 40)]))
         let code = String(letter.utf8.first!, radix: 16)
         for unit in [letter, "%\(code)", "%25", "\\u00\(code)", "&#x\(code);", "&amp;", "\\\\u", "%5c\\u0025&#37;"] {
-            let body = String(repeating: unit, count: 20_000 / unit.utf8.count)
+            let body = String(repeating: unit, count: 4_000 / unit.utf8.count)
             let isAll = unit == letter || unit == "%\(code)" || unit.hasSuffix("\(code);") || unit == "\\u00\(code)"
             let redacted = String(decoding: secret(Array(body.utf8)), as: UTF8.self)
             if isAll { #expect(redacted == "[secret]", "\(unit)") }

@@ -42,15 +42,6 @@ package struct AgentProgram: Hashable, Sendable {
     /// Whether the program exists and is executable.
     private var isInstalled: Bool { executable.contains("/") && access(executable.rawCString, X_OK) == 0 }
 
-    /// Why the library that the URLSession of this platform needs cannot be used; `nil` if it can.
-    package static var defectOfLibrary: String? {
-        #if os(Linux)
-            LibcurlAvailability.check()
-        #else
-            nil
-        #endif
-    }
-
     /// Whether the program can make attempts. On Linux Foundation ends a program that cannot find its path in /proc.
     package var canRun: Bool {
         #if os(Linux)

@@ -8,8 +8,7 @@ func installedTransports() -> [Transport] {
     Transport.allCases.filter { transport in
         switch transport {
         case .libcurl: LibcurlAvailability.check() == nil
-        // On Linux URLSession uses libcurl.
-        case .urlsession: AgentProgram.own(for: transport).canRun && AgentProgram.defectOfLibrary == nil
+        case .urlsession: AgentProgram.own(for: transport).canRun
         }
     }
 }

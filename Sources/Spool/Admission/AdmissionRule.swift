@@ -79,9 +79,9 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// Dates an operation that the submitter did not date, or dated later than now or before 1970. If its sequence has an operation
-    /// that is not from the past, it comes after that one. Otherwise the newest value of a key could count as an old
-    /// one, and one file from the future supersede every later one.
+    /// Dates an operation that the submitter did not date, or dated later than now or before 1970. If its sequence has
+    /// an operation that is not from the past, it comes after that one. Otherwise the newest value of a key could count
+    /// as an old one, and one file from the future supersede every later one.
     ///
     /// The time of a foreign file is the one at which it was written. So it stands before an operation that was added
     /// after that, whenever a run admits it.
