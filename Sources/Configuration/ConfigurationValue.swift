@@ -153,9 +153,9 @@ extension ConfigurationValue<String> {
     static let method = ConfigurationValue(
         "method", .text(pattern: "^[A-Z-]{1,32}$"), hint: "methods are written in capitals: POST PUT PATCH DELETE"
     ) { value in
-        guard let text = value.string, (1...32).contains(text.utf8.count), text != "CONNECT", text != "TRACE",
-            text.utf8.allSatisfy({ (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "-") })
-        else { return nil }
+        guard let text = value.string, RequestMethod.isMethod(text), text != "CONNECT", text != "TRACE" else {
+            return nil
+        }
         return text
     }
 

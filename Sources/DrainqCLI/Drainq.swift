@@ -7,6 +7,7 @@ package func run(
     occupyStandardDescriptors()
     ignoreSignalsOfWrites()
     waitForChildren()
+    keepOwnerPermissions()
     let status: ExitStatus
     do throws(CommandFailure) {
         if arguments.isEmpty {

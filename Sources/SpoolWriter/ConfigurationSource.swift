@@ -26,7 +26,11 @@ struct ConfigurationSource {
         do throws(Errno) {
             bytes = try contents(file, ConfigurationFile.maximumBytes + 1)
         } catch {
-            guard isOptional, error == .missing else { throw WriteError(reading: file, error) }
+            // A symbolic link to nothing is a configuration that is missing, and not a queue without one.
+            var status = stat()
+            guard isOptional, error == .missing, lstat(file.rawCString, &status) != 0 else {
+                throw WriteError(reading: file, error)
+            }
             bytes = Array("{}".utf8)
         }
         if bytes == last { return nil }

@@ -57,8 +57,7 @@ extension ValueSyntax<String> {
     static var method: Self {
         Self(.text("METHOD"), else: ValueDefect("methods are written in capitals", hint: "POST PUT PATCH DELETE")) {
             text in
-            let isMethod = text.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "-") }
-            return isMethod && (1...32).contains(text.utf8.count) ? text : nil
+            RequestMethod.isMethod(text) ? text : nil
         }
     }
 

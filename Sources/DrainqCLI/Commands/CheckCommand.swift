@@ -237,8 +237,8 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
     }
 }
 
-/// Reports programs of the configuration that this user cannot start. Leaves out programs without a path: a service may
-/// have another PATH.
+/// Reports programs of the configuration that this user cannot start. A program without a path is looked up in PATH, and
+/// in the directories that a service has there.
 private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     var programs: [(name: String, command: [String], hint: String)] = []
@@ -255,12 +255,21 @@ private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
         if let own = route.headersCommand { programs.append(("'headersCommand' of the route '\(type)'", own, hint)) }
     }
     var isFine = true
-    for (name, command, hint) in programs where command[0].contains("/") && access(command[0].rawCString, X_OK) != 0 {
+    for (name, command, hint) in programs {
+        guard let error = errorOfStarting(command[0], queue.environment["PATH"]) else { continue }
         isFine = false
-        findings.problem(
-            .configuration, "the \(name) cannot be started: '\(command[0])': \(Errno(errno))", hint: hint)
+        findings.problem(.configuration, "the \(name) cannot be started: '\(command[0])': \(error)", hint: hint)
     }
     if isFine, !programs.isEmpty { findings.ok("programs") }
+}
+
+/// Returns why the program cannot be started; `nil` if it can be.
+private func errorOfStarting(_ program: String, _ path: String?) -> Errno? {
+    func error(_ file: String) -> Errno? { access(file.rawCString, X_OK) == 0 ? nil : Errno(errno) }
+    if program.utf8.contains(UInt8(ascii: "/")) { return error(program) }
+    let directories = [path ?? "", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
+        .joined(separator: ":").split(separator: ":")
+    return directories.contains { error("\($0)/\(program)") == nil } ? nil : .missing
 }
 
 /// Whether the name of the field says that it carries a credential, and its value does not refer to a secret.

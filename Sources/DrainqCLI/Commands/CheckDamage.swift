@@ -103,7 +103,7 @@ extension Damage {
     /// The exit status while the damage exists.
     var status: ExitStatus {
         switch self {
-        case .missingDirectory, .notADirectory: .noQueue
+        case .missingDirectory, .notADirectory: .noInput
         case .directoryMode, .fileModes: .permission
         case .leftover, .deadRun, .interruptedMove, .earlierGeneration: .deferred
         case .conflict: .dataInvalid

@@ -55,7 +55,7 @@ private struct Importer {
 
     private mutating func read(from path: String) throws {
         let source = try InputSource(path)
-        var input = JSONInput()
+        var input = JSONInput(longest: Self.longestLine)
         while true {
             if !source.isReady { try adder.pause() }
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))

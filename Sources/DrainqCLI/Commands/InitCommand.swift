@@ -15,9 +15,17 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
         if let url, let reason = ConfigurationFile.urlError(url) {
             throw CommandFailure(.usage, "cannot use '\(withoutUserInformation(url))' for --url: \(reason)")
         }
+        let initial = ConfigurationFile.initial(url: url)
+        do throws(ConfigurationErrors) {
+            _ = try ConfigurationFile.read(Array(initial.utf8), name: "drainq.json", directory: path)
+        } catch {
+            // The URL is all that the user gave.
+            throw CommandFailure(
+                .usage, "cannot use '\(url ?? "")' for --url: \(error.errors[0].reason)", hint: error.errors[0].hint)
+        }
         let example = try arguments.example.map { try ExampleConfigurations().text(of: $0) }
         let queue = try SpoolDirectory.create(at: path)
-        let isNew = try queue.createConfiguration(example ?? ConfigurationFile.initial(url: url))
+        let isNew = try queue.createConfiguration(example ?? initial)
         let isSet =
             isNew
             ? url != nil

@@ -37,7 +37,11 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         if filter.states.contains(.quarantined) {
             let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
             for item in items {
-                if arguments.isJSON { JSONLine.write(QuarantineView(item)) } else { quarantined.append(row(item, now)) }
+                if arguments.isJSON {
+                    JSONLine.write(QuarantineView(item, key: try queue.spool.key(of: item)))
+                } else {
+                    quarantined.append(row(item, now))
+                }
             }
         }
         // A program gets one table. At a terminal the long names of files would leave no room for the other columns.

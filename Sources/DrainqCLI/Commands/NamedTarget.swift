@@ -11,22 +11,32 @@ extension NamedTarget {
     }
 }
 
-/// Returns the names among the operands. `-` reads names from standard input, one a line: text, or NDJSON objects as
-/// `list` prints them.
+/// Returns the names among the operands, each once. `-` reads names from standard input, one a line: text, or NDJSON
+/// objects as `list` prints them. Throws if standard input cannot be read to its end, or has no name: the command before
+/// it in a pipeline may have failed.
 func namedTargets(_ operands: [String]) throws -> [NamedTarget] {
-    try operands.flatMap { operand in
-        if operand != "-" { return [try target(operand)] }
-        var targets: [NamedTarget] = []
-        var number = 0
-        while let line = readLine() {
-            number += 1
-            let text = line.trimmed
-            if text.isEmpty { continue }
-            let place = " in line \(number) of standard input"
-            targets.append(try target(text.hasPrefix("{") ? nameInObject(text, place) : text.unquoted, place))
-        }
-        return targets
+    var seen: Set<NamedTarget> = []
+    return try operands.flatMap { $0 == "-" ? try namesOnStandardInput() : [try target($0)] }
+        .filter { seen.insert($0).inserted }
+}
+
+/// The most bytes of a list of names, enough for millions.
+private let longestList = 256 << 20
+
+private func namesOnStandardInput() throws -> [NamedTarget] {
+    var targets: [NamedTarget] = []
+    for (index, line) in try InputSource("-").lines(upTo: longestList).enumerated() {
+        let text = String(decoding: line, as: UTF8.self).trimmed
+        if text.isEmpty { continue }
+        let place = " in line \(index + 1) of standard input"
+        targets.append(try target(text.hasPrefix("{") ? nameInObject(text, place) : text.unquoted, place))
     }
+    if targets.isEmpty {
+        throw CommandFailure(
+            .noInput, "there is no id on standard input",
+            hint: "the command that prints the ids may have failed, or found no operation")
+    }
+    return targets
 }
 
 /// Returns the target that the text names. Errors contain the `place` of the text.

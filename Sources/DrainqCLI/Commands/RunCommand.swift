@@ -46,7 +46,7 @@ func drain(
     var named = named
     let log = Messages.format == .json ? RunLog(isQuiet: arguments.verbosity.isQuiet) : nil
     var reporter = RunReporter(
-        detail: detail ?? RunReporter.detail(arguments), log: log, progress: Progress(arguments),
+        detail: detail ?? RunReporter.detail(arguments), log: log, progress: Progress(arguments, queue.environment),
         queue: arguments.queue.path,
         showsStats: arguments.showsStats, alarms: Alarms(of: queue.spool, at: .now()))
     var observer = RunObserver(of: queue)

@@ -46,7 +46,7 @@ private struct Showing {
         switch mentioned {
         case .operation(let entry): try show(entry)
         case .quarantined(let item):
-            if asJSON { return JSONLine.write(QuarantineView(item)) }
+            if asJSON { return JSONLine.write(QuarantineView(item, key: try queue.spool.key(of: item))) }
             write(OperationReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
         }
     }

@@ -18,7 +18,7 @@ func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
         let lines = StatusReport(status: status, now: now, terminal: terminal).lines
         if asJSON {
             JSONLine.write(status)
-        } else if terminal.columns != nil {
+        } else if terminal.obeysEscapes {
             standardOutput.write(Terminal.clear + terminal.visible(lines).map { $0 + "\n" }.joined())
         } else {
             if !isFirst { standardOutput.line("") }

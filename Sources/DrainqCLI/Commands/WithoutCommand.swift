@@ -7,7 +7,7 @@ func withoutCommand(environment: [String: String]) throws(CommandFailure) -> Exi
         standardOutput.setWhenClosed(CommandName.status.outputWhenClosed)
         return try status(StatusArguments(), environment: environment)
     } catch {
-        guard error.status == .noQueue || error.status == .usage else { throw error }
+        guard error.status == .noInput || error.status == .usage else { throw error }
         Messages.error(
             "no command is given, and there is no queue yet",
             hint: "'drainq help' lists the commands; begin with these four")

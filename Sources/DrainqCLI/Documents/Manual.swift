@@ -179,7 +179,7 @@ struct ManualWriter {
         item(
             ".It Ev NO_COLOR",
             """
-            If it is set to any value, output has no colour. Without a terminal, or with TERM `dumb`, there is no \
+            If it is set and not empty, output has no colour. Without a terminal, or with TERM `dumb`, there is no \
             colour.
             """)
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]

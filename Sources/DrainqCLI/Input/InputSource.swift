@@ -21,12 +21,17 @@ final class InputSource {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
 
-    /// Reads the next bytes, at least one; none at the end.
+    /// Reads the next bytes, at least one; none at the end. Waits for them also if another process has made the
+    /// descriptor non-blocking, which concerns every process that has it.
     func next(atMost count: Int) throws -> [UInt8] {
-        do throws(Errno) {
-            return try someBytes(of: descriptor, atMost: count)
-        } catch {
-            throw CommandFailure(.inputOutput, "cannot read '\(name)': \(error)")
+        while true {
+            do throws(Errno) {
+                return try someBytes(of: descriptor, atMost: count)
+            } catch  where error.code == EAGAIN {
+                waitUntilReady(descriptor, for: POLLIN)
+            } catch {
+                throw CommandFailure(.inputOutput, "cannot read '\(name)': \(error)")
+            }
         }
     }
 
@@ -34,6 +39,14 @@ final class InputSource {
     var isReady: Bool {
         var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) > 0
+    }
+
+    /// Reads the remaining lines, without their line breaks and a byte order mark. Throws if they are more than `limit`
+    /// bytes.
+    func lines(upTo limit: Int) throws -> [ArraySlice<UInt8>] {
+        let bytes = try all(upTo: limit)
+        return bytes.dropFirst(ByteOrderMark.length(in: bytes))
+            .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     }
 
     /// Reads the remaining bytes. Throws if they are more than `limit`.

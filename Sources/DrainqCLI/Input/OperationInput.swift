@@ -32,7 +32,7 @@ struct OperationInput {
         }
     }
 
-    /// The longest value in bytes. A longer one is an error before it fills the memory.
+    /// The longest value in bytes. A longer one is a bad part before it fills the memory.
     private static let longestValue = 256 * 1_048_576
 
     private let queue: OpenQueue
@@ -43,6 +43,7 @@ struct OperationInput {
     private var values = 0
     /// The field names that the command has warned of.
     private var warned: Set<String> = []
+    private var hasSeenPlainText = false
 
     /// Makes the input. Times on the command line are relative to `now`, the start of the command.
     init(queue: OpenQueue, options: InputOptions, notBefore: Timestamp? = nil, at now: Timestamp) {
@@ -98,22 +99,19 @@ struct OperationInput {
                 body, Place(source: source.name, line: 1), Operation(header: newHeader(), body: body),
                 hasOwnID: false, take)
         }
-        var input = JSONInput()
+        var input = JSONInput(longest: Self.longestValue)
         while true {
             if !source.isReady { try pause() }
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try read(item, source.name, take) }
             if chunk.isEmpty { break }
-            if input.pending > Self.longestValue {
-                throw CommandFailure(
-                    .dataInvalid, "cannot read '\(source.name)': a value is longer than \(Self.longestValue) bytes")
-            }
         }
     }
 
     private mutating func read(_ item: JSONInput.Item, _ source: String, _ take: (Item) throws -> Void) throws {
         switch item {
         case .bad(let text, let line, let mistake, let reason):
+            hint(at: text, source)
             let reason = mistake == line ? reason : "\(reason) in line \(mistake)"
             try take(.refused(text: text, place: Place(source: source, line: line), reason: reason))
         case .value(let text, let line):
@@ -153,6 +151,17 @@ struct OperationInput {
                 "line \(place.line) of '\(place.source)': '\(name)' is not a known field of an operation and has no effect",
                 hint: "did you mean '\(meant)'?")
         }
+    }
+
+    /// Says once how plain text becomes an operation.
+    private mutating func hint(at text: [UInt8], _ source: String) {
+        guard !hasSeenPlainText, let first = text.first(where: { !$0.isJSONWhitespace }), first.isASCIILetter else {
+            return
+        }
+        hasSeenPlainText = true
+        Messages.warning(
+            "'\(source)' looks like plain text, and not like JSON",
+            hint: "'jq -R .' makes each line a JSON string; '--content-type text/plain' makes the whole input one body")
     }
 
     /// Makes an operation whose body is the file, which stays where it is.
@@ -239,4 +248,8 @@ extension BodyFileRefusal {
 
     /// The exit status of a command whose input names the file.
     var status: ExitStatus { isFault ? .inputOutput : .dataInvalid }
+}
+
+extension UInt8 {
+    fileprivate var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }

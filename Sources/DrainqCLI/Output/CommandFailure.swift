@@ -45,7 +45,7 @@ extension ExitStatus {
     fileprivate init(of error: SpoolError) {
         self =
             switch error.kind {
-            case .noSuchQueue, .notAQueue: .noQueue
+            case .noSuchQueue, .notAQueue: .noInput
             case .permission, .untrusted: .permission
             case .newerFormat: .configuration
             case .io, .notTheFile, .full, .notRemovedAfterDelivery, .lostLock: .inputOutput

@@ -82,6 +82,8 @@ package final class Output: Sendable {
             } else if errno == EPIPE {
                 state.isClosed = true
                 if state.whenClosed == .endProcess { endByBrokenPipe() }
+            } else if errno == EAGAIN {
+                waitUntilReady(descriptor, for: POLLOUT)
             } else if errno != EINTR {
                 state.isClosed = true
                 state.failure = Errno(errno).description
@@ -166,7 +168,11 @@ package enum Messages {
     /// Writes text by one system call, so that lines of several processes do not mix and the footer does not flicker.
     private static func put(_ text: String) {
         let bytes = Array(text.utf8)
-        _ = bytes.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
+        bytes.withUnsafeBytes { bytes in
+            while systemWrite(STDERR_FILENO, bytes.baseAddress!, bytes.count) < 0, errno == EAGAIN {
+                waitUntilReady(STDERR_FILENO, for: POLLOUT)
+            }
+        }
     }
 
     /// The last line of the terminal; empty if there is none.
@@ -198,6 +204,12 @@ func waitForChildren() {
     signal(SIGCHLD, SIG_DFL)
 }
 
+/// Clears the bits of the umask that concern the owner. With `UMask=0177` a new directory could not be entered before its
+/// mode is set.
+func keepOwnerPermissions() {
+    umask(umask(0o077) & 0o077)
+}
+
 /// Opens /dev/null for each closed standard descriptor. Otherwise the next file opened would get the descriptor, and
 /// results would be written into it.
 func occupyStandardDescriptors() {
@@ -210,6 +222,13 @@ func occupyStandardDescriptors() {
 /// Ends the process. All output must be written before.
 package func end(with status: ExitStatus) -> Never {
     exit(status.rawValue)
+}
+
+/// Waits until the descriptor can be read or written, or its other end is gone. A standard descriptor may be
+/// non-blocking: the flag belongs to all processes that share it.
+func waitUntilReady(_ descriptor: Int32, for event: some BinaryInteger) {
+    var descriptor = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+    _ = poll(&descriptor, 1, -1)
 }
 
 private func endByBrokenPipe() -> Never {

@@ -7,6 +7,8 @@ struct Terminal: Hashable, Sendable {
     var columns: Int?
     /// The lines that are visible at once; `nil` if unknown.
     var lines: Int?
+    /// Whether it moves its cursor and erases when told to.
+    var obeysEscapes = false
     var hasColour: Bool
 
     /// No terminal: a file, or another program.
@@ -16,15 +18,21 @@ struct Terminal: Hashable, Sendable {
     ///
     /// Its width is `COLUMNS`, as for ls(1) and git(1), else the kernel's value, else 80. Without a terminal `COLUMNS`,
     /// which many shells export, is ignored: output to a program does not change with a window. A terminal has colour
-    /// unless it is `dumb`, or `NO_COLOR` is set to anything (no-color.org).
+    /// unless it is `dumb`, or `NO_COLOR` is set and not empty (no-color.org).
     static func forResults(_ environment: [String: String]) -> Terminal {
         guard isOnStandardOutput else { return .absent }
         let size = size(of: STDOUT_FILENO)
         let asked = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, Int(UInt16.max)) : nil }
-        let kind = environment["TERM"] ?? ""
+        let obeys = obeysEscapes(environment)
         return Terminal(
-            columns: asked ?? size?.columns ?? 80, lines: size?.lines,
-            hasColour: (environment["NO_COLOR"] ?? "").isEmpty && !kind.isEmpty && kind != "dumb")
+            columns: asked ?? size?.columns ?? 80, lines: size?.lines, obeysEscapes: obeys,
+            hasColour: obeys && (environment["NO_COLOR"] ?? "").isEmpty)
+    }
+
+    /// Whether a terminal of this kind moves its cursor and erases lines when told to. `dumb` and one without a name do
+    /// not.
+    static func obeysEscapes(_ environment: [String: String]) -> Bool {
+        !["", "dumb"].contains(environment["TERM"] ?? "")
     }
 
     func painted(_ text: String, _ paint: Paint) -> String {

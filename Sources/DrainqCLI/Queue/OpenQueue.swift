@@ -58,7 +58,8 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
     do throws(Errno) {
         bytes = try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)
     } catch {
-        if path == nil, error.code == ENOENT { return Configuration() }
+        // A symbolic link to nothing is a configuration that is missing, and not a queue without one.
+        if path == nil, error.code == ENOENT, lstat(file.rawCString, &status) != 0 { return Configuration() }
         let status = ExitStatus(ofReading: error)
         throw CommandFailure(
             status, "cannot read '\(file)': \(error)",

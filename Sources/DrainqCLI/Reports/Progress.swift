@@ -28,9 +28,11 @@ final class Progress: Sendable {
         var lastShown: ContinuousClock.Instant?
     }
 
-    /// Makes the display for `--progress`; `nil` for none. `auto` is a line at a terminal, and none elsewhere.
-    init?(_ arguments: RunArguments) {
-        let isTerminal = Terminal.isOnStandardError && Messages.format == .text
+    /// Makes the display for `--progress`; `nil` for none. `auto` is a line at a terminal that can replace it,
+    /// and none elsewhere.
+    init?(_ arguments: RunArguments, _ environment: [String: String]) {
+        let isTerminal =
+            Terminal.isOnStandardError && Messages.format == .text && Terminal.obeysEscapes(environment)
         switch arguments.progress {
         case .always: isInPlace = isTerminal
         case .auto:

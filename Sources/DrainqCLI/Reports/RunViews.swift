@@ -43,6 +43,8 @@ struct AttemptView: JSONObject {
 /// A file in quarantine, in `list --json`, `show --json` and `run --json`.
 struct QuarantineView: JSONObject {
     var id: String?
+    var type: String?
+    var key: String?
     var createdAt: String?
     var at: String?
     var reason: String?
@@ -54,6 +56,8 @@ struct QuarantineView: JSONObject {
         .event("quarantined"),
         .maybe("id", .text, "the id, if the file has the name of an operation", \.id),
         .field("state", .word(["quarantined"]), "the state") { _ in "quarantined" },
+        .maybe("type", .text, "the type of the operation, by that name", \.type),
+        .maybe("key", .text, "the key of the operation, if `list` or `show` can read its header", \.key),
         .maybe("createdAt", .time, "the creation of the operation, by that name", \.createdAt),
         .maybe("at", .time, "the time when it went into quarantine", \.at),
         .maybe("reason", .text, "the reason", \.reason),
@@ -62,8 +66,10 @@ struct QuarantineView: JSONObject {
         .field("path", .text, "its file in the queue directory", \.path),
     ]
 
-    init(_ item: QuarantineItem) {
+    init(_ item: QuarantineItem, key: String? = nil) {
         id = item.name?.id.description
+        type = item.name?.type.description
+        self.key = key
         createdAt = item.name?.createdAt.rfc3339
         at = item.at?.rfc3339
         reason = item.reason

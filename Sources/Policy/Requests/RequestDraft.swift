@@ -8,6 +8,9 @@ struct RequestDraft: Hashable {
         var part: FilePart?
         /// The media type, unless a header names another.
         var type: String?
+
+        /// Whether no byte is sent.
+        var isEmpty: Bool { (bytes ?? []).isEmpty && file == nil && part == nil }
     }
 
     var method: String

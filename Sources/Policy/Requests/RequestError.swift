@@ -12,6 +12,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// url's path also an empty text, `.` or `..`.
     case unusableValue(placeholder: String, reason: String)
     case badMethod(String, ownedBy: Owner)
+    /// A HEAD request that would have a body, which transports do not send.
+    case bodyOfHead
     case badHeader(name: String, reason: HeaderField.Defect, ownedBy: Owner)
     /// A key that cannot be sent as a string of RFC 8941.
     case badIdempotencyKey
@@ -53,7 +55,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
             case .operation: .failed
             case .route: .held
             }
-        case .missingValue, .unusableValue, .badIdempotencyKey, .credentialsElsewhere, .requirementNotMet, .notJSON,
+        case .missingValue, .unusableValue, .bodyOfHead, .badIdempotencyKey, .credentialsElsewhere, .requirementNotMet, .notJSON,
             .notOverridable, .badBodyFile:
             .failed
         }
@@ -68,6 +70,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .missingValue(let name): "the operation has no value for '{\(escapedForDisplay(name))}'"
         case .unusableValue(let name, let reason): "the value for '{\(escapedForDisplay(name))}' \(reason)"
         case .badMethod(let method, let owner): "the \(owner)'s method '\(escapedForDisplay(method))' cannot be used"
+        case .bodyOfHead: "a HEAD request cannot carry the operation's payload or body"
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
         case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"

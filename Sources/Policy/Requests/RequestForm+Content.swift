@@ -3,7 +3,8 @@ extension RequestForm {
     func content(
         of operation: Operation, method: String, _ values: TemplateValues
     ) throws(RequestError) -> RequestDraft.Content {
-        if let batch = route.batch {
+        // A body that is a file is sent alone, and as it is.
+        if let batch = route.batch, operation.header.bodyFile == nil {
             let item = try batchItem(of: operation, values)
             return RequestDraft.Content(
                 bytes: try joined([item], values),

@@ -110,6 +110,7 @@ package struct RequestForm: Sendable {
         guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
         var draft = try head(values)
         draft.content = try content(of: operation, method: draft.method, values)
+        if draft.method == "HEAD", !draft.content.isEmpty { throw .bodyOfHead }
         if let file = draft.content.file, let reason = route.awsSigning?.refusalOfFile(goingTo: draft.url) {
             throw .badBodyFile(path: file.path, reason: reason)
         }

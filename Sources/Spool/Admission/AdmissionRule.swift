@@ -72,9 +72,7 @@ package final class AdmissionRule {
     package func complete(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.key == nil, !submission.isPortable {
             let form = form(of: submission.header.type)
-            if let key = try? form.key(of: submission.operation), key.utf8.count <= Self.keyLimit {
-                submission.setKey(key)
-            }
+            if let key = try? form.key(of: submission.operation) { submission.setKey(key) }
         }
         try date(&submission, in: spool)
     }
@@ -117,7 +115,10 @@ package enum AdmissionRefusal: Error, Hashable, Sendable, CustomStringConvertibl
 
     /// Whether the operation itself is at fault, not a limit of the queue.
     package var isDefect: Bool {
-        if case .defect = self { true } else { false }
+        switch self {
+        case .defect: true
+        case .limit(let limit): !limit.isOfQueue
+        }
     }
 
     package var description: String {

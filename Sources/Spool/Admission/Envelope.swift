@@ -52,6 +52,9 @@ package enum Envelope {
         }
         let id = try fields.id()
         let method = try fields.string("method")
+        if let method, !RequestMethod.isMethod(method) {
+            throw fields.error("method", "methods are written in capitals")
+        }
         let (body, mediaType) = try body(fields, method: method)
         let bodyFile = try bodyFile(fields, examine)
         let header = OperationHeader(

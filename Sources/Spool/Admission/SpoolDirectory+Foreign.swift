@@ -10,6 +10,15 @@ extension SpoolDirectory {
         }
     }
 
+    /// Returns the key in the header of an operation in quarantine; `nil` if it has none, or no readable header.
+    package func key(of item: QuarantineItem) throws(SpoolError) -> String? {
+        if item.name == nil { return nil }
+        let bytes = try content(of: item, limit: Self.readLimit)
+        guard let headerEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        // Damage of the header may be the reason why the file is in quarantine.
+        return try? OperationFile.decodeHeader(bytes, in: 0..<headerEnd, file: item.fileName).0.key
+    }
+
     /// Reads the one JSON value in a foreign file as an operation. A failure says why it is none. Throws a system error
     /// that is not the file's fault.
     func foreignOperation(
@@ -22,7 +31,7 @@ extension SpoolDirectory {
         if bytes.isEmpty { return refused("it is empty") }
         if let offset = bytes.firstIndex(of: 0) { return refused("it has a NUL at byte \(offset)") }
         if String(validating: bytes, as: UTF8.self) == nil { return refused("it is not valid UTF-8") }
-        var scanner = JSONScanner(bytes)
+        var scanner = JSONScanner(bytes, from: ByteOrderMark.length(in: bytes))
         let range: Range<Int>
         do throws(JSONSyntaxError) {
             guard let value = try scanner.next() else { return refused("it is empty") }
