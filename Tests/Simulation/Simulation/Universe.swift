@@ -199,8 +199,11 @@ final class Universe {
         history.endsCalmly = true
         note(.world, .calm)
         one("resume and release everything") { [unowned self] in releaseEverything($0) }
+        // What a clock that was ahead has dated waits at most until the true time is there.
+        let ahead = plan.hosts.map { $0.steps.map(\.by).filter { $0 > .zero }.reduce(max($0.ahead, .zero), +) }.max()
+        let patience = 3 + Int((ahead ?? .zero) / Self.calmWait)
         var idle = 0
-        for _ in 0..<60 where idle < 3 && !scheduler.isEndless {
+        for _ in 0..<60 where idle < patience && !scheduler.isEndless {
             let before = disk.files(in: Self.queue).map(\.path)
             one("run") { [unowned self] in perform(.run(Plan.RunPlan()), $0) }
             let after = disk.files(in: Self.queue)
@@ -209,10 +212,13 @@ final class Universe {
             }
             if isEmpty { break }
             idle = before == after.map(\.path) ? idle + 1 : 0
-            scheduler.plan(at: scheduler.time + .seconds(1800)) {}
-            one("wait") { [unowned self] in $0.sleep(until: scheduler.time + .seconds(1800)) }
+            scheduler.plan(at: scheduler.time + Self.calmWait) {}
+            one("wait") { [unowned self] in $0.sleep(until: scheduler.time + Self.calmWait) }
         }
     }
+
+    /// The time between two runs of the calm end.
+    private static let calmWait = Duration.seconds(1800)
 
     private func one(_ name: String, _ body: @escaping (SimulatedProcess) -> Void) {
         scheduler.add(name, host: 0, user: 0, chance: chance.branch(), start: scheduler.time) {

@@ -1,8 +1,10 @@
 import Foundation
 import Simulation
 
-guard let options = CampaignOptions(Array(CommandLine.arguments.dropFirst())) else {
-    FileHandle.standardError.write(Data("\(CampaignOptions.usage)\n".utf8))
+do {
+    let options = try CampaignOptions(Array(CommandLine.arguments.dropFirst()))
+    exit(try Campaign(options, program: Bundle.main.executablePath ?? CommandLine.arguments[0])())
+} catch let error as UsageError {
+    FileHandle.standardError.write(Data("simulate: \(error)\n\(CampaignOptions.usage)\n".utf8))
     exit(64)
 }
-exit(try Campaign(options, program: Bundle.main.executablePath ?? CommandLine.arguments[0])())

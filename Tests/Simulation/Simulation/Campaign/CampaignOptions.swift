@@ -9,17 +9,28 @@ package struct CampaignOptions: Sendable {
     package var tells = false
     /// Whether to print every event of each history.
     package var traces = false
-    /// Whether this is a process that plays for another one, and prints every line as JSON.
+    /// The file of known defects, which do not count; `nil` for none.
+    package var known: String?
+    /// The most plays that shrink a history.
+    package var tries = 300
+    /// Whether this process plays for another one, and prints `WorkerLine`s.
     package var isWorker = false
+    /// The property that this process tells a story of, for another one.
+    package var told: Property?
 
     package static let usage = """
-        usage: simulate [--workload NAME|all] [--seeds A..<B] [--jobs N] [--json] [--story] [--trace]
+        usage: simulate [--workload NAME[,NAME…]|all] [--seeds A..<B|SEED] [--jobs N] [--known FILE] [--story] [--tries N]
+                        [--json] [--trace]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: " "))
         """
 
-    /// Reads the arguments. `nil` if they are not valid.
-    package init?(_ arguments: [String]) {
+    /// Reads the arguments.
+    package init(_ arguments: [String]) throws(UsageError) {
         var rest = arguments[...]
+        func value(of option: String) throws(UsageError) -> String {
+            guard let value = rest.popFirst() else { throw UsageError("\(option): its value is missing") }
+            return value
+        }
         while let word = rest.popFirst() {
             switch word {
             case "--json": isJSON = true
@@ -27,27 +38,45 @@ package struct CampaignOptions: Sendable {
             case "--trace": traces = true
             case "--worker": isWorker = true
             case "--workload":
-                guard let name = rest.popFirst() else { return nil }
-                if name == "all" { continue }
-                guard let workload = Workload(rawValue: name) else { return nil }
-                workloads = [workload]
-            case "--seeds":
-                guard let text = rest.popFirst(), let range = Self.range(text) else { return nil }
-                seeds = range
-            case "--jobs":
-                guard let count = rest.popFirst().flatMap({ Int($0) }), (1...64).contains(count) else { return nil }
-                jobs = count
-            default: return nil
+                let names = try value(of: word)
+                if names != "all" { workloads = try Self.workloads(names) }
+            case "--seeds": seeds = try Self.seeds(value(of: word))
+            case "--jobs": jobs = try Self.number(value(of: word), of: word, 1...64)
+            case "--tries": tries = try Self.number(value(of: word), of: word, 0...100_000)
+            case "--known": known = try value(of: word)
+            case "--tell":
+                let name = try value(of: word)
+                guard let property = Property(rawValue: name) else { throw UsageError("no property '\(name)'") }
+                told = property
+            default: throw UsageError("no option '\(word)'")
             }
         }
     }
 
-    private static func range(_ text: String) -> Range<UInt64>? {
-        if let count = UInt64(text) { return count..<count + 1 }
-        let parts = text.split(separator: "..<", omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = UInt64(parts[0]), let end = UInt64(parts[1]), first <= end else {
-            return nil
+    private static func workloads(_ names: String) throws(UsageError) -> [Workload] {
+        var workloads: [Workload] = []
+        for name in names.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let workload = Workload(rawValue: String(name)) else { throw UsageError("no workload '\(name)'") }
+            workloads.append(workload)
+        }
+        return workloads
+    }
+
+    private static func seeds(_ text: String) throws(UsageError) -> Range<UInt64> {
+        if let seed = UInt64(text), seed < .max { return seed..<seed + 1 }
+        let ends = text.split(separator: "..<", omittingEmptySubsequences: false).map { UInt64($0) }
+        guard ends.count == 2, let first = ends[0], let end = ends[1], first < end else {
+            throw UsageError("--seeds: '\(text)' is neither a seed nor a range such as 0..<100")
         }
         return first..<end
+    }
+
+    private static func number(_ text: String, of option: String, _ bounds: ClosedRange<Int>) throws(UsageError) -> Int
+    {
+        guard let number = Int(text), bounds.contains(number) else {
+            throw UsageError(
+                "\(option): '\(text)' is not a number from \(bounds.lowerBound) to \(bounds.upperBound)")
+        }
+        return number
     }
 }

@@ -94,7 +94,8 @@ struct PlanMaker {
             main.order = chance.pick([.any, .any, .key])
         }
         if main.order == .key || main.order == .strict { main.holdsBehindFailed = chance.happens(0.3) }
-        if workload == .batches || chance.happens(0.1), main.coalescing == .none {
+        // A batch leaves no values (drainq-config(5), `keep`).
+        if workload == .batches || chance.happens(0.1), main.coalescing == .none, !main.keeps {
             main.batch = 2 + chance.below(4)
             main.hasResults = chance.happens(0.5)
         }
