@@ -141,7 +141,6 @@ struct RequestContentTests {
         let table: [(Route, String)] = [
             (Route(url: "https://a", protocol: .callable), "cannot be put into the envelope of the route"),
             (Route(url: "https://a", body: "1"), "cannot be put into the envelope of the route"),
-            (Route(url: "https://a", batch: Batch(max: 2)), "cannot be part of a batch"),
             (
                 Route(url: "https://a", require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)]),
                 "is not looked into, and the route has requirements"
@@ -151,6 +150,17 @@ struct RequestContentTests {
             #expect(error(route, upload) == .badBodyFile(path: "/data/x", reason: reason))
             #expect(route.defect(of: upload) == .badBodyFile(path: "/data/x", reason: reason))
         }
+    }
+
+    @Test func `a file is sent alone, and as it is, on a route that batches`() throws {
+        let upload = operation("") { $0.bodyFile = file }
+        let form = RequestForm(Route(url: "https://a", batch: Batch(max: 2)))
+        #expect(form.defect(of: upload) == nil)
+        #expect(BatchDraft(upload, form: form) == nil)
+        var draft = try #require(BatchDraft(operation("1"), form: form))
+        #expect(!draft.admit(upload))
+        let made = try form.request(for: upload, attempt: 1, version: "1", available: Transport.allCases)
+        #expect(made.bodyFile == file && made.body == nil)
     }
 
     @Test func `only what is wrong with the operation is refused when it is added`() {

@@ -237,8 +237,8 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
     }
 }
 
-/// Reports programs of the configuration that this user cannot start. A program without a path is looked up in PATH, and
-/// in the directories that a service has there.
+/// Reports programs of the configuration that this user cannot start. Looks up a program without a path in PATH, and in
+/// the directories that a service has there.
 private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     var programs: [(name: String, command: [String], hint: String)] = []

@@ -12,8 +12,8 @@ extension NamedTarget {
 }
 
 /// Returns the names among the operands, each once. `-` reads names from standard input, one a line: text, or NDJSON
-/// objects as `list` prints them. Throws if standard input cannot be read to its end, or has no name: the command before
-/// it in a pipeline may have failed.
+/// objects as `list` prints them. Throws if standard input cannot be read to its end, or has no name: the command
+/// before it in a pipeline may have failed.
 func namedTargets(_ operands: [String]) throws -> [NamedTarget] {
     var seen: Set<NamedTarget> = []
     return try operands.flatMap { $0 == "-" ? try namesOnStandardInput() : [try target($0)] }

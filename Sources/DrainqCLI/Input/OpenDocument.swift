@@ -2,8 +2,8 @@ import Policy
 
 /// A document over several lines, or what looked like the beginning of one, up to where it ends.
 ///
-/// A document ends at the line break after its last bracket. If its brackets do not match, or never close, it is broken,
-/// and only three things end it:
+/// A document ends at the line break after its last bracket. If its brackets do not match, or never close, it is
+/// broken, and only three things end it:
 /// - the end of the input;
 /// - a line in column 0 that begins with a bracket, after a mistake, in a document whose inner lines are indented;
 /// - three lines in a row in column 0 that are whole values. Between the values of a document there are commas, and one
@@ -43,7 +43,7 @@ struct OpenDocument {
     private var lengthBeforeRun = 0
 
     /// Begins a document, if a line that is not whole can be its first, or an inner line of one without a beginning.
-    /// Returns `nil` for a line that is bad by itself: a torn string cannot go on, and without an open bracket no value.
+    /// Returns `nil` for a line that is bad by itself: a torn string cannot go on, and no value without an open bracket.
     init?(_ first: TextLine, _ error: JSONSyntaxError) {
         var brackets = Brackets()
         brackets.take(first.text)

@@ -204,8 +204,8 @@ func waitForChildren() {
     signal(SIGCHLD, SIG_DFL)
 }
 
-/// Clears the bits of the umask that concern the owner. With `UMask=0177` a new directory could not be entered before its
-/// mode is set.
+/// Clears the bits of the umask that concern the owner. With `UMask=0177` a new directory could not be entered before
+/// its mode is set.
 func keepOwnerPermissions() {
     umask(umask(0o077) & 0o077)
 }

@@ -55,7 +55,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
             case .operation: .failed
             case .route: .held
             }
-        case .missingValue, .unusableValue, .bodyOfHead, .badIdempotencyKey, .credentialsElsewhere, .requirementNotMet, .notJSON,
+        case .missingValue, .unusableValue, .bodyOfHead, .badIdempotencyKey, .credentialsElsewhere, .requirementNotMet,
+            .notJSON,
             .notOverridable, .badBodyFile:
             .failed
         }
