@@ -84,8 +84,9 @@ final class Passes {
     }
 
     /// Lists and chooses. Foreign files that the listing has are admitted first, and the queue is listed again: an
-    /// order is decided only once each of them has its name. Files that come meanwhile belong to the next listing, so a
-    /// stream of files stops nothing. While a file cannot be named, only operations without an order are chosen.
+    /// order is decided only once each of them has its name. If files come all the time, those after the last of some
+    /// listings belong to the next pass, so a stream of files stops nothing. While a file cannot be named, only
+    /// operations without an order are chosen.
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
         let otherRuns = try spoolRun.otherRuns
@@ -93,10 +94,17 @@ final class Passes {
         let peers = options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
         let authority: Chooser.Authority = spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided
         tally.summary.leftForeign = false
-        let pass = try chooser.choose(budget: budget, authority, peers)
-        if pass.foreign == 0 { return pass }
-        return try chooser.choose(budget: budget, try admit() ? authority : .undecided, peers)
+        var pass = try chooser.choose(budget: budget, authority, peers)
+        for _ in 0..<Self.cuts where pass.foreign > 0 {
+            let isNamed = try admit()
+            pass = try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers)
+            if !isNamed { break }
+        }
+        return pass
     }
+
+    /// How many listings in a row may have foreign files that came after the one before. Then the run goes on.
+    private static let cuts = 4
 
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
     /// each file that was there has its name, or is in quarantine.

@@ -42,8 +42,9 @@ struct PlanMaker {
     private var moments: [Duration] = []
 
     init(seed: UInt64, place: UInt64) {
-        chance = Chance(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ place &* 0xD134_2543_DE82_EF95)
-        _ = chance.next()
+        // Mixed first: the generator adds the same step to its state each time, so near seeds would share their numbers.
+        var mixed = Chance(seed: seed ^ place << 56)
+        chance = Chance(seed: mixed.next())
     }
 
     mutating func plan(of workload: Workload) -> Plan {
