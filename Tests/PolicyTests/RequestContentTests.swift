@@ -158,7 +158,8 @@ struct RequestContentTests {
         #expect(form.defect(of: upload) == nil)
         #expect(BatchDraft(upload, form: form) == nil)
         var draft = try #require(BatchDraft(operation("1"), form: form))
-        #expect(!draft.admit(upload))
+        let isAdmitted = draft.admit(upload)
+        #expect(!isAdmitted)
         let made = try form.request(for: upload, attempt: 1, version: "1", available: Transport.allCases)
         #expect(made.bodyFile == file && made.body == nil)
     }
