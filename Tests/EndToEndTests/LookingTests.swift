@@ -177,7 +177,7 @@ struct LookingTests {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
-        for input in ["{\"n\":", "{\"m\":"] { try queue.run("add", input: input) }
+        try queue.run("add", input: "{\"n\" 1}\n{\"m\" 1}\n")
         let names = try queue.names("quarantine").filter { !$0.hasSuffix(".reason") }
         try Data("{\"n\":1}".utf8).write(to: queue.queue.appending(path: "quarantine/\(names[0])"))
         let retried = try queue.shell("drainq list --state quarantined --json | drainq retry -")

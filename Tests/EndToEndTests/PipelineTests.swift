@@ -56,7 +56,9 @@ struct PipelineTests {
         #expect(try queue.shell("echo '{\"no\":1}' | drainq retry -").status == 65)
         #expect(try queue.shell("echo '{' | drainq retry -").status == 65)
         let nothing = try queue.shell("drainq list --state deferred --json | jq -r .id | drainq retry -")
-        #expect(nothing.status == 0 && nothing.output == "" && nothing.error == "")
+        #expect(nothing.status == 66 && nothing.output == "" && nothing.error.contains("no id on standard input"))
+        #expect(try queue.shell("echo no | drainq add --quiet 2>err | drainq wait -").status == 66)
+        #expect(try queue.shell("drainq hold - <.").status == 74)
     }
 
     // MARK: - Readers that go away

@@ -43,7 +43,7 @@ struct OpenDocument {
     private var lengthBeforeRun = 0
 
     /// Begins a document, if a line that is not whole can be its first, or an inner line of one without a beginning.
-    /// Returns `nil` for a line that is bad by itself: a torn string cannot go on, and no value without an open bracket.
+    /// Returns `nil` for a line that is bad by itself: no torn string and no line without an open bracket goes on.
     init?(_ first: TextLine, _ error: JSONSyntaxError) {
         var brackets = Brackets()
         brackets.take(first.text)
