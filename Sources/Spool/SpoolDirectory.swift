@@ -41,6 +41,9 @@ import Synchronization
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
 /// 4. *Never nowhere*: the target's directory is synced before the source's. A file system that reorders may show a
 ///    file twice, but never loses it. The generation with more attempts is the later one and wins.
+///    A claim is not synced, so a move to row C needs one ordered journal of metadata (ext4, xfs, btrfs): there a sync
+///    of one directory makes all earlier moves durable. On a weaker file system a sync of `new/` or `deferred/` may
+///    make durable that a name is gone, and not that it is in `claimed/<run>/`. A power cut then loses the operation.
 /// 5. *Gone after sync*: C → gone or another row is durable after `SpoolRun.sync`. A power cut before it brings the
 ///    claim back, and its operation is sent again under the same idempotency key: the repeat window. A superseded
 ///    operation is synced before its successor is sent, so it is never sent after its successor.

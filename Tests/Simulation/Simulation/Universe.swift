@@ -38,8 +38,12 @@ final class Universe {
                 .interrupt(let actor, let call), .error(let actor, let call, _):
                 faults[actor, default: [:]][call] = fault
             case .cutPower(let moment): scheduler.plan(at: moment) { [unowned self] in cutPower() }
+            case .fillDisk(let moment, let free, let time):
+                scheduler.plan(at: moment) { [unowned self] in if !isCalm { disk.freeBytes = free } }
+                scheduler.plan(at: moment + time) { [unowned self] in disk.freeBytes = nil }
             }
         }
+        disk.refused = { [unowned self] in note($0, .refusedCall($1.rawValue, path: $2, ENOSPC)) }
         scheduler.ended = { [unowned self] in disk.end($0.id) }
         scheduler.fault = { [unowned self] (process, call) throws(Errno) in try meet(process, call) }
     }
@@ -121,7 +125,7 @@ final class Universe {
         case .error(_, _, let code):
             note(process.id, .refusedCall(call.name.rawValue, path: call.path, code))
             throw Errno(code)
-        case .cutPower: break
+        case .cutPower, .fillDisk: break
         }
     }
 
@@ -184,18 +188,30 @@ final class Universe {
             before: { (_) throws(Errno) in }, now: { Self.epoch }, elapsed: { .zero }, sleep: { _ in },
             random: { [unowned self] in chance.next() })
         let calls = disk.calls(of: .world, user: 0, host: "host0", through: gate)
-        do throws(SpoolError) {
+        do {
             _ = try SpoolDirectory.create(at: Self.queue, system: calls)
+            if plan.isOpenToAll { try openToAll(calls) }
         } catch {
             preconditionFailure("the queue cannot be made: \(error)")
         }
         disk.end(.world)
     }
 
+    /// Lets every user put files into `new/`.
+    private func openToAll(_ calls: SystemCalls) throws(Errno) {
+        for (path, mode) in [(Self.queue, UInt32(0o711)), ("\(Self.queue)/new", 0o1777)] {
+            let directory = try calls.open(AT_FDCWD, path.rawCString, O_RDONLY | O_DIRECTORY, 0)
+            try calls.chmod(directory, mode)
+            try calls.fsync(directory)
+            try calls.close(directory)
+        }
+    }
+
     /// Lets the servers get well and the clocks right, ends holds and pauses, and lets runs come until nothing changes.
     private func calmDown() {
         isCalm = true
         servers.isCalm = true
+        disk.freeBytes = nil
         history.endsCalmly = true
         note(.world, .calm)
         one("resume and release everything") { [unowned self] in releaseEverything($0) }

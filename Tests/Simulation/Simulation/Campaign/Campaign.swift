@@ -110,7 +110,7 @@ package struct Campaign {
         process.executableURL = URL(filePath: program)
         process.arguments =
             ["--worker", "--workload", workload.rawValue, "--seeds", "\(seeds.lowerBound)..<\(seeds.upperBound)"]
-            + arguments
+            + (options.isWeak ? ["--weak"] : []) + arguments
         process.environment = ProcessInfo.processInfo.environment.merging([Self.hashing: "1"]) { $1 }
         let output = Pipe()
         process.standardOutput = output

@@ -7,6 +7,8 @@ package struct CampaignOptions: Sendable {
     package var isJSON = false
     /// Whether to shrink the first history of each broken property and to print it as a story.
     package var tells = false
+    /// Whether each history has a power cut on a file system that keeps no order between directories.
+    package var isWeak = false
     /// Whether to print every event of each history.
     package var traces = false
     /// The file of known defects, which do not count; `nil` for none.
@@ -20,9 +22,14 @@ package struct CampaignOptions: Sendable {
 
     package static let usage = """
         usage: simulate [--workload NAME[,NAME…]|all] [--seeds A..<B|SEED] [--jobs N] [--known FILE] [--story] [--tries N]
-                        [--json] [--trace]
+                        [--weak] [--json] [--trace]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: " "))
         """
+
+    /// Returns the plan of a history.
+    func plan(_ workload: Workload, _ seed: UInt64) -> Plan {
+        isWeak ? workload.weakPlan(seed: seed) : workload.plan(seed: seed)
+    }
 
     /// Reads the arguments.
     package init(_ arguments: [String]) throws(UsageError) {
@@ -35,6 +42,7 @@ package struct CampaignOptions: Sendable {
             switch word {
             case "--json": isJSON = true
             case "--story": tells = true
+            case "--weak": isWeak = true
             case "--trace": traces = true
             case "--worker": isWorker = true
             case "--workload":

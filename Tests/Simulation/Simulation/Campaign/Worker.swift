@@ -9,7 +9,7 @@ struct Worker {
         for workload in options.workloads {
             for seed in options.seeds {
                 try WorkerLine.begins(seed).write()
-                let outcome = Simulation.play(workload.plan(seed: seed))
+                let outcome = Simulation.play(options.plan(workload, seed))
                 let breaches = Contract.broken(by: outcome.history)
                 var told: Set<String> = []
                 for breach in breaches where told.insert(breach.property).inserted {
@@ -34,7 +34,7 @@ struct Worker {
         }
         for workload in options.workloads {
             for seed in options.seeds {
-                let plan = workload.plan(seed: seed)
+                let plan = options.plan(workload, seed)
                 if breaches(Simulation.play(plan)).isEmpty { continue }
                 let small = Shrinker.shrink(plan, breaking: property.rawValue, mostTries: options.tries) {
                     Set(breaches(Simulation.play($0)).map(\.property))
@@ -59,7 +59,7 @@ struct Worker {
     func trace() {
         for workload in options.workloads {
             for seed in options.seeds {
-                let outcome = Simulation.play(workload.plan(seed: seed))
+                let outcome = Simulation.play(options.plan(workload, seed))
                 print("\(workload.rawValue) \(seed): \(outcome.steps) calls")
                 for (index, event) in outcome.history.events.enumerated() {
                     print("\(index) +\(event.time) \(event.process) \(event.what)")

@@ -128,7 +128,10 @@ extension DiskCaller {
         }
         if let free = disk.freeBytes {
             count = min(count, free + size - position)
-            if count <= 0 { throw Errno(ENOSPC) }
+            if count <= 0 {
+                disk.refused(process, .write, file.path)
+                throw Errno(ENOSPC)
+            }
             disk.freeBytes = free - max(0, position + count - size)
         }
         if position > size { inode.bytes += [UInt8](repeating: 0, count: position - size) }

@@ -41,6 +41,8 @@ package final class SimulatedDisk {
 
     /// The bytes that may still be written; `nil` for no bound. A write beyond it throws ENOSPC.
     package var freeBytes: Int?
+    /// Told of each write that finds no free byte, with the path under which the file was opened.
+    var refused: (ProcessID, Call.Name, _ path: String) -> Void = { _, _, _ in }
     /// The files that may still be made; `nil` for no bound.
     package var freeInodes: Int?
     /// The descriptors that one process may have.

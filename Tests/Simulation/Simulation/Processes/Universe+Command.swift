@@ -33,6 +33,14 @@ extension Universe {
             return note(process.id, .done)
         case .repair:
             note(process.id, .commands(command))
+            let recovery = spool.repair(now: now(on: process.host))
+            if !recovery.returned.isEmpty {
+                note(process.id, .reports(.recovered(recovery.returned.map(\.name.id))))
+            }
+            for item in recovery.quarantined {
+                note(process.id, .reports(.quarantined(item.name?.id, path: item.fileName)))
+            }
+            for error in recovery.errors { note(process.id, .reports(.error("\(error)"))) }
             return note(process.id, .done)
         case .retry, .hold, .release, .drop: break
         }

@@ -74,8 +74,9 @@ extension Universe {
             for ((offer, _), result) in zip(taken, accepted.results) {
                 note(process.id, .answers(offer.label, answer(result)))
             }
-            for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
+            // Operations that newer ones replace go first, then the oldest (drainq-queue(5), PROMISES AND THEIR LIMITS).
             for entry in accepted.superseded { note(process.id, .reports(.superseded(entry.name.id, by: nil))) }
+            for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
         }
         for (index, planned) in plan.offers.enumerated() {
             if let pause = plan.pauses[index] {

@@ -5,12 +5,14 @@ internal import Spool
 extension Universe {
     /// Lets a process play its role.
     func perform(_ role: Plan.Role, _ process: SimulatedProcess) {
+        // Another user cannot open the queue.
+        if case .foreign(let offers) = role { return putForeignFiles(offers, process) }
         do throws(SpoolError) {
             let spool = try SpoolDirectory(opening: Self.queue, system: calls(of: process))
             switch role {
             case .run(let plan): try run(plan, spool, process)
             case .enter(let plan): try enter(plan, spool, process)
-            case .foreign(let offers): putForeignFiles(offers, process)
+            case .foreign: break
             case .send(let offers, let plan): try send(offers, plan, spool, process)
             case .command(let commands): try command(commands, spool, process)
             }

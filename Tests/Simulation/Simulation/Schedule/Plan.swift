@@ -11,6 +11,8 @@ package struct Plan: Sendable {
     package var actors: [Actor] = []
     package var faults: [Fault] = []
     package var servers: [String: ServerPlan] = [:]
+    /// Whether every user may put files into `new/`, which is sticky, as in a drop directory.
+    package var isOpenToAll = false
     /// Whether the history ends with a calm time in which the queue has to get empty.
     package var endsCalmly = true
 
@@ -186,5 +188,7 @@ package struct Plan: Sendable {
         case error(actor: Int, call: Int, code: Int32)
         /// The machine loses power at a time.
         case cutPower(at: Duration)
+        /// The disk has only so many free bytes, for this time.
+        case fillDisk(at: Duration, free: Int, time: Duration)
     }
 }

@@ -105,8 +105,8 @@ package struct BreachStory {
         case .cutPower, .clockStepped, .calm: return 2
         case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
             return mention.hosts.isDisjoint(with: subjects.hosts) ? 4 : 3
-        case .done, .lists: return subjects.processes.contains(event.process) ? 3 : 4
-        case .offers, .answers, .names, .receives, .replies, .learns, .reports, .changed, .leftAlone: return 4
+        case .done: return subjects.processes.contains(event.process) ? 3 : 4
+        case .offers, .answers, .names, .receives, .replies, .learns, .reports, .changed, .leftAlone, .lists: return 4
         }
     }
 

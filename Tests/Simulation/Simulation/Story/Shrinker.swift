@@ -135,6 +135,7 @@ package struct Shrinker {
         hasChanged = set(\.schedule.pace, to: SchedulePlan().pace) || hasChanged
         hasChanged = set(\.schedule.syncPace, to: SchedulePlan().syncPace) || hasChanged
         hasChanged = set(\.endsCalmly, to: false) || hasChanged
+        hasChanged = set(\.isOpenToAll, to: false) || hasChanged
         for index in plan.hosts.indices {
             hasChanged = thin(\.hosts[index].steps) || hasChanged
             hasChanged = set(\.hosts[index].ahead, to: .zero) || hasChanged

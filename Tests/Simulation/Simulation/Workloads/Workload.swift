@@ -30,6 +30,15 @@ package enum Workload: String, Hashable, Sendable, CaseIterable {
         var maker = PlanMaker(seed: seed, place: UInt64(Self.allCases.firstIndex(of: self)!))
         return maker.plan(of: self)
     }
+
+    /// Returns the same plan on a file system that keeps no order between directories, with a power cut.
+    package func weakPlan(seed: UInt64) -> Plan {
+        var maker = PlanMaker(seed: seed, place: UInt64(Self.allCases.firstIndex(of: self)!))
+        var plan = maker.plan(of: self)
+        plan.setup.journal = .perDirectory
+        maker.cutPower(&plan)
+        return plan
+    }
 }
 
 /// Makes plans. Each seed has a subset of all features and rates of its own (swarm testing, Groce et al. 2012): two
@@ -58,6 +67,7 @@ struct PlanMaker {
         schedule(&plan)
         servers(&plan, workload)
         actors(&plan, workload)
+        strangers(&plan, workload)
         faults(&plan, workload)
         if workload == .hosts || chance.happens(0.1) { hosts(&plan, workload) }
         return plan
@@ -121,7 +131,7 @@ struct PlanMaker {
         }
         if chance.happens(0.2) { setup.keepsDelivered = .seconds(3600) }
         if chance.happens(0.15) { setup.concurrency = 1 + chance.below(2) }
-        if chance.happens(0.1) { setup.keepsFailed = .seconds(3600) }
+        if chance.happens(0.1) { setup.keepsFailed = chance.pick([.seconds(30), .seconds(3600)]) }
         return setup
     }
 
@@ -203,6 +213,15 @@ struct PlanMaker {
             let first = plan.actors.firstIndex(where: { if case .enter = $0.role { true } else { false } })
         {
             plan.actors[first].start = .zero
+        }
+    }
+
+    /// Lets other programs act as another user, in a directory that is open to all.
+    private mutating func strangers(_ plan: inout Plan, _ workload: Workload) {
+        guard chance.happens(workload == .foreign ? 0.4 : 0.1) else { return }
+        plan.isOpenToAll = true
+        for index in plan.actors.indices {
+            if case .foreign = plan.actors[index].role, chance.happens(0.8) { plan.actors[index].user = 1000 }
         }
     }
 
@@ -294,7 +313,11 @@ struct PlanMaker {
             chance.duration(.milliseconds(1), chance.pick([.milliseconds(20), .seconds(3)]))
         }
         let target = chance.pick([Plan.Target.inFlight, .inFlight, .waiting(0), .waiting(1), .newest, .failed])
-        switch chance.below(10) {
+        switch chance.below(11) {
+        case 10:
+            var repair = Plan.PlannedCommand(.repair, .queue)
+            repair.wait = wait(&chance)
+            return [repair]
         case 0..<3:
             var commands = [Plan.PlannedCommand(.retry, chance.happens(0.2) ? .all(nil) : target)]
             commands[0].wait = wait(&chance)
@@ -344,8 +367,17 @@ struct PlanMaker {
             }
             if chance.happens(errors / 2) { plan.faults.append(.interrupt(actor: actor.number, call: call(&chance))) }
         }
-        if chance.happens(0.12) {
-            plan.faults.append(.cutPower(at: chance.pick(moments) + chance.duration(.zero, .milliseconds(80))))
+        if chance.happens(0.06) {
+            let moment = chance.pick(moments) + chance.duration(.zero, .milliseconds(80))
+            plan.faults.append(
+                .fillDisk(
+                    at: moment, free: chance.pick([0, 100, 1500]),
+                    time: chance.duration(.milliseconds(20), chance.pick([.seconds(1), .seconds(60)]))))
         }
+        if chance.happens(0.12) { cutPower(&plan) }
+    }
+
+    mutating func cutPower(_ plan: inout Plan) {
+        plan.faults.append(.cutPower(at: chance.pick(moments) + chance.duration(.zero, .milliseconds(80))))
     }
 }

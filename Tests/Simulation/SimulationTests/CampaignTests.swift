@@ -1,0 +1,112 @@
+import Foundation
+import Policy
+import Testing
+
+@testable import Simulation
+
+/// The program, which is built together with the tests.
+private let program: URL = {
+    var directory = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    while directory.path != "/", !FileManager.default.isExecutableFile(atPath: directory.appending(path: "simulate").path)
+    {
+        directory.deleteLastPathComponent()
+    }
+    return directory.appending(path: "simulate")
+}()
+
+private let known = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../known.txt")
+    .standardizedFileURL
+
+/// Runs `simulate`, and returns its exit status and what it printed.
+private func simulate(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
+    let process = Process()
+    process.executableURL = program
+    process.arguments = arguments
+    var environment = ProcessInfo.processInfo.environment
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    environment["LLVM_PROFILE_FILE"]?.replace("%m.%p", with: "%4m")
+    process.environment = environment
+    let (output, error) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = error
+    // What a process prints to standard error is less than a pipe holds.
+    try process.run()
+    let text = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    let words = try error.fileHandleForReading.readToEnd() ?? Data()
+    return (process.terminationStatus, String(decoding: text, as: UTF8.self), String(decoding: words, as: UTF8.self))
+}
+
+@Test func `no history breaks a sentence, except by a known defect`() throws {
+    let played = try simulate(
+        "--seeds", "0..<20", "--known", known.path, "--story", "--jobs",
+        "\(max(2, ProcessInfo.processInfo.activeProcessorCount))")
+    let told = Comment(rawValue: played.output + played.error)
+    #expect(played.status == 0, told)
+    for workload in Workload.allCases {
+        #expect(played.output.contains("ok \(workload.rawValue): 20 histories"), told)
+    }
+}
+
+@Test func `the same seed gives the same history, and another seed another one`() throws {
+    func digest(_ seeds: String, _ jobs: String) throws -> String {
+        let line = try simulate("--workload", "mixed", "--seeds", seeds, "--jobs", jobs).output
+            .split(separator: "\n").last
+        return try #require(line?.split(separator: " ").last.map(String.init))
+    }
+    let first = try digest("0..<4", "1")
+    #expect(try digest("0..<4", "2") == first)
+    #expect(try digest("4..<8", "1") != first)
+}
+
+@Test func `a workload, a range of seeds or an option that does not exist is a usage error`() throws {
+    for (arguments, words) in [
+        (["--workload", "nonsense"], "no workload 'nonsense'"), (["--workload", "merge,"], "no workload ''"),
+        (["--seeds", "5..<5"], "'5..<5' is neither a seed nor a range"),
+        (["--seeds", "-1"], "'-1' is neither a seed nor a range"), (["--seeds"], "--seeds: its value is missing"),
+        (["--jobs", "0"], "'0' is not a number from 1 to 64"), (["--faster"], "no option '--faster'"),
+        (["--known", "/nonexistent"], "no file '/nonexistent'"),
+    ] {
+        let ended =
+            switch arguments.count {
+            case 1: try simulate(arguments[0])
+            default: try simulate(arguments[0], arguments[1])
+            }
+        #expect(ended.status == 64)
+        #expect(ended.error.contains(words), "\(ended.error)")
+        #expect(ended.output.isEmpty)
+    }
+}
+
+@Test func `a known defect has a workload, a property, an example and words`() throws {
+    let defects = try KnownDefects(
+        """
+        # a comment
+
+        * | byte for byte | merge 7 | A member is lost.
+        send|repeats|send 0|It is sent twice | after a kill.
+        """)
+    #expect(defects.entries.map(\.line) == [3, 4])
+    #expect(defects.entries.map(\.words) == ["A member is lost.", "It is sent twice | after a kill."])
+    func found(_ workload: String, _ property: String) -> Found {
+        Found(workload: workload, seed: 9, property: property, sentence: "")
+    }
+    #expect(defects.contains(found("merge", "byte for byte")))
+    #expect(defects.contains(found("send", "repeats")))
+    #expect(!defects.contains(found("merge", "repeats")))
+    for line in [
+        "* | byte for byte | merge 7", "* | nonsense | merge 7 | words", "all | repeats | merge 7 | words",
+        "* | repeats | merge | words", "* | repeats | merge x | words", "* | repeats | merge 7 |",
+    ] {
+        #expect(throws: UsageError.self) { try KnownDefects(line) }
+    }
+}
+
+@Test func `a known defect whose example is good fails the campaign`() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "known-\(UUID().uuidString).txt")
+    try "plain | atomic | plain 0 | It never was one.\n".write(to: file, atomically: false, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let ended = try simulate("--workload", "plain", "--seeds", "0", "--known", file.path)
+    #expect(ended.status == 1)
+    #expect(ended.output.contains("not ok known defects, line 1: plain 0 no longer breaks 'atomic'"))
+}
