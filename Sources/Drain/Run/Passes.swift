@@ -120,7 +120,7 @@ final class Passes {
 
     /// Settles the operations that need no attempt: superseded and expired ones.
     private func settle(_ pass: inout Pass) {
-        settler.supersede(&pass, stop)
+        settler.supersede(&pass, limit: options.limit, stop)
         settler.expire(&pass, sender, stop)
     }
 

@@ -3,24 +3,27 @@ import Spool
 
 /// Settles operations without an attempt: older values that a newer one replaces, and expired operations.
 extension Settler {
-    /// Row N, D → gone: removes the older values of the operations that may be sent in this pass, durably before those
-    /// are sent, so no older value comes back behind a newer one. First opens each newer one: a damaged file takes no
-    /// good one with it.
+    /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
+    /// back behind a newer one. First opens each newer one: a damaged file takes no good one with it.
     ///
+    /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys.
     /// An older value that cannot be removed is with another process. Its whole sequence then waits: an operation that
     /// was added meanwhile may have been chosen beside the newer one. A signal or the time limit ends this between two
     /// of them; the sequences of the rest wait.
-    func supersede(_ pass: inout Pass, _ stop: StopCheck) {
+    func supersede(_ pass: inout Pass, limit: Int, _ stop: StopCheck) {
         operations.takeMerged(of: &pass)
         if pass.superseded.isEmpty { return }
         let candidates = pass.chosen + book.destinations.values.flatMap(\.newest)
-        let newest = Dictionary(
+        var newest = Dictionary(
             candidates.map { ($0.entry.name.id, $0.entry) }, uniquingKeysWith: { first, _ in first })
+        let first = pass.superseded.filter { newest[$0.newer] != nil }
+        let others = pass.superseded.filter { newest[$0.newer] == nil }.prefix(limit)
         var isSound: [OperationID: Bool] = [:]
         var waiting: Set<SequenceKey> = []
         var hasToStop = false
         do throws(SpoolError) {
-            for older in pass.superseded {
+            newest.merge(try spool.find(others.map(\.newer)), uniquingKeysWith: { first, _ in first })
+            for older in first + others {
                 guard let newer = newest[older.newer] else { continue }
                 hasToStop = hasToStop || stop.mustStop()
                 if isSound[older.newer] == nil { isSound[older.newer] = try self.isSound(newer) }

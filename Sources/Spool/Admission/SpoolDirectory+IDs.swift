@@ -1,5 +1,5 @@
 import CSystem
-import Policy
+package import Policy
 
 /// The ids lock: while a process has it, no other process adds an operation under an id that its submitter chose.
 ///
@@ -61,7 +61,7 @@ extension SpoolDirectory {
     /// is there the other states are listed once more: to be missed in all listings an operation would have to be
     /// claimed and settled twice between two of them. An id stands for a file in quarantine only if nothing else has
     /// it.
-    func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
+    package func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
         if ids.isEmpty { return [:] }
         let ids = Set(ids)
         var found: [OperationID: Entry] = [:]
