@@ -7,10 +7,10 @@ import Testing
 /// The program, which is built together with the tests.
 private let program: URL = {
     var directory = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    while directory.path != "/", !FileManager.default.isExecutableFile(atPath: directory.appending(path: "simulate").path)
-    {
-        directory.deleteLastPathComponent()
+    func isThere() -> Bool {
+        FileManager.default.isExecutableFile(atPath: directory.appending(path: "simulate").path)
     }
+    while directory.path != "/", !isThere() { directory.deleteLastPathComponent() }
     return directory.appending(path: "simulate")
 }()
 
