@@ -333,6 +333,18 @@ struct OneWayInTests {
         #expect(try queue.entries().count == 3)
     }
 
+    @Test func `a foreign file waits while send has its id`() throws {
+        let sending = try queue.open()
+        let reservation = try #require(try sending.reserve(OperationID("x")!).0)
+        try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
+        try queue.put(#"{"drainq":1,"id":"y","payload":5}"#, at: "new/y")
+        let first = try admit(Configuration())
+        #expect(first.admitted.map(\.name.id.description) == ["y"] && first.hasMore && first.errors.isEmpty)
+        #expect(queue.names("new").contains("x"))
+        reservation.release()
+        #expect(try admit(Configuration()).admitted.map(\.name.id.description) == ["x"])
+    }
+
     @Test func `dropOldest makes room for a foreign file, but nothing newer goes for it`() throws {
         let old = try queue.add(["a", "b"])
         let dropping = Configuration(limits: Limits(operations: 2, whenFull: .dropOldest))
