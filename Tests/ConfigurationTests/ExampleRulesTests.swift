@@ -53,6 +53,11 @@ struct `The rules of the examples` {
         Reply(status, "Code: \(code). DB::Exception: as ClickHouse says. (NAME) (version 24.3.1.1)")
     }
 
+    /// As versions before 20.8 say it.
+    private static func oldClickhouse(_ code: Int, _ status: Int = 500) -> Reply {
+        Reply(status, "Code: \(code), e.displayText() = DB::Exception: as ClickHouse says., e.what() = DB::Exception")
+    }
+
     private static func partial(_ rejected: String) -> Reply {
         Reply(200, #"{"partialSuccess":{"rejectedLogRecords":\#(rejected),"errorMessage":"m"}}"#)
     }
@@ -72,6 +77,12 @@ struct `The rules of the examples` {
         Case("clickhouse", "default", clickhouse(27), .failed, near: [(clickhouse(279), .deferred)]),
         Case("clickhouse", "default", clickhouse(38), .failed, near: [(clickhouse(384), .deferred)]),
         Case("clickhouse", "default", clickhouse(41), .failed, near: [(clickhouse(415), .deferred)]),
+        Case("clickhouse", "default", oldClickhouse(27), .failed, near: [(oldClickhouse(279), .deferred)]),
+        Case("clickhouse", "default", oldClickhouse(38), .failed, near: [(oldClickhouse(384), .deferred)]),
+        Case("clickhouse", "default", oldClickhouse(41), .failed, near: [(oldClickhouse(415), .deferred)]),
+        Case(
+            "clickhouse", "default", oldClickhouse(53), .failed,
+            near: [(oldClickhouse(531), .deferred), (oldClickhouse(60, 404), .held), (oldClickhouse(117), .held)]),
         Case(
             "clickhouse", "default", clickhouse(53), .failed,
             near: [

@@ -142,7 +142,9 @@ configured() {
     echo open >"$world/credentials/client.passphrase"
     chmod 600 "$world"/etc/drainq/* "$world"/credentials/*
     printf '#!/bin/sh\necho token\n' | tee "$world"/usr/local/bin/{chat-token,proxy-token,notify} >/dev/null
-    chmod +x "$world"/usr/local/bin/*
+    # A program without a path, which check looks for in PATH.
+    printf '#!/bin/sh\ncat >/dev/null\n' >"$work/bin/mail"
+    chmod +x "$world"/usr/local/bin/* "$work/bin/mail"
     export CREDENTIALS_DIRECTORY=$world/credentials TENANT=tenant DRAINQ_QUEUE=$world/queue
     drainq init
     localized <<<"$1" >"$DRAINQ_QUEUE/drainq.json"
@@ -156,8 +158,8 @@ configured() {
     [[ $1 =~ default:\ \{[^}]*url: ]] || types=$(grep -vx default <<<"$types")
     [[ $types ]]
     for type in $types; do
-        echo '{"user":{"id":"7"},"content":"x"}' | drainq add --type "$type" --key k
-        echo '{"user":{"id":"8"},"content":"y"}' | drainq add --type "$type" --key l
+        echo '{"user":{"id":"7"},"content":"x","conversation":"c","localId":"7"}' | drainq add --type "$type" --key k
+        echo '{"user":{"id":"8"},"content":"y","conversation":"d","localId":"8"}' | drainq add --type "$type" --key l
     done
     ends 0 drainq run --until-empty --max-time 50s -v
     equal '' "$(drainq list)"

@@ -278,7 +278,7 @@ with test("JSON of every bad kind is put aside; values that are odd and right go
     deep = 100_000
     bad = {
         "deep-array": "[" * deep, "deep-object": '{"a":' * deep, "closed-deep": "[" * deep + "]" * deep,
-        "unclosed": '{"a": [1, 2', "bom": "\ufeff{}", "utf-16": '{"a":1}'.encode("utf-16"), "nul": b'{"a":"\0"}',
+        "unclosed": '{"a": [1, 2', "utf-16": '{"a":1}'.encode("utf-16"), "nul": b'{"a":"\0"}',
         "latin-1": b'"\xe9"', "overlong": b'"\xc0\xaf"', "surrogate-bytes": b'"\xed\xa0\x80"', "two": "1 2",
         "comma": "[1,]", "nan": "NaN", "hex": "0x10", "zero-led": "01", "plus": "+1", "dot": "1.", "single": "'a'",
         "comment": "/* */ 1", "control": '"a\nb"', "escape": '"\\x41"', "short-escape": '"\\u12"', "blank": " \n\t",

@@ -152,7 +152,7 @@ private func usableTransports(_ findings: inout Findings) -> (usable: [Transport
     defer { sink.close() }
     var usable: [Transport] = []
     var isFine = true
-    for transport in Transport.allCases where AgentProgram.own(for: transport).canRun {
+    for transport in Transport.allCases where transport == .libcurl || AgentProgram.own(for: transport).canRun {
         do throws(SinkError) {
             if let defect = try sink.defect(of: transport) {
                 findings.note(defect)

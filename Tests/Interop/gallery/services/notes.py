@@ -81,7 +81,10 @@ class PostgREST(Emulation):
         }[request.method]
         error, rows = self.database.sql(f"SET ROLE app; {text};", row=row, body=request.body.decode())
         if error:
-            return Answer(STATUSES.get(error, 400), {"code": error, "message": "as PostgreSQL says"})
+            # The table has one constraint that a row can violate so.
+            unique = 'duplicate key value violates unique constraint "notes_pkey"'
+            message = unique if error == "23505" else "as PostgreSQL says"
+            return Answer(STATUSES.get(error, 400), {"code": error, "message": message})
         if request.method in ("PATCH", "GET"):
             return Answer(200, [json.loads(line) for line in rows])
         return Answer(201 if request.method == "POST" else 204)
