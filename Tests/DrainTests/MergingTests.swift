@@ -135,6 +135,27 @@ struct MergingTests {
         #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#])
     }
 
+    @Test func `a part that has expired fails by itself, and the others go together`() throws {
+        let bench = try bench()
+        try bench.patch("k", [three[0]])
+        try bench.patch("k", [three[1]]) { $0.expiresAt = bench.now + .seconds(60) }
+        try bench.patch("k", [three[2]])
+        bench.now = bench.now + .seconds(61)
+        let summary = try bench.run()
+        #expect(summary.delivered == 2 && summary.expired == 1 && summary.attempts == 1)
+        #expect(bench.bodies == [#"{"a":1,"b":1,"c":3}"#])
+    }
+
+    @Test func `if the newest part has expired, the older ones keep their place in the order`() throws {
+        let bench = try bench { $0.ordering = .strict }
+        try bench.patch("k", [three[0]])
+        try bench.patch("k", [three[1]]) { $0.expiresAt = bench.now + .seconds(60) }
+        try bench.patch("m", [three[2]])
+        bench.now = bench.now + .seconds(61)
+        #expect(try bench.run().delivered == 2)
+        #expect(bench.bodies == [three[0], three[2]])
+    }
+
     @Test(arguments: [true, false])
     func `no newer change overtakes one that waits for a witness of its refusal`(isOrdered: Bool) throws {
         let bench = try bench { if isOrdered { $0.ordering = .key } }

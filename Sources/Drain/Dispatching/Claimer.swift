@@ -127,7 +127,7 @@ final class Claimer {
             return try ready(member, candidate, destination, maker)
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
-            queue.advance(candidate.sequence, continues: true)
+            if !leavesParts(candidate) { queue.advance(candidate.sequence, continues: true) }
         case .newerFormat(let version):
             try settler.putBack(claim)
             throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)
@@ -146,6 +146,7 @@ final class Claimer {
             return nil
         }
         if let settlement = settler.unsent(member.operation, member.name, maker.route) {
+            if leavesParts(candidate) { member.sequence = nil }
             let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
             try settler.settleUnsent(member, settlement, attempt)
             return nil
@@ -154,7 +155,7 @@ final class Claimer {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        switch try merge(into: &member, maker.route) {
+        switch try merge(into: &member, destination, maker) {
         case .whole: return member
         case .impossible: try settler.sendApart([member], destination)
         case .outdated:
@@ -162,6 +163,15 @@ final class Claimer {
             queue.advance(candidate.sequence, continues: false)
         }
         return nil
+    }
+
+    /// Lets the run list again if an operation that goes unsent was to carry older ones: they come next in the order.
+    /// Returns false if it was to carry none.
+    private func leavesParts(_ candidate: Candidate) -> Bool {
+        guard settler.operations.merged(into: candidate.entry.name.id) != nil else { return false }
+        settler.operations.hasToListAgain = true
+        queue.advance(candidate.sequence, continues: false)
+        return true
     }
 
     /// Whether the operation has to be attempted alone, see `Settlement.isLastAttempt`.
@@ -199,7 +209,8 @@ final class Claimer {
         case whole
         /// No document expresses all of them: they are sent one after the other.
         case impossible
-        /// A part has gone since the listing, or has another name: the listing no longer says what belongs together.
+        /// A part has gone since the listing, has another name, or has expired: the listing no longer says what belongs
+        /// together.
         case outdated
     }
 
@@ -218,10 +229,13 @@ final class Claimer {
     ///
     /// The idempotency key is made from the keys of all of them, so that the server does not take one document for a
     /// repetition of another.
-    private func merge(into member: inout Member, _ route: Route) throws(SpoolError) -> Merge {
+    private func merge(
+        into member: inout Member, _ destination: RunDestination, _ maker: RequestMaker
+    ) throws(SpoolError) -> Merge {
         guard let older = settler.operations.merged(into: member.name.id) else { return .whole }
         var patch: MergePatch?
         var length = member.operation.bodyLength
+        var isOutdated = false
         for entry in older {
             guard let taken = try settler.spoolRun.take(entry, limits: limits) else {
                 queue.lostClaimCount += 1
@@ -234,16 +248,28 @@ final class Claimer {
                 return .impossible
             }
             let operation = stored.operation
+            if let settlement = settler.unsent(operation, entry.name, maker.route) {
+                let part = Member(claim: taken.claim, operation: operation)
+                let attempt = Attempt(members: [part], destination: destination, maker: maker, began: clock.now())
+                try settler.settleUnsent(part, settlement, attempt)
+                isOutdated = true
+                continue
+            }
             member.parts.append(Member.Part(claim: taken.claim, operation: operation))
+            if isOutdated { continue }
             length += operation.bodyLength
-            guard settler.unsent(operation, entry.name, route) == nil, operation.goesTogether(with: member.operation),
-                length <= limits.operationBytes
-            else { return .impossible }
+            guard operation.goesTogether(with: member.operation), length <= limits.operationBytes else {
+                return .impossible
+            }
             if patch == nil {
                 patch = MergePatch(operation.body)
             } else if patch?.merge(operation.body) != true {
                 return .impossible
             }
+        }
+        if isOutdated {
+            settler.operations.hasToListAgain = true
+            return .outdated
         }
         guard var patch, patch.merge(member.operation.body) else { return .impossible }
         let keys = member.parts.map(\.operation.header.serverKey) + [member.operation.header.serverKey]

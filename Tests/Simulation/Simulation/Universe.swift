@@ -38,6 +38,7 @@ final class Universe {
                 .interrupt(let actor, let call), .error(let actor, let call, _):
                 faults[actor, default: [:]][call] = fault
             case .cutPower(let moment): scheduler.plan(at: moment) { [unowned self] in cutPower() }
+            case .damage(let moment, let place): scheduler.plan(at: moment) { [unowned self] in damage(place) }
             case .fillDisk(let moment, let free, let time):
                 scheduler.plan(at: moment) { [unowned self] in if !isCalm { disk.freeBytes = free } }
                 scheduler.plan(at: moment + time) { [unowned self] in disk.freeBytes = nil }
@@ -125,7 +126,7 @@ final class Universe {
         case .error(_, _, let code):
             note(process.id, .refusedCall(call.name.rawValue, path: call.path, code))
             throw Errno(code)
-        case .cutPower, .fillDisk: break
+        case .cutPower, .damage, .fillDisk: break
         }
     }
 
@@ -133,6 +134,24 @@ final class Universe {
         note(.world, .cutPower)
         for process in scheduler.processes where process.isAlive { scheduler.kill(process, isCurrent: false) }
         disk.cutPower(using: &chance)
+    }
+
+    private func damage(_ place: Int) {
+        if isCalm { return }
+        let files = (disk.files(in: "new") + disk.files(in: "deferred")).compactMap { file in
+            EntryName(String(file.path.drop { $0 != "/" }.dropFirst())).map { (file: file, name: $0) }
+        }.sorted { ($0.name.createdAt, $0.name.id) > ($1.name.createdAt, $1.name.id) }
+        if files.isEmpty { return }
+        let file = files[place % files.count].file
+        guard let label = label(in: file.bytes) else { return }
+        disk.truncate(file.path, to: file.bytes.count / 2)
+        note(.world, .damaged(label))
+    }
+
+    /// The label of the operation that a canonical file has.
+    private func label(in bytes: [UInt8]) -> Label? {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.dropFirst().first.flatMap { SimulatedServers.labels(in: String($0)).first }
     }
 
     // MARK: - The course
@@ -174,10 +193,8 @@ final class Universe {
 
     /// Notes the canonical name that a file has got in `new/` or `deferred/`, if it is the first one of its operation.
     private func noteName(_ name: [UInt8], of bytes: [UInt8]) {
-        guard let name = EntryName(String(decoding: name, as: UTF8.self)) else { return }
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard let body = text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().first,
-            let label = SimulatedServers.labels(in: String(body)).first, named.insert(label).inserted
+        guard let name = EntryName(String(decoding: name, as: UTF8.self)), let label = label(in: bytes),
+            named.insert(label).inserted
         else { return }
         note(.world, .names(label, name))
     }

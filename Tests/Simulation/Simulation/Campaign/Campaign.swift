@@ -30,7 +30,7 @@ package struct Campaign {
             }
             return 0
         }
-        if options.traces { return try trace() }
+        if options.traces, !options.tells { return try trace() }
         let known = try knownDefects()
         let results = Results(options, known)
         var work: [(Workload, Range<UInt64>)] = []
@@ -68,7 +68,9 @@ package struct Campaign {
             var last = left.lowerBound
             for case .begins(let seed) in lines { last = seed }
             results.take(
-                Found(workload: workload.rawValue, seed: last, property: "crash", sentence: "The program \(end)."))
+                Found(
+                    workload: workload.rawValue, seed: last, property: "crash", sentence: "The program \(end).",
+                    schedule: options.plan(workload, last).schedule.style.words))
             left = last + 1..<left.upperBound
         }
     }
@@ -85,8 +87,9 @@ package struct Campaign {
     private func story(of found: Found) throws -> String {
         guard let workload = Workload(rawValue: found.workload) else { return "" }
         let seeds = found.seed..<found.seed + 1
-        var (story, end) = try child(of: workload, seeds, ["--tell", found.property, "--tries", "\(options.tries)"])
-        if end != nil { (story, end) = try child(of: workload, seeds, ["--tell", found.property, "--tries", "0"]) }
+        let tell = (options.traces ? ["--trace"] : []) + ["--tell", found.property, "--tries"]
+        var (story, end) = try child(of: workload, seeds, tell + ["\(options.tries)"])
+        if end != nil { (story, end) = try child(of: workload, seeds, tell + ["0"]) }
         return "\n" + String(decoding: story, as: UTF8.self) + (end.map { "the story ends here: it \($0)" } ?? "")
     }
 

@@ -9,7 +9,7 @@ package struct CampaignOptions: Sendable {
     package var tells = false
     /// Whether each history has a power cut on a file system that keeps no order between directories.
     package var isWeak = false
-    /// Whether to print every event of each history.
+    /// Whether to print every event of each history; with `tells`, of the shrunk ones.
     package var traces = false
     /// The file of known defects, which do not count; `nil` for none.
     package var known: String?

@@ -4,4 +4,6 @@ package struct Found: Hashable, Codable, Sendable {
     package var seed: UInt64
     package var property: String
     package var sentence: String
+    /// The style of the history's schedule, in a word or two.
+    package var schedule: String
 }

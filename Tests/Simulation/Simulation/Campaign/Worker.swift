@@ -9,14 +9,15 @@ struct Worker {
         for workload in options.workloads {
             for seed in options.seeds {
                 try WorkerLine.begins(seed).write()
-                let outcome = Simulation.play(options.plan(workload, seed))
+                let plan = options.plan(workload, seed)
+                let outcome = Simulation.play(plan)
                 let breaches = Contract.broken(by: outcome.history)
                 var told: Set<String> = []
                 for breach in breaches where told.insert(breach.property).inserted {
                     try WorkerLine.found(
                         Found(
                             workload: workload.rawValue, seed: seed, property: breach.property,
-                            sentence: breach.sentence)
+                            sentence: breach.sentence, schedule: plan.schedule.style.words)
                     ).write()
                 }
                 var tally = Tally()
@@ -45,6 +46,7 @@ struct Worker {
                 if let breach = breaches(outcome).first {
                     print(BreachStory(outcome.history, breach).lines().joined(separator: "\n"))
                 }
+                if options.traces { trace(outcome) }
                 return
             }
         }
@@ -61,12 +63,16 @@ struct Worker {
             for seed in options.seeds {
                 let outcome = Simulation.play(options.plan(workload, seed))
                 print("\(workload.rawValue) \(seed): \(outcome.steps) calls")
-                for (index, event) in outcome.history.events.enumerated() {
-                    print("\(index) +\(event.time) \(event.process) \(event.what)")
-                }
-                for file in outcome.history.left { print("left \(file.path)") }
-                for breach in Contract.broken(by: outcome.history) { print("BROKEN \(breach)") }
+                trace(outcome)
             }
         }
+    }
+
+    private func trace(_ outcome: Simulation.Outcome) {
+        for (index, event) in outcome.history.events.enumerated() {
+            print("\(index) +\(event.time) \(event.process) \(event.what)")
+        }
+        for file in outcome.history.left { print("left \(file.path)") }
+        for breach in Contract.broken(by: outcome.history) { print("BROKEN \(breach)") }
     }
 }

@@ -41,6 +41,14 @@ extension SimulatedDisk {
         inode.mode = mode
     }
 
+    /// Cuts a file off, durably.
+    func truncate(_ path: String, to count: Int) {
+        guard let inode = inode(path) else { preconditionFailure("\(path) is missing") }
+        inode.bytes = Array(inode.bytes.prefix(count))
+        inode.synced = inode.bytes
+        inode.isDirty = false
+    }
+
     /// Returns the regular files below a directory, sorted by path, as it is relative to the queue: all of the queue
     /// for `.` or `/queue`.
     package func files(in directory: String) -> [LeftFile] {

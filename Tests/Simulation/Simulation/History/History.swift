@@ -250,6 +250,8 @@ extension Event {
         case woken
         case interrupted
         case cutPower
+        /// The disk has lost a part of the operation's file.
+        case damaged(Label)
         /// A host's wall clock steps.
         case clockStepped(host: Int, by: Duration)
         /// An injected error of a system call.

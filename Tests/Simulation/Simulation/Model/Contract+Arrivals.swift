@@ -28,11 +28,11 @@ extension Contract {
         }
         // A file that nobody had synced may be short or empty after a power cut.
         var damaged = record.lives.count { life in
-            !life.offer.isDurable && life.left.isEmpty
-                && record.powerCuts.contains { $0 > life.offered }
+            life.damaged != nil
+                || !life.offer.isDurable && life.left.isEmpty && record.powerCuts.contains { $0 > life.offered }
         }
         for place in record.strays {
-            if place.directory == .quarantine, place.payload == nil, damaged > 0 {
+            if place.payload == nil, damaged > 0 {
                 damaged -= 1
                 continue
             }
@@ -41,7 +41,8 @@ extension Contract {
         for life in record.lives {
             for place in life.left where place.isInQueue && place.directory != .quarantine {
                 let refusal = life.isRejected ? life.answers.last?.at : nil
-                let drop = life.touches.first { $0.verb == .drop && $0.told != nil }?.told
+                let drop = life.touches.first { $0.verb == .drop && $0.told != nil && life.isMeant(since: $0.began) }?
+                    .told
                 guard let at = refusal ?? drop else { continue }
                 breaches.append(
                     Breach(
@@ -59,16 +60,17 @@ extension Contract {
         if life.isRejected, let answer = life.answers.first, answer.at < index {
             return (answer.at, "it was not accepted")
         }
-        if let told = life.touches.first(where: { $0.verb == .drop && $0.told.map { $0 < index } == true })?.told {
-            return (told, "it was dropped")
+        let touches = life.touches.filter { touch in
+            touch.told.map { $0 < index } == true && life.isMeant(since: touch.began)
         }
-        if let hold = life.touches.last(where: { $0.verb == .hold && $0.told.map { $0 < index } == true }),
+        if let told = touches.first(where: { $0.verb == .drop })?.told { return (told, "it was dropped") }
+        if let hold = touches.last(where: { $0.verb == .hold }),
             !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > hold.began })
         {
             return (hold.told!, "it was held")
         }
         let failure = life.leaves.last {
-            if case .failed = $0.leave { $0.at < index } else { false }
+            if case .failed = $0.leave { $0.at < index && life.isMeant(since: $0.since) } else { false }
         }
         if let failure,
             !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > failure.at }),

@@ -64,9 +64,9 @@ extension Contract {
         return breaches
     }
 
-    /// Whether the two are contents of one id: a replacement, or an id that was free again.
+    /// Whether the two are contents of the same ids: replacements, or ids that were free again.
     private static func replaces(_ one: [Label], _ other: [Label], _ record: Record) -> Bool {
-        guard one.count == 1, other.count == 1, let id = record.life(one[0])?.id else { return false }
-        return id == record.life(other[0])?.id
+        let ids = one.map { record.life($0)?.id }
+        return ids.allSatisfy { $0 != nil } && ids == other.map { record.life($0)?.id }
     }
 }

@@ -39,7 +39,8 @@ extension Contract {
                     // Of a foreign file that was never named nobody knows the place in the order.
                     (record.lives[index].created == nil && newer != index
                         || record.lives[index].precedes(record.lives[newer]))
-                        && canSupersede(record.lives[newer], fates[newer])
+                        && (canSupersede(record.lives[newer], fates[newer])
+                            || wasSound(record.lives[newer], before: record.lives[index], record))
                 }
                 if isReplaced { fates[index] = .superseded }
             }
@@ -70,6 +71,17 @@ extension Contract {
         }
     }
 
+    /// Whether a process that had begun before the file of the newer operation was damaged says that it superseded the
+    /// older one.
+    private static func wasSound(_ newer: Life, before older: Life, _ record: Record) -> Bool {
+        guard let damaged = newer.damaged else { return false }
+        if record.isKilled(after: older.offered) || record.history.setup.operations != nil { return true }
+        return older.reports.contains { at, report in
+            guard case .superseded = report else { return false }
+            return at < damaged || record.course(of: record.events[at].process).began < damaged
+        }
+    }
+
     private static func fate(of life: Life, in record: Record, _ deliveries: MergedDeliveries) -> Fate {
         if life.left.contains(where: \.isInQueue) { return .present }
         let leaves = life.leaves.map(\.leave)
@@ -83,16 +95,30 @@ extension Contract {
         if leaves.contains(.replaced) { return .replaced }
         if life.answer == .failed { return .refused }
         guard life.isPromised else { return .absent }
+        if life.damaged != nil { return .vanished }
         let entered = life.entered ?? life.offered
         if !life.offer.isDurable, record.powerCuts.contains(where: { $0 > entered }) { return .vanished }
         if record.history.setup.dropsOldest, record.history.setup.operations != nil,
-            leaves.contains(.evicted) || record.isKilled(after: entered)
+            life.leaves.contains(where: { $0.leave == .evicted && madeRoom(life, for: $0.at, in: record) })
+                || record.isKilled(after: entered)
         {
             return .evicted
         }
         if let kept = record.history.setup.keepsFailed, wasPruned(life, after: kept, in: record) { return .pruned }
         if isReplacedByHalf(life, in: record) { return .replaced }
         return .lost
+    }
+
+    /// Whether a run that evicted the operation named a newer file of another program: an older one takes no room from it.
+    private static func madeRoom(_ life: Life, for report: Int, in record: Record) -> Bool {
+        let process = record.events[report].process
+        if life.created == nil || record.lives.contains(where: { $0.submitter == process }) { return true }
+        let began = record.course(of: process).began
+        return record.lives.contains { other in
+            other.label != life.label && other.offer.way == .foreign && other.offered < report
+                && (other.named.map { $0 > began && $0 < report } ?? true)
+                && (other.created == nil || life.precedes(other))
+        }
     }
 
     /// Whether the operation was a dead letter for as long as retention keeps one. The run that failed it may have died

@@ -7,17 +7,41 @@ extension Contract {
         guard record.history.endsCalmly else { return [] }
         let end = record.history.began + (record.events.last?.time ?? .zero)
         return record.lives.flatMap { life in
-            life.left.compactMap { place in
+            if let breach = quarantined(life, record) { return [breach] }
+            return life.left.compactMap { place in
                 guard
                     place.directory == .new || place.directory == .deferred || place.directory == .claimed
                         || place.directory == .tmp
                 else { return nil }
                 if place.directory == .tmp, place.path.split(separator: "/").count == 2 { return nil }
-                if isExcused(life, place, at: end, in: record) { return nil }
+                if isExcused(life, place, at: end, in: record) || waitsForNewest(life, at: end, in: record) {
+                    return nil
+                }
                 return Breach(
                     .liveness, [life.offered, life.exchanges.last.map { record.exchanges[$0].received }],
                     "operation \(life.label) still waits in \(place.path)")
             }
+        }
+    }
+
+    /// An accepted operation goes to quarantine only if its run died again and again; a power cut is not its fault.
+    private static func quarantined(_ life: Life, _ record: Record) -> Breach? {
+        guard life.isPromised, life.offer.way != .foreign, life.left.contains(where: { $0.directory == .quarantine }),
+            record.kills.count - record.powerCuts.count < record.history.setup.interruptions
+        else { return nil }
+        return Breach(
+            .liveness, [life.offered, life.entered], "operation \(life.label) was accepted and is in quarantine")
+    }
+
+    /// Whether the operation waits with a newer one of its key, whose request would carry its changes.
+    private static func waitsForNewest(_ life: Life, at end: Timestamp, in record: Record) -> Bool {
+        guard life.kind.coalescing == .merge, let values = life.values else { return false }
+        return (record.sequences[values] ?? []).map { record.lives[$0] }.contains { newer in
+            life.precedes(newer)
+                && newer.left.contains { place in
+                    (place.directory == .new || place.directory == .deferred)
+                        && isExcused(newer, place, at: end, in: record)
+                }
         }
     }
 

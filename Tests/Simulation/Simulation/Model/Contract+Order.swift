@@ -19,8 +19,10 @@ extension Contract {
     static func deadLetterHolds(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
             guard life.kind.holdsBehindFailed, let failed = life.deadFrom else { return [] }
-            let freed = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }?
-                .began
+            let touched = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }
+            // Another content, edited and put in its place, is no dead letter.
+            let replaced = life.leaves.first { $0.leave == .replaced && $0.at > failed }
+            let freed = [touched?.began, replaced?.since].compactMap(\.self).min()
             let sequences = life.sequences.filter { !$0.isValue }
             let followers = Set(sequences.flatMap { record.sequences[$0] ?? [] })
             return followers.sorted().flatMap { follower -> [Breach] in
@@ -137,6 +139,11 @@ extension Record {
         let insists = older.touches.contains { $0.verb == .retry && $0.insists && $0.began < received }
         if insists { return true }
         guard older.kind.coalescing == .merge else { return false }
+        // Parts that no document can carry together go one after the other.
+        if let values = older.values, let parts = sequences[values], parts.contains(where: { lives[$0].damaged != nil })
+        {
+            return true
+        }
         if newer.touches.contains(where: { $0.began < received && ($0.told ?? .max) > effect }) { return true }
         if newer.leaves.contains(where: { leave in
             if case .failed = leave.leave { leave.at > effect && leave.at < received } else { false }

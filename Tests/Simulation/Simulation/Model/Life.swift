@@ -38,6 +38,8 @@ struct Life {
     var id: OperationID?
     /// The time of creation that its name has, or the bounds between which it must be; `nil` if nothing is known.
     var created: ClosedRange<Timestamp>?
+    /// When its file had a canonical name in `new/` or `deferred/` for the first time; `nil` if it never had.
+    var named: Int?
     /// From when on it certainly was in the queue.
     var entered: Int?
     /// The requests that have carried it visibly, by their place in the record, in their order.
@@ -45,6 +47,8 @@ struct Life {
     /// When it was told, what it was, and since when it may have been so.
     var leaves: [(at: Int, leave: Leave, since: Int)] = []
     var touches: [Touch] = []
+    /// When its file lost a part on the disk.
+    var damaged: Int?
     /// When an operator was told that a command did not change it.
     var leftAlone: [Int] = []
     /// The reports that name its id.
@@ -76,6 +80,9 @@ struct Life {
                 }
             }
     }
+
+    /// Whether something that happened from `since` on was about this content, and not about an older one of its id.
+    func isMeant(since: Int) -> Bool { !isReplacing || since > named ?? .max }
 
     /// Returns whether this operation stands before the other one, where that is certain: by the time of creation, and by
     /// the id if the times are equal.

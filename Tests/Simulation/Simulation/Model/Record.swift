@@ -41,6 +41,7 @@ struct Record {
     func lives(of id: OperationID, before index: Int) -> [Int] {
         (byID[id] ?? []).filter { place in
             lives[place].offered < index
+                && !(lives[place].isReplacing && lives[place].named.map { $0 > index } ?? false)
                 && !lives[place].leaves.contains { $0.leave == .replaced && $0.at < index }
         }
     }
@@ -102,7 +103,11 @@ struct Record {
                 }
             case .names(let label, let name):
                 guard let place = byLabel[label] else { continue }
+                lives[place].named = lives[place].named ?? index
                 setName(place, name)
+            case .damaged(let label):
+                guard let place = byLabel[label] else { continue }
+                lives[place].damaged = lives[place].damaged ?? index
             default: break
             }
         }
@@ -178,10 +183,11 @@ struct Record {
             }
             if let id = lives[index].id, !life.isRejected { byID[id, default: []].append(index) }
         }
-        // A new content takes the place of an older one when its submitter is told so.
+        // A new content takes the place of an older one when its submitter is told so. Several imports may have been
+        // handed in before any of them had its name.
         for index in lives.indices where lives[index].isReplacing {
             guard let id = lives[index].id, let entered = lives[index].entered else { continue }
-            for older in byID[id] ?? [] where older != index && lives[older].offered < lives[index].offered {
+            for older in byID[id] ?? [] where older != index && lives[older].began < lives[index].began {
                 lives[older].leaves.append((entered, .replaced, lives[index].offered))
             }
         }
@@ -191,7 +197,7 @@ struct Record {
         for (index, event) in events.enumerated() {
             guard case .reports(let report) = event.what, let id = report.id else { continue }
             if case .evicted = report, lives(of: id, before: index).isEmpty { unknownEvictions += 1 }
-            for life in lives(of: id, before: index) {
+            for life in lives(of: id, before: index, sentBy: event.process, report) {
                 lives[life].reports.append((index, report))
                 if let leave = report.leave {
                     let since = moment(of: lives[life], before: index, by: event.process)
@@ -205,6 +211,22 @@ struct Record {
                 }
             }
         }
+    }
+
+    /// Returns the operations that a report may be about. If the process has sent several contents of the id, an attempt's
+    /// report is about the last of them.
+    private func lives(of id: OperationID, before index: Int, sentBy process: ProcessID, _ report: Report) -> [Int] {
+        if case .failed(_, isExpired: true) = report { return lives(of: id, before: index) }
+        let sent = (byID[id] ?? []).compactMap { place -> (place: Int, exchange: Int)? in
+            let last = lives[place].exchanges.last {
+                exchanges[$0].process == process && exchanges[$0].received < index
+            }
+            return last.map { (place, $0) }
+        }
+        guard sent.count > 1, let last = sent.max(by: { $0.exchange < $1.exchange }) else {
+            return lives(of: id, before: index)
+        }
+        return [last.place]
     }
 
     /// Returns since when a report may be true. A run reports in groups, after it has changed the files: what was in
@@ -228,24 +250,36 @@ struct Record {
                 }
             case .leftAlone(let id):
                 for life in lives(of: id, before: index) { lives[life].leftAlone.append(index) }
+            case .ends(status: let status) where status != 0:
+                if let (began, command) = running.removeValue(forKey: event.process) {
+                    breakOff(command, from: began, at: index)
+                }
             case .done, .ends: running[event.process] = nil
             case .killed, .cutPower:
                 for (process, (began, command)) in running where courses[process]?.killed == index {
-                    for life in lives.indices where lives[life].isMeant(by: command) && lives[life].offered < index {
-                        let isTold = lives[life].touches.contains { $0.began == began }
-                        if !isTold, !lives[life].leftAlone.contains(where: { $0 > began }) {
-                            lives[life].touch(command, from: began, told: nil)
-                        }
-                    }
+                    breakOff(command, from: began, at: index)
                     running[process] = nil
                 }
             default: break
             }
         }
     }
+
+    /// Notes what a command may have changed that did not say so before it died or failed.
+    private mutating func breakOff(_ command: Command, from began: Int, at index: Int) {
+        for life in lives.indices where lives[life].isMeant(by: command) && lives[life].offered < index {
+            let isTold = lives[life].touches.contains { $0.began == began }
+            if !isTold, !lives[life].leftAlone.contains(where: { $0 > began }) {
+                lives[life].touch(command, from: began, told: nil)
+            }
+        }
+    }
 }
 
 extension Life {
+    /// When it was in the queue for the first time, as far as anybody knows.
+    fileprivate var began: Int { named ?? entered ?? offered }
+
     mutating func touch(_ command: Command, from began: Int, told: Int?) {
         touches.append(Touch(verb: command.verb, began: began, told: told, insists: command.insists))
         if command.verb == .drop { leaves.append((told ?? began, .dropped, began)) }

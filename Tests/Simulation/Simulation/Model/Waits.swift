@@ -43,7 +43,7 @@ struct Waits {
                     $0.since < cut && record.lives[$0.member].precedes(newer)
                         && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
                         && !(isRefused($0.member, before: at) && record.effect(of: carried) == nil)
-                        && (isWithinValues || !isBehindNewer($0.member, than: newer, in: waiting.map(\.member), at))
+                        && (isWithinValues || !isBehindNewer($0.member, than: newer, in: members, at))
                 }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
             }
@@ -63,19 +63,21 @@ struct Waits {
             if let last = spans.last, last.to.map({ $0 > start }) ?? true { continue }
             // A report may come a moment before the answer to the submitter.
             if start == life.entered, leaves.contains(where: { $0.at < start }) { continue }
-            spans.append((start, leaves.first { $0.at >= start }.map { max($0.since, start) }))
+            let left = [leaves.first { $0.at >= start }?.since, life.damaged].compactMap(\.self).min()
+            spans.append((start, left.map { max($0, start) }))
         }
         return spans
     }
 
-    /// Whether an operation of a coalescing kind stands in the order at a newer value of its key, which may be sent.
-    private func isBehindNewer(_ member: Int, than sent: Life, in waiting: [Int], _ index: Int) -> Bool {
+    /// Whether an operation of a coalescing kind stands in the order at a newer value of its key, which may be sent. The
+    /// newer value may have left the queue before the run says so.
+    private func isBehindNewer(_ member: Int, than sent: Life, in members: [Int], _ index: Int) -> Bool {
         let life = record.lives[member]
         guard let values = life.values else { return false }
         if values == sent.values { return true }
-        return waiting.contains { other in
+        return members.contains { other in
             let newer = record.lives[other]
-            guard newer.values == values, life.precedes(newer) else { return false }
+            guard newer.values == values, life.precedes(newer), newer.mayWait(at: index) else { return false }
             return record.hasClockSteps || newer.offer.notBefore.map { $0 <= record.time(at: index) } ?? true
         }
     }
@@ -107,12 +109,31 @@ struct Waits {
     /// have said so; and of a foreign file without a name nobody can tell.
     private func isSeen(_ member: Int, after index: Int) -> Bool {
         let life = record.lives[member]
-        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true { return true }
+        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true, !mayBeSupersededUnsaid(life) { return true }
         let returned = life.touches.first { $0.verb == .retry && ($0.told ?? .max) > index }?.began ?? .max
-        if life.exchanges.contains(where: { (index..<returned).contains(record.exchanges[$0].received) }) {
+        if life.exchanges.contains(where: { place in
+            let received = record.exchanges[place].received
+            return received >= index && received < returned
+        }) {
             return true
         }
         return returned == .max
             && life.left.contains { $0.directory == .new || $0.directory == .deferred || $0.directory == .claimed }
+    }
+
+    /// Whether the limits of the queue let a newer value remove an older one as it enters: no report says so.
+    private func mayBeSupersededUnsaid(_ life: Life) -> Bool {
+        guard record.history.setup.operations != nil, life.kind.coalescing == .replace, let values = life.values
+        else { return false }
+        return (record.sequences[values] ?? []).contains { life.precedes(record.lives[$0]) }
+    }
+}
+
+extension Life {
+    /// Whether the operation may be in the queue at an event: it was handed in, and nothing has said that it left.
+    fileprivate func mayWait(at index: Int) -> Bool {
+        guard offered < index, !isRejected else { return false }
+        guard let left = leaves.map(\.at).filter({ $0 < index }).max() else { return true }
+        return touches.contains { $0.verb == .retry && ($0.told ?? .max) > left && $0.began < index }
     }
 }

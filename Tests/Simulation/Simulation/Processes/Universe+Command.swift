@@ -113,14 +113,36 @@ extension Universe {
 
     // MARK: - Targets
 
+    /// Lets the process wait until a server has a request whose sender does not know the answer yet, a second at most.
+    private func awaitRequest(_ process: SimulatedProcess) {
+        for _ in 0..<200 {
+            var inFlight = 0
+            for event in history.events {
+                switch event.what {
+                case .receives: inFlight += 1
+                case .learns: inFlight -= 1
+                default: break
+                }
+            }
+            if inFlight > 0 { return }
+            process.sleep(until: scheduler.time + .milliseconds(5))
+        }
+    }
+
     /// The ids that a target means at this moment, from what the world has seen.
     func ids(of target: Plan.Target, _ process: SimulatedProcess) -> [OperationID] {
+        switch target {
+        case .inFlight, .olderPart: awaitRequest(process)
+        case .waiting, .newest, .failed, .all, .host, .queue: break
+        }
+        var offers: [Label: Offer] = [:]
         var names: [Label: EntryName] = [:]
         var inFlight: [Int: [Label]] = [:]
         var gone: Set<Label> = []
         var failed: [OperationID] = []
         for event in history.events {
             switch event.what {
+            case .offers(let offer): offers[offer.label] = offer
             case .answers(let label, .accepted(let name)): names[label] = name
             case .names(let label, let name): names[label] = name
             case .receives(let request): inFlight[request.number] = request.bodies.flatMap { $0 }
@@ -138,6 +160,18 @@ extension Universe {
             let ids = names.filter { flying.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value.id)
             if ids.isEmpty { return Array(waiting.map(\.id).prefix(1)) }
             return [process.chance.pick(ids)]
+        case .olderPart:
+            let flying = inFlight.values.flatMap { $0 }.compactMap { label in
+                names[label].map { (offer: offers[label], createdAt: $0.createdAt) }
+            }
+            let parts = names.filter { label, name in
+                !gone.contains(label)
+                    && flying.contains { newer in
+                        newer.offer?.key != nil && newer.offer?.key == offers[label]?.key
+                            && newer.offer?.type == offers[label]?.type && name.createdAt < newer.createdAt
+                    }
+            }
+            return parts.min { $0.key < $1.key }.map { [$0.value.id] } ?? ids(of: .waiting(0), process)
         case .waiting(let place): return waiting.isEmpty ? [] : [waiting[place % waiting.count].id]
         case .newest: return Array(waiting.map(\.id).suffix(1))
         case .failed: return Array(failed.suffix(1))

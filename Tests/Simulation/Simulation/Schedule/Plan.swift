@@ -133,6 +133,8 @@ package struct Plan: Sendable {
     package enum Target: Hashable, Sendable {
         /// An operation that is in flight, one of its batch or merge.
         case inFlight
+        /// An older operation of the type and key of one that is in flight: a part of its document, if the route merges.
+        case olderPart
         /// An operation that waits, the nth oldest.
         case waiting(Int)
         /// The newest accepted operation.
@@ -188,6 +190,8 @@ package struct Plan: Sendable {
         case error(actor: Int, call: Int, code: Int32)
         /// The machine loses power at a time.
         case cutPower(at: Duration)
+        /// The file of an operation that waits, counted from the newest, loses its second half.
+        case damage(at: Duration, place: Int)
         /// The disk has only so many free bytes, for this time.
         case fillDisk(at: Duration, free: Int, time: Duration)
     }

@@ -9,6 +9,15 @@ package struct SchedulePlan: Hashable, Sendable {
         case random(often: Double, seldom: Double)
         /// A process goes on until it waits.
         case turns
+
+        /// Its name in a table.
+        package var words: String {
+            switch self {
+            case .priorities: "priority"
+            case .random: "chance"
+            case .turns: "until wait"
+            }
+        }
     }
 
     package var style = Style.priorities

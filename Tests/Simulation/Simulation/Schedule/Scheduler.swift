@@ -95,6 +95,8 @@ package final class Scheduler: @unchecked Sendable {
             while true { process.await() }
         }
         runAgenda()
+        // The power may have been cut: nothing of the call happens.
+        if process.state == .dead { giveAway(process) }
         try fault(process, call)
         if changePoints.remove(steps) != nil {
             lowest -= 1

@@ -106,7 +106,8 @@ package struct BreachStory {
         case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
             return mention.hosts.isDisjoint(with: subjects.hosts) ? 4 : 3
         case .done: return subjects.processes.contains(event.process) ? 3 : 4
-        case .offers, .answers, .names, .receives, .replies, .learns, .reports, .changed, .leftAlone, .lists: return 4
+        case .offers, .answers, .names, .damaged, .receives, .replies, .learns, .reports, .changed, .leftAlone, .lists:
+            return 4
         }
     }
 
@@ -121,7 +122,7 @@ package struct BreachStory {
         case .offers(let offer):
             mention.labels = [offer.label]
             mention.hosts = [history.setup.kind(of: offer.type).host]
-        case .answers(let label, _), .names(let label, _): mention.labels = [label]
+        case .answers(let label, _), .names(let label, _), .damaged(let label): mention.labels = [label]
         case .receives(let request): add(request)
         case .replies(let number, _), .learns(let number): add(requests[number])
         case .serverTurns(let host, _): mention.hosts = [host]

@@ -17,6 +17,7 @@ struct EventWords {
         case .woken: "is woken"
         case .interrupted: "gets a signal"
         case .cutPower: "the power is cut"
+        case .damaged(let label): "the disk damages the file of #\(label)"
         case .clockStepped(let host, let step): "the clock of host \(host) steps by \(BreachStory.time(step))"
         case .refusedCall(let name, let path, let code): "gets from \(name) of \(path): \(Errno(code))"
         case .offers(let offer): "hands in \(words(for: offer))"

@@ -253,6 +253,7 @@ struct PlanMaker {
             case .foreign: chance.pick([0, 2, 2, 2])
             case .send: chance.pick([0, 3, 3])
             case .importing: chance.pick([0, 1, 1])
+            case .merge: chance.pick([0, 0, 0, 1, 2, 3])
             case .mixed: chance.pick([0, 0, 1, 2, 3])
             default: chance.pick([0, 0, 0, 0, 0, 2, 3])
             }
@@ -269,10 +270,12 @@ struct PlanMaker {
             if chance.happens(0.3) { send.retryWithin = chance.duration(.seconds(1), .seconds(30)) }
             var offers = offers(plan, 2, keys)
             for index in offers.indices { offers[index].notBefore = nil }
-            if chance.happens(0.1), !plan.setup.kinds.contains(where: \.isSequential) { send.isQueued = false }
+            if chance.happens(0.1) { send.isQueued = false }
             return .send(offers, send)
         default:
             var enter = Plan.EnterPlan(offers(plan, 5, keys))
+            // A clock that was never set, and one that is years ahead.
+            if chance.happens(0.05) { enter.offers[0].age = .seconds(chance.pick([60, -1]) * 31_600_000) }
             enter.isAtomic = chance.happens(0.15)
             if choice == 1 {
                 enter.way = .importing(replaces: chance.happens(0.7))
@@ -281,7 +284,7 @@ struct PlanMaker {
             }
             if enter.way == .importing(replaces: true) {
                 for index in enter.offers.indices where chance.happens(0.8) {
-                    enter.offers[index].idOf = chance.pick([.inFlight, .waiting(0), .waiting(1), .newest])
+                    enter.offers[index].idOf = chance.pick([.inFlight, .olderPart, .waiting(0), .waiting(1), .newest])
                     enter.offers[index].hasOwnID = false
                 }
             }
@@ -312,7 +315,9 @@ struct PlanMaker {
         func wait(_ chance: inout Chance) -> Duration {
             chance.duration(.milliseconds(1), chance.pick([.milliseconds(20), .seconds(3)]))
         }
-        let target = chance.pick([Plan.Target.inFlight, .inFlight, .waiting(0), .waiting(1), .newest, .failed])
+        let target = chance.pick([
+            Plan.Target.inFlight, .inFlight, .olderPart, .waiting(0), .waiting(1), .newest, .failed,
+        ])
         switch chance.below(11) {
         case 10:
             var repair = Plan.PlannedCommand(.repair, .queue)
@@ -375,6 +380,11 @@ struct PlanMaker {
                     time: chance.duration(.milliseconds(20), chance.pick([.seconds(1), .seconds(60)]))))
         }
         if chance.happens(0.12) { cutPower(&plan) }
+        if chance.happens(0.03) { for _ in 0..<5 { cutPower(&plan) } }
+        if chance.happens(0.05) {
+            let moment = chance.pick(moments) + chance.duration(.zero, .milliseconds(200))
+            plan.faults.append(.damage(at: moment, place: chance.below(3)))
+        }
     }
 
     mutating func cutPower(_ plan: inout Plan) {
