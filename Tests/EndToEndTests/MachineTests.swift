@@ -22,7 +22,7 @@ import Testing
 
     /// Runs and checks the queue with the lack, then runs it again without.
     private func meets(
-        _ lack: [String: String], program: URL? = nil, run status: Int32, check checked: Int32, _ words: String
+        _ lack: [String: String], program: URL? = nil, run status: Int32, check checked: Set<Int32>, _ words: String
     ) throws {
         try #require(try drainq.run("add", input: "1\n2\n").status == 0)
         drainq.environment = lack
@@ -30,7 +30,7 @@ import Testing
         #expect(run.status == status, "\(run)")
         #expect(run.error.contains(words), "\(run)")
         let check = try drainq.start(["check"], input: "", program: program).finish()
-        #expect(check.status == checked, "\(check)")
+        #expect(checked.contains(check.status), "\(check)")
         #expect((check.error + check.output).contains(words), "\(check)")
         drainq.environment = [:]
         #expect(receiver.receivedCount == 0)
@@ -51,13 +51,14 @@ import Testing
     }
 
     @Test func `without libcurl the destination is held`() throws {
-        try meets(without("libcurl.so.4"), run: 69, check: 78, "libcurl.so.4: file too short")
+        // URLSession's agent may be linked to libcurl, and then does not begin.
+        try meets(without("libcurl.so.4"), run: 69, check: [74, 78], "libcurl.so.4: file too short")
     }
 
     @Test func `without zlib the destination of a route that compresses is held`() throws {
         let routes = "{ routes: { default: { url: \"\(receiver.url)/\", compress: \"gzip\" } } }"
         try routes.write(to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
-        try meets(without("libz.so.1"), run: 69, check: 78, "'compress' needs zlib, which cannot be used here")
+        try meets(without("libz.so.1"), run: 69, check: [78], "'compress' needs zlib, which cannot be used here")
     }
 
     @Test(arguments: [
@@ -75,6 +76,6 @@ import Testing
         let agent = libexec.appending(path: "drainq-urlsession")
         try "#!/bin/bash\n\(lines)\n".write(to: agent, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: agent.path)
-        try meets(["DRAINQ_TRANSPORT": "urlsession"], program: program, run: 74, check: 74, words)
+        try meets(["DRAINQ_TRANSPORT": "urlsession"], program: program, run: 74, check: [74], words)
     }
 }

@@ -41,9 +41,10 @@ package struct HeadersCommand: Sendable {
         self.timeout = timeout
     }
 
-    /// Runs the command for a request and returns its fields, all of which can be sent. Throws `headersCommand`, whose reason
-    /// quotes no output of the command but the name of a field that it must not set, or `unavailable` if this machine
-    /// cannot start the command now.
+    /// Runs the command for a request and returns its fields, all of which can be sent.
+    ///
+    /// Throws `headersCommand`, whose reason quotes no output of the command but the name of a field that it must not
+    /// set, or `unavailable` if this machine cannot start the command now.
     package func headers(for request: OutgoingRequest) throws(RequestError) -> [HeaderField] {
         let ended = command.run(
             input: try Self.input(for: request), within: timeout, outputLimit: Self.answerLimit)
