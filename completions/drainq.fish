@@ -124,7 +124,7 @@ complete -c drainq -n '__drainq_is list retry drop hold release export' -s t -l 
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l key -x -d 'with this key'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l destination -x -a '(__drainq_queue destination status)' -d 'for this destination'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l state -x -a 'new deferred claimed held failed quarantined delivered' -d 'in this state'
-complete -c drainq -n '__drainq_is list retry drop hold release export' -l status -x -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline machine body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -d 'by the answer to the last attempt'
+complete -c drainq -n '__drainq_is list retry drop hold release export' -l status -x -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline machine shortage body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -d 'by the answer to the last attempt'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l since -x -d 'created at this time or later'
 complete -c drainq -n '__drainq_is list retry drop hold release export' -l before -x -d 'created before this time'
 complete -c drainq -n '__drainq_is "" init add send wait run list show status retry drop hold release pause resume export import check explain' -s q -l queue -x -a '(__fish_complete_directories)' -d 'the queue directory'
@@ -145,7 +145,7 @@ complete -c drainq -n '__drainq_is hold' -a '(__drainq_queue id list --limit 100
 complete -c drainq -n '__drainq_is release' -a '(__drainq_queue id list --limit 100 --state held)'
 complete -c drainq -n '__drainq_is export' -a '(__drainq_queue id list --limit 100)'
 complete -c drainq -n '__drainq_is import' -F
-complete -c drainq -n '__drainq_is explain' -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline machine body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
+complete -c drainq -n '__drainq_is explain' -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline machine shortage body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
 complete -c drainq -n '__drainq_is completions' -a 'bash zsh fish'
 complete -c drainq -n '__drainq_is manual' -a 'drainq drainq-json'
 complete -c drainq -n '__drainq_is help' -a 'init add send wait run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'

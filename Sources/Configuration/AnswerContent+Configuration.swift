@@ -4,7 +4,7 @@ extension ConfigurationValue<String> {
     static let mediaType = ConfigurationValue(
         "media type", .text(), hint: "a media type is written application/json, without parameters"
     ) { value in
-        guard let parts = value.string?.split(separator: "/", omittingEmptySubsequences: false), parts.count == 2,
+        guard let parts = value.string?.pieces(at: "/"), parts.count == 2,
             parts.allSatisfy({ HeaderField(name: String($0), value: "").defect != .name })
         else { return nil }
         return value.string

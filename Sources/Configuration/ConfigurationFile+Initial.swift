@@ -34,7 +34,7 @@ extension ConfigurationFile {
         var lines: [String] = []
         var group: Substring?
         for entry in entries {
-            let parts = entry.path.split(separator: ".")
+            let parts = entry.path.pieces(at: ".")
             let parent = parts.count > 1 ? parts[0] : nil
             if parent != group {
                 if group != nil { lines.append("// },") }

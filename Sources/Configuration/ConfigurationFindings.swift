@@ -58,11 +58,12 @@ struct ConfigurationFindings {
             add(problem.reason, at: object.position, hint: problem.hint)
             return
         }
-        let names = key.split(separator: ".", maxSplits: 1).map(String.init)
-        let position = members.first { $0.name == names[0] }?.value.position ?? object.position
-        within(names[0]) { findings in
-            if names.count == 1 { return findings.add(problem.reason, at: position, hint: problem.hint) }
-            findings.within(names[1]) { $0.add(problem.reason, at: position, hint: problem.hint) }
+        let parent = String(key.upTo("."))
+        let name = String(key[parent.endIndex...].afterFirstByte)
+        let position = members.first { $0.name == parent }?.value.position ?? object.position
+        within(parent) { findings in
+            if name.isEmpty { return findings.add(problem.reason, at: position, hint: problem.hint) }
+            findings.within(name) { $0.add(problem.reason, at: position, hint: problem.hint) }
         }
     }
 

@@ -135,7 +135,7 @@ func readObject<Draft>(
                 readObject(member.value, by: keys, into: &draft, &findings, below: path + ".")
             } else {
                 let names = keys.map(\.entry.path).filter { $0.begins(with: prefix) }.map { path in
-                    String(path.dropFirst(prefix.count).prefix { $0 != "." })
+                    String(Substring(path.utf8.dropFirst(prefix.utf8.count)).upTo("."))
                 }
                 findings.add(
                     "there is no such key", at: member.position, hint: hint(forUnknown: member.name, among: names))

@@ -36,25 +36,25 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
 
     /// Returns why the text cannot be a proxy's URL; `nil` if it can.
     private static func proxyProblem(in url: String) -> URLTemplateSyntax.Problem? {
-        let scheme = url.prefix { $0 != ":" }
+        let scheme = url.upTo(":")
         if !schemes.contains(String(scheme)) {
             return .init(reason: "has an unknown proxy scheme", hint: "one of \(schemes.joined(separator: ", "))")
         }
-        var authority = url.dropFirst(scheme.count + "://".count)
-        if let end = authority.lastIndex(of: "@") {
+        var authority = Substring(url.utf8.dropFirst(scheme.utf8.count + "://".utf8.count))
+        if let end = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
             let user = authority[..<end]
-            if user.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) || user.contains("/") {
+            if user.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) || user.utf8.contains(UInt8(ascii: "/")) {
                 return .init(
                     reason: "has invalid user information", hint: "percent-encode it, or use ${secret:NAME}")
             }
-            authority = authority[end...].dropFirst()
+            authority = authority[end...].afterFirstByte
         }
-        if authority.ends(with: "/") { authority = authority.dropLast() }
+        if authority.ends(with: "/") { authority = Substring(authority.utf8.dropLast()) }
         if authority.contains("${") {
             return .init(
                 reason: "has a secret outside its user information", hint: "as in http://${secret:proxy}@host:3128")
         }
-        if authority.contains(where: { "/?#".contains($0) }) {
+        if authority.utf8.contains(where: { "/?#".utf8.contains($0) }) {
             return .init(reason: "has a path", hint: "a proxy is a host and a port")
         }
         if let problem = URLTemplateSyntax.problem(inAuthority: authority) { return problem }

@@ -87,14 +87,14 @@ extension ConfigurationValue<JSONValue> {
 
     /// Returns a number as JSON writes it; `nil` if JSON cannot express it.
     private static func jsonNumber(_ text: String) -> String? {
-        var digits = text.drop { $0 == "+" || $0 == "-" }
+        var digits = Substring(text.utf8.drop { "+-".utf8.contains($0) })
         let sign = text.begins(with: "-") ? "-" : ""
         if digits.begins(with: "0x") || digits.begins(with: "0X") {
             return UInt64(digits.dropFirst(2), radix: 16).map { sign + String($0) }
         }
         guard digits.first == "." || digits.first?.isASCII == true && digits.first?.isNumber == true else { return nil }
         if digits.first == "." { digits = "0" + digits }
-        if let dot = digits.firstIndex(of: "."), digits[dot...].dropFirst().first?.isNumber != true {
+        if let dot = digits.utf8.firstIndex(of: UInt8(ascii: ".")), digits[dot...].dropFirst().first?.isNumber != true {
             digits.remove(at: dot)
         }
         return sign + digits

@@ -19,8 +19,10 @@ func destinationName(
             hint: "an origin is https://api.example.com, a name 1 to 64 of A-Z a-z 0-9 _ - and .")
         return nil
     }
-    let authority = text.drop { $0 != ":" }.dropFirst("://".count)
-    if authority.contains(where: { "?#".contains($0) }) || !["", "/"].contains(authority.drop { $0 != "/" }) {
+    let authority = Substring(text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst("://".utf8.count))
+    if authority.utf8.contains(where: { "?#".utf8.contains($0) })
+        || !["", "/"].contains(authority[authority.upTo("/").endIndex...])
+    {
         findings.add(
             "\(quote(text)) is more than an origin", at: position,
             hint: "a destination is a whole origin, such as '\(origin)': leave out the path")

@@ -46,18 +46,18 @@ enum URLTemplateSyntax {
         if authority.utf8.contains(UInt8(ascii: "@")) { return userInformation }
         // An IPv6 address: `Origin` checks its grammar.
         if authority.begins(with: "[") { return nil }
-        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let host = parts[0]
+        let host = authority.upTo(":")
         if host.isEmpty { return Problem(reason: "has no host") }
         guard host.utf8.allSatisfy({ isHostByte($0) }) else {
             return Problem(
                 reason: "has an invalid host: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
         }
-        if parts.count == 2 {
-            guard let port = UInt16(parts[1]), port > 0, parts[1].allSatisfy(\.isASCII), !parts[1].begins(with: "+")
+        if host.endIndex < authority.endIndex {
+            let digits = authority[host.endIndex...].afterFirstByte
+            guard let port = UInt16(digits), port > 0, !digits.begins(with: "+")
             else {
                 return Problem(
-                    reason: "has an invalid port: \(quote(String(parts[1])))", hint: "ports are 1 to 65535")
+                    reason: "has an invalid port: \(quote(String(digits)))", hint: "ports are 1 to 65535")
             }
         }
         return nil

@@ -27,7 +27,7 @@ struct EnvironmentProxy {
     init(_ environment: [String: String]) {
         variables = environment.filter { !$0.value.isEmpty }
         let list = variables["no_proxy"] ?? variables["NO_PROXY"] ?? ""
-        excluded = list == "*" ? nil : list.split { $0 == "," || $0 == " " || $0 == "\t" }.map { $0.lowercased() }
+        excluded = list == "*" ? nil : list.utf8.split { ", \t".utf8.contains($0) }.map { Substring($0).lowercased() }
     }
 
     /// Returns the proxy for a URL; `nil` if it needs none.
@@ -44,10 +44,11 @@ struct EnvironmentProxy {
     /// with all its hosts.
     private static func covers(_ entry: String, _ host: String) -> Bool {
         if let address = IPAddress(host) {
-            let parts = entry.split(separator: "/", maxSplits: 1)
-            guard let first = parts.first, let network = IPAddress(String(first)) else { return false }
-            if parts.count == 1 { return network == address }
-            return Int(parts[1]).map { network.shares(bits: $0, with: address) } ?? false
+            let first = entry.upTo("/")
+            guard let network = IPAddress(String(first)) else { return false }
+            let bits = entry[first.endIndex...].afterFirstByte
+            if bits.isEmpty { return network == address }
+            return Int(bits).map { network.shares(bits: $0, with: address) } ?? false
         }
         var domain = entry.utf8[...]
         if domain.first == UInt8(ascii: ".") { domain = domain.dropFirst() }

@@ -134,11 +134,16 @@ final class Connection {
             responder.noteRefused()
             let refusal = AnswerBytes(Answer(error.status), toHead: false, closing: true)
             _ = refusal.withBytes(from: 0) { Socket.send(descriptor, $0) }
-            Socket.finishSending(descriptor)
-            phase = .draining
+            finishSending()
             return false
         }
         return true
+    }
+
+    /// Sends nothing more, and discards what arrives.
+    func finishSending() {
+        Socket.finishSending(descriptor)
+        phase = .draining
     }
 
     private func start(_ bytes: AnswerBytes) {

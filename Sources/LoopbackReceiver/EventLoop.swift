@@ -11,12 +11,16 @@ final class EventLoop {
     private var accepted = 0
     /// Whether descriptors have run out. Then no connection is accepted until one has ended.
     private var full = false
+    private let isMute: Bool
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
 
     /// Takes over both descriptors.
     ///
-    /// - Parameter stopping: readable when the loop must end.
-    init(listener: Int32, stopping: Int32, responder: Responder) {
+    /// - Parameters:
+    ///   - stopping: readable when the loop must end.
+    ///   - isMute: whether each connection is ended at once.
+    init(listener: Int32, stopping: Int32, responder: Responder, isMute: Bool) {
+        self.isMute = isMute
         self.listener = listener
         self.stopping = stopping
         self.responder = responder
@@ -91,7 +95,9 @@ final class EventLoop {
         while let descriptor = Socket.accept(listener) {
             accepted += 1
             responder.noteConnection()
-            connections.append(Connection(descriptor: descriptor, number: accepted, reader: responder.reader()))
+            let connection = Connection(descriptor: descriptor, number: accepted, reader: responder.reader())
+            if isMute { connection.finishSending() }
+            connections.append(connection)
         }
         full = errno == EMFILE || errno == ENFILE
     }

@@ -19,10 +19,12 @@ package final class LoopbackReceiver: Sendable {
         var lifeline: Int32
     }
 
-    /// - Parameter bodyLimit: the longest body in bytes. A request with a longer one is answered 413 and not recorded.
+    /// - Parameters:
+    ///   - bodyLimit: the longest body in bytes. A request with a longer one is answered 413 and not recorded.
+    ///   - isMute: whether the server ends its side of each connection at once, and reads without an answer.
     package init(
         at address: ListenAddress, script: Script = .always(.status(204)), recording: Recording = .everything,
-        bodyLimit: Int = 256 << 20
+        bodyLimit: Int = 256 << 20, isMute: Bool = false
     ) throws(ReceiverError) {
         let listener = try Socket.listen(at: address)
         port = Socket.port(of: listener)
@@ -35,7 +37,7 @@ package final class LoopbackReceiver: Sendable {
             throw error
         }
         let responder = Responder(ledger: ledger, recording: recording, script: script, bodyLimit: bodyLimit)
-        let loop = EventLoop(listener: listener, stopping: lifeline.reading, responder: responder)
+        let loop = EventLoop(listener: listener, stopping: lifeline.reading, responder: responder, isMute: isMute)
         guard let thread = startThread(loop) else {
             _ = Socket.close(listener)
             _ = Socket.close(lifeline.writing)

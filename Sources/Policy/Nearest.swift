@@ -10,7 +10,7 @@ package func nearest(to word: String, in candidates: [String]) -> String? {
         if distance < best?.distance ?? .max { best = (candidate, distance) }
     }
     if let best, best.distance <= min(3, max(1, word.utf8.count / 3)) { return best.candidate }
-    let extended = candidates.filter { $0.hasPrefix(word) }
+    let extended = candidates.filter { $0.begins(with: word) }
     return word.utf8.count >= 3 && extended.count == 1 ? extended[0] : nil
 }
 

@@ -5,7 +5,7 @@ package func shellWord(_ text: String) -> String {
 
 /// Returns the text as one word of a POSIX shell, in single quotes.
 package func shellQuoted(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    "'" + text.pieces(at: "'").joined(separator: "'\\''") + "'"
 }
 
 /// Returns whether a shell takes the word unchanged.

@@ -19,4 +19,18 @@ extension StringProtocol {
     package func ends(with other: some StringProtocol) -> Bool {
         utf8.reversed().starts(with: other.utf8.reversed())
     }
+
+    /// Returns the pieces between the bytes that are `separator`, a scalar of ASCII. The empty ones are among them.
+    package func pieces(at separator: Unicode.Scalar) -> [Substring] {
+        Substring(self).utf8.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false)
+            .map { Substring($0) }
+    }
+
+    /// Returns the text before the first byte that is one of `ends`, in ASCII; the whole text if there is none.
+    package func upTo(_ ends: String) -> SubSequence {
+        self[..<(utf8.firstIndex { ends.utf8.contains($0) } ?? endIndex)]
+    }
+
+    /// The text after its first byte; empty if the text is empty.
+    package var afterFirstByte: Substring { Substring(Substring(self).utf8.dropFirst()) }
 }

@@ -5,7 +5,8 @@ import Testing
 struct FrameTests {
     static let frames: [Frame] = [
         .setup(concurrency: 5),
-        .ready(), .opened(defect: nil), .opened(defect: "none"),
+        .ready(), .opened(defect: nil), .opened(defect: UnavailableTransport(reason: "none", isPassing: false)),
+        .opened(defect: UnavailableTransport(reason: "", isPassing: true)),
         .cancel(ticket: .max),
         .attempt(ticket: 0, OutgoingRequest(method: "GET", url: "http://a/")),
         .attempt(

@@ -20,8 +20,8 @@ import Testing
 
     /// The errors of socket(2) and connect(2).
     static let connecting: [(Int32, NetworkError)] = [
-        (EMFILE, .machine), (ENFILE, .machine), (ENOMEM, .machine), (ENOBUFS, .machine), (EACCES, .machine),
-        (EPERM, .machine), (EADDRNOTAVAIL, .machine), (EADDRINUSE, .machine),
+        (EMFILE, .shortage), (ENFILE, .shortage), (ENOMEM, .shortage), (ENOBUFS, .shortage), (EACCES, .machine),
+        (EPERM, .machine), (EADDRNOTAVAIL, .shortage), (EADDRINUSE, .shortage),
         (EAFNOSUPPORT, .unreachable), (EPROTONOSUPPORT, .unreachable), (ENETUNREACH, .unreachable),
         (EHOSTUNREACH, .unreachable), (ENETDOWN, .unreachable), (EHOSTDOWN, .unreachable),
         (ETIMEDOUT, .connectTimeout),
@@ -30,28 +30,57 @@ import Testing
         (EPROTOTYPE, .refused), (ENOTSOCK, .refused), (ENAMETOOLONG, .refused),
     ]
 
+    /// Over URLSession the error arrives as a text of FoundationCurl.c: libcurl's code, both errors, and its message.
     @Test(arguments: connecting)
-    func `an error of a connection accuses this machine or the destination`(code: Int32, name: NetworkError) {
-        #expect(NetworkError(CurlFailure(code: 7, systemError: code)) == name)
+    func `an error of a connection accuses this machine or the destination, over both transports`(
+        code: Int32, name: NetworkError
+    ) {
+        let request = OutgoingRequest(method: "POST", url: "http://127.0.0.1:1/")
+        let message = "Couldn't connect to server"
+        for (ofConnection, ofSocket) in [(code, Int32(0)), (0, code)] {
+            let described = "7 \(ofConnection) \(ofSocket) 0 0: \(message)"
+            let result = FoundationOutcome.result(ofError: described, answer: nil, request: request)
+            let failure = CurlFailure(
+                code: 7, errorMessage: message,
+                systemError: CurlFailure.systemError(ofConnection, ofSocket: ofSocket, wasConnected: false))
+            #expect(NetworkError(failure) == name)
+            #expect(result?.failure == name)
+            #expect(result?.detail == failure.words(general: ""))
+        }
+        let isOwn = name.accused == .machine
         let (outcome, accused, counts) = verdict(on: name)
         #expect(outcome == .deferred)
-        #expect(accused == (name == .machine ? .machine : .destination))
-        #expect(counts == (name != .machine))
+        #expect(accused == (isOwn ? .machine : .destination))
+        #expect(counts == !isOwn)
         #expect(name.provesNotSent)
     }
 
-    @Test(arguments: [Int32(6), 7, 28, 35, 77], connecting.map(\.0).filter(NetworkError.isOfThisMachine))
-    func `a lack of this machine is no error of names, of TLS or of a proxy`(result: Int32, code: Int32) {
+    /// With a proxy every error of the connection is the proxy's, but for those of this machine.
+    @Test(arguments: connecting)
+    func `an error of the connection to a proxy accuses this machine or the network`(code: Int32, name: NetworkError) {
+        for proxy in ["http://proxy:1", "socks5h://proxy:1"] {
+            let found = NetworkError(CurlFailure(code: 7, systemError: code, proxy: proxy))
+            #expect(found == (name.accused == .machine ? name : .proxy))
+            #expect(verdict(on: found).1 == (name.accused == .machine ? .machine : .network))
+            #expect(!verdict(on: found).2)
+        }
+    }
+
+    @Test(arguments: [Int32(6), 7, 28, 35, 77], connecting.filter { $0.1.accused == .machine })
+    func `a lack of this machine is no error of names, of TLS or of a proxy`(
+        result: Int32, lack: (code: Int32, name: NetworkError)
+    ) {
         for proxy in [nil, "http://proxy:1", "socks5h://proxy:1"] {
-            #expect(NetworkError(CurlFailure(code: result, systemError: code, proxy: proxy)) == .machine)
+            #expect(NetworkError(CurlFailure(code: result, systemError: lack.code, proxy: proxy)) == lack.name)
         }
     }
 
     /// The errors of open(2), and whether the operation has to answer for them.
     static let opening: [(Int32, NetworkError)] = [
-        (EMFILE, .machine), (ENFILE, .machine), (ENOMEM, .machine), (EIO, .machine), (EACCES, .machine),
-        (EPERM, .machine), (ENOENT, .bodyFileChanged), (ENOTDIR, .bodyFileChanged), (ELOOP, .bodyFileChanged),
-        (ENXIO, .bodyFileChanged), (ENAMETOOLONG, .bodyFileChanged),
+        (EMFILE, .shortage), (ENFILE, .shortage), (ENOMEM, .shortage), (EIO, .machine), (ESTALE, .machine),
+        (EACCES, .bodyFileChanged), (EPERM, .bodyFileChanged), (ENOENT, .bodyFileChanged),
+        (ENOTDIR, .bodyFileChanged), (ELOOP, .bodyFileChanged), (ENXIO, .bodyFileChanged),
+        (ENAMETOOLONG, .bodyFileChanged),
     ]
 
     @Test(arguments: opening)
@@ -59,9 +88,10 @@ import Testing
         let file = BodyFile(path: "/body", length: 1, modified: 0, inode: 0)
         #expect(BodyFileError(code, opening: file).name == name)
         let (outcome, accused, counts) = verdict(on: name)
-        #expect(outcome == (name == .machine ? .deferred : .failed))
-        #expect(accused == (name == .machine ? .machine : .operation))
-        #expect(counts == (name != .machine))
+        let isOwn = name.accused == .machine
+        #expect(outcome == (isOwn ? .deferred : .failed))
+        #expect(accused == (isOwn ? .machine : .operation))
+        #expect(counts == !isOwn)
     }
 
     @Test func `a process without a descriptor left is this machine's failure`() throws {
@@ -70,7 +100,7 @@ import Testing
         let sink = AgentSink(after: "ulimit -n 5")
         defer { sink.close() }
         let result = try sink.deliver(.post(to: receiver, by: .libcurl)).result
-        #expect(result.failure == .machine, "\(result)")
+        #expect(result.failure == .shortage, "\(result)")
         #expect(result.detail == "cannot connect: Too many open files")
     }
 
@@ -114,14 +144,52 @@ import Testing
         }
     }
 
+    @Test(arguments: ["-n", "-v"], Transport.allCases)
+    func `a library that finds no room is never a library that is missing`(limit: String, transport: Transport) throws {
+        // Kilobytes of address space, from too few to begin to enough for everything; and descriptors.
+        let sizes = limit == "-n" ? Array(1...9) : Array(stride(from: 20_000, through: 400_000, by: 38_000))
+        for size in sizes {
+            let sink = AgentSink(after: "ulimit \(limit) \(size)")
+            defer { sink.close() }
+            do throws(SinkError) {
+                #expect(try sink.defect(of: transport) == nil, "\(limit) \(size)")
+            } catch {
+                #expect(error.description.hasPrefix("cannot start a delivery agent: "), "\(limit) \(size)")
+            }
+        }
+    }
+
+    @Test func `what an agent lacks for the moment is an error of the sink, not a defect of the machine`() throws {
+        let defects = [("has no room", true), ("is missing", false)].map(UnavailableTransport.init)
+        for defect in defects {
+            let frames = [Frame.ready(), .opened(defect: defect)].flatMap { $0.bytes ?? [] }
+            let octal = frames.map { "\\0" + String($0, radix: 8) }.joined()
+            let sink = AgentSink(
+                program: { _ in .shell("printf '%b' '\(octal)' >&0; cat >/dev/null") }, concurrency: 1)
+            defer { sink.close() }
+            if defect.isPassing {
+                let error = #expect(throws: SinkError.self) { try sink.defect(of: .libcurl) }
+                #expect(error?.description == "cannot start a delivery agent: /bin/bash cannot be used: has no room")
+            } else {
+                #expect(try sink.defect(of: .libcurl) == "is missing")
+            }
+        }
+    }
+
     @Test(arguments: ["exit 0", "exit 70", "head -c 100000 /dev/urandom >&0", "exec sleep 60", "exec cat >/dev/null"])
     func `an agent that does not begin is nobody's attempt`(lines: String) throws {
         let receiver = try LoopbackReceiver()
-        let sink = AgentSink(program: { _ in .shell(lines) }, concurrency: 1, beginning: .milliseconds(300))
-        defer { sink.close() }
-        let request = OutgoingRequest.post(to: receiver, by: .urlsession)
-        let error = #expect(throws: SinkError.self) { try sink.deliver(request) }
-        #expect(error?.description.hasPrefix("cannot start a delivery agent: ") == true)
+        for transport in Transport.allCases {
+            let sink = AgentSink(program: { _ in .shell(lines) }, concurrency: 1, beginning: .milliseconds(300))
+            defer { sink.close() }
+            // What `check` says, and what a run says.
+            let checked = #expect(throws: SinkError.self) { try sink.defect(of: transport) }
+            let request = OutgoingRequest.post(to: receiver, by: transport)
+            let delivered = #expect(throws: SinkError.self) { try sink.deliver(request) }
+            for error in [checked, delivered] {
+                #expect(error?.description.hasPrefix("cannot start a delivery agent: ") == true)
+            }
+        }
         #expect(receiver.receivedCount == 0)
     }
 }

@@ -103,7 +103,7 @@ struct AnswerAssessorTests {
             refresh: { _ in
                 refreshed += 1
                 return true
-            }, signed: { _, _ in .headers([]) })
+            }, signed: { _, _ in [] })
         try bench.add(1)
         let parts = try Parts(bench)
         var attempt = try #require(try parts.attempts().first)

@@ -17,6 +17,25 @@ struct `A run finds its concurrency` {
         #expect(bench.sink?.mostInFlight == 64)
     }
 
+    @Test(arguments: [Concurrency.auto, .atMost(16)])
+    func `what this machine has no room for lowers the number for the rest of the run`(concurrency: Concurrency) throws
+    {
+        let bench = try Bench()
+        try bench.add(300)
+        var refused = 0
+        let summary = try bench.run(RunOptions(limit: 300, concurrency: concurrency)) { _ in
+            // Room for seven: the one whose report comes has left, and six others are in flight.
+            guard bench.sink!.inFlight > 6 else { return .status(204) }
+            refused += 1
+            return .failure(.shortage, detail: "cannot connect: Too many open files")
+        }
+        #expect(refused > 0 && refused < 20)
+        #expect(summary.delivered == 300 - refused && summary.deferred == refused)
+        for name in try bench.names(.deferred) { #expect(name.attempts == 0) }
+        let ledger = try DestinationsFile(spool: bench.spool).read()["http://one"]
+        #expect(ledger.failures == 0 && ledger.overload == nil)
+    }
+
     @Test func `a number stays what it is`() throws {
         let bench = try Bench()
         try bench.add(200)

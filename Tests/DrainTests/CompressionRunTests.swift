@@ -25,7 +25,7 @@ struct CompressionRunTests {
         var seen: [[UInt8]] = []
         bench.credentials.signed = { _, request in
             seen.append(request.body ?? [])
-            return .headers([HeaderField(name: "Digest", value: request.headers.last?.value ?? "")])
+            return [HeaderField(name: "Digest", value: request.headers.last?.value ?? "")]
         }
         try bench.add(3)
         #expect(try bench.run().delivered == 3)
@@ -46,6 +46,22 @@ struct CompressionRunTests {
         bench.pass(.seconds(3600))
         #expect(try bench.run().delivered == 1)
         #expect(bench.bodies == first)
+    }
+
+    @Test func `a lack of memory to compress or of a process to sign is this machine's, and holds nothing`() throws {
+        for isSigning in [true, false] {
+            let bench = try bench { if isSigning { $0.headersCommand = ["sign"] } }
+            let lack = RequestError.unavailable(.shortage, reason: "nothing left")
+            if isSigning {
+                bench.credentials.signed = { _, _ throws(RequestError) in throw lack }
+            } else {
+                bench.gzip = { _ throws(RequestError) in throw lack }
+            }
+            try bench.add(2)
+            let summary = try bench.run()
+            #expect(summary.deferred == 2 && summary.attempts == 0 && bench.holds == 0)
+            #expect(try bench.names(.deferred).allSatisfy { $0.attempts == 0 })
+        }
     }
 
     @Test func `where nothing can be compressed the destination is held, and nothing is lost`() throws {

@@ -41,14 +41,16 @@ struct DestinationTests {
     @Test func `an operation that cannot be signed does not stop those that can`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headersCommand = ["sign"]
-        bench.credentials.signed = { _, request in
-            request.body == Array("0".utf8) ? .failure(reason: "'sign' exited with status 3") : .headers([])
+        let failure = RequestError.headersCommand(reason: "'sign' exited with status 3")
+        bench.credentials.signed = { _, request throws(RequestError) in
+            if request.body == Array("0".utf8) { throw failure }
+            return []
         }
         try bench.add(5)
         let summary = try bench.run()
         #expect(summary.delivered == 4 && summary.deferred == 1 && summary.held == 0)
         #expect(try bench.names(.deferred).first?.attempts == 1)
-        bench.credentials.signed = { _, _ in .failure(reason: "'sign' exited with status 3") }
+        bench.credentials.signed = { _, _ throws(RequestError) in throw failure }
         try bench.add(2)
         #expect(try bench.run().held == 2)
     }

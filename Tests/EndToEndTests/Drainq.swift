@@ -4,7 +4,7 @@ import Scratch
 import Testing
 
 /// The built program, beside the test bundle.
-private let executable: URL = {
+let builtProgram: URL = {
     var directory = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     while directory.path != "/", !FileManager.default.isExecutableFile(atPath: directory.appending(path: "drainq").path)
     {
@@ -58,17 +58,19 @@ final class Drainq {
     }
 
     /// With `standardError` what the program says there is the caller's to read, and not in what `finish` returns.
-    func start(_ arguments: [String], input: String, standardError: FileHandle? = nil) throws -> Started {
+    func start(
+        _ arguments: [String], input: String, standardError: FileHandle? = nil, program: URL? = nil
+    ) throws -> Started {
         try Started(
             arguments, input: input, standardError: standardError, queue: queue, directory: directory,
-            environment: environment)
+            environment: environment, program: program)
     }
 
     /// Runs a script of bash in which `drainq` is the program and the queue is the default one.
     func shell(_ script: String) throws -> Finished {
         try Started(
             ["-c", "drainq() { \"$DRAINQ\" \"$@\"; }; export -f drainq; cd \"$WORK\"; \(script)"], input: "",
-            queue: queue, directory: directory, environment: ["DRAINQ": executable.path, "WORK": directory.path],
+            queue: queue, directory: directory, environment: ["DRAINQ": builtProgram.path, "WORK": directory.path],
             program: URL(filePath: "/bin/bash")
         ).finish()
     }
@@ -109,10 +111,10 @@ final class Started {
 
     init(
         _ arguments: [String], input: String, standardError: FileHandle? = nil, queue: URL, directory: URL,
-        environment added: [String: String], program: URL = executable
+        environment added: [String: String], program: URL? = nil
     ) throws {
         self.directory = directory
-        process.executableURL = program
+        process.executableURL = program ?? builtProgram
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
         environment["DRAINQ_QUEUE"] = queue.path

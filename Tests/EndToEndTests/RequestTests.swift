@@ -13,6 +13,24 @@ struct RequestTests {
         return try drainq.run("run", "-v")
     }
 
+    /// The route's Content-Type is for payloads, which have none of their own.
+    @Test(arguments: [
+        ([], #"{"a":1}"#, "application/json; charset=utf-8"),
+        (["--content-type", "text/csv"], "a;b\n1;2\n", "text/csv"),
+        (["--envelope"], #"{"body":"a;b","contentType":"text/csv"}"#, "text/csv"),
+        (["--content-type", "text/csv", "-H", "Content-Type: text/csv"], "a;b\n", "text/csv"),
+    ])
+    func `the media type of an operation goes before its route's`(arguments: [String], input: String, type: String)
+        throws
+    {
+        let receiver = try LoopbackReceiver()
+        let queue = try Drainq(to: receiver, #"headers: { "Content-Type": "application/json; charset=utf-8" }"#)
+        try #require(try queue.start(["add"] + arguments, input: input).finish().status == 0)
+        #expect(try queue.run("run").status == 0)
+        try #require(try queue.start(["send"] + arguments, input: input).finish().status == 0)
+        #expect(receiver.requests().map { $0.header("Content-Type") } == [type, type])
+    }
+
     @Test func `a copy of the program alone delivers over libcurl, and explain says why`() throws {
         let receiver = try LoopbackReceiver()
         let queue = try Drainq(to: receiver)

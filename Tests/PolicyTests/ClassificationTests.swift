@@ -47,7 +47,7 @@ struct ClassificationTests {
             case .tls: .held
             case .badURL, .bodyFileChanged: .failed
             case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
-                .malformedAnswer, .proxy, .offline, .machine, .agentDied, .cancelled, .other:
+                .malformedAnswer, .proxy, .offline, .machine, .shortage, .agentDied, .cancelled, .other:
                 .deferred
             }
         #expect(failure(error).outcome == expected)
@@ -57,7 +57,10 @@ struct ClassificationTests {
 
     @Test func `only what cannot have reached the server proves that nothing was sent`() {
         let proofs = NetworkError.allCases.filter(\.provesNotSent)
-        #expect(Set(proofs) == [.dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy, .machine])
+        #expect(
+            Set(proofs) == [
+                .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy, .machine, .shortage,
+            ])
     }
 
     @Test(arguments: [

@@ -58,7 +58,7 @@ struct DestinationEventTests {
                 .malformedAnswer, .agentDied, .other:
                 [.unreachable(error.rawValue)]
             case .tls: [.held(reason: "error tls: default holds", blamed: "print")]
-            case .offline, .proxy, .machine, .badURL, .bodyFileChanged, .cancelled: []
+            case .offline, .proxy, .machine, .shortage, .badURL, .bodyFileChanged, .cancelled: []
             }
         #expect(events(failure(error)) == expected)
         #expect(guardAnswer(failure(error)) == nil)

@@ -75,7 +75,7 @@ struct OAuth2Tests {
             try RequestForm(route).request(
                 for: Operation(header: header, body: []), attempt: 1, version: "1", secrets: secrets)
         }
-        #expect(error == .secretUnavailable("t", .dns, reason: "comes late"))
+        #expect(error == .unavailable(.dns, reason: "the secret 't' comes late"))
         #expect(error?.outcome == .deferred)
     }
 }

@@ -171,11 +171,14 @@ struct TemplateDifferentialTests {
     private func secrets(of sample: Sample) -> SecretValues { SecretValues(values: ["s": sample.secret]) }
 
     private func checkHead(_ word: String, _ sample: Sample, _ expected: (Place) -> [UInt8]?) {
-        for place in [Place.path, .query, .header] {
+        for place in [Place.path, .query, .header, .idempotencyKey] {
+            // "A text that is the same at each attempt", without secrets and kept values.
+            if place == .idempotencyKey, (try? Template(word, for: .idempotencyKey)) == nil { continue }
             var route = Route(url: "https://a/")
             switch place {
             case .path: route.url = "https://a/\(word)/y"
             case .query: route.url = "https://a/x?q=\(word)"
+            case .idempotencyKey: route.idempotencyKey = word
             default: route.headers = [HeaderField(name: "X", value: "a\(word)b")]
             }
             let made = try? RequestForm(route).request(
@@ -184,10 +187,17 @@ struct TemplateDifferentialTests {
                 switch place {
                 case .path: Array("https://a/".utf8) + value + Array("/y".utf8)
                 case .query: Array("https://a/x?q=".utf8) + value
+                case .idempotencyKey: value
                 default: Array("a".utf8) + value + Array("b".utf8)
                 }
             }
-            let sent = made.map { place == .header ? $0.headers[0].value : $0.url }.map { Array($0.utf8) }
+            let sent = made.map { made in
+                switch place {
+                case .header: made.headers[0].value
+                case .idempotencyKey: made.headers.first { $0.name == "Idempotency-Key" }?.value ?? ""
+                default: made.url
+                }
+            }.map { Array($0.utf8) }
             #expect(sent == bytes, "\(word) in \(place) of \(String(decoding: sample.operation.body, as: UTF8.self))")
         }
     }

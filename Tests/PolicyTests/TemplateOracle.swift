@@ -3,7 +3,7 @@ import Foundation
 /// The sentences of TEMPLATES and BATCHES in drainq-config(5), on bytes. Knows nothing of the code.
 enum TemplateOracle {
     enum Place: CaseIterable {
-        case path, query, header, json, quotes, form, text, key
+        case path, query, header, json, quotes, form, text, key, idempotencyKey
     }
 
     /// A value as a person knows it: how it is written, and what it is.
@@ -49,7 +49,7 @@ enum TemplateOracle {
             // "The inside of a string."
             if value.kind == .text { return quoted(value.units) }
             return value.content.map { Array(quoted($0).dropFirst().dropLast()) }
-        case .path, .query, .header, .key:
+        case .path, .query, .header, .key, .idempotencyKey:
             // "An operation fails unsent if its value there is null, an array or an object."
             guard value.kind != .container, let content = value.content else { return nil }
             switch place {
@@ -57,6 +57,10 @@ enum TemplateOracle {
             case .path: return ["", ".", ".."].map { Array($0.utf8) }.contains(content) ? nil : percent(content)
             case .query: return percent(content)
             // "drainq refuses a value with a control character other than a tab."
+            case .idempotencyKey:
+                // RFC 8941 §3.3.3: printable ASCII between quotes, with a backslash before a quote or a backslash.
+                if content.isEmpty || content.contains(where: { $0 < 32 || $0 > 126 }) { return nil }
+                return [34] + content.flatMap { $0 == 34 || $0 == 92 ? [92, $0] : [$0] } + [34]
             case .header: return content.contains { $0 < 32 && $0 != 9 || $0 == 127 } ? nil : content
             default: return content
             }

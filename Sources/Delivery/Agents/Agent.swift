@@ -16,7 +16,7 @@ final class Agent {
     /// Whether the agent has reported that it runs.
     var isReady = false
     /// The agent's report on its transport: why it cannot be used, or `.some(nil)` if it can; `nil` before the report.
-    var transportReport: String??
+    var transportReport: UnavailableTransport??
     /// The reading end of the pipe into which the agent writes the attempts that it begins.
     private let journal: Int32
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
@@ -69,7 +69,7 @@ final class Agent {
         let spawn = Spawn(
             descriptors: (ends[1], journal[1], nil), arguments: program.arguments,
             environment: .forAgents(of: OwnEnvironment.read()),
-            directory: program.executable.hasPrefix("/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
+            directory: program.executable.begins(with: "/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
         do throws(Errno) {
             let process = try spawn.start(program.executable)
             return Agent(transport: transport, process: process, socket: ends[0], journal: journal[0])

@@ -29,7 +29,7 @@ package struct AgentProgram: Hashable, Sendable {
             return AgentProgram(executable: executable, arguments: ["drainq", "agent"])
         case .urlsession:
             let name = "drainq-urlsession"
-            guard let slash = Installation.program.lastIndex(of: "/") else {
+            guard let slash = Installation.program.utf8.lastIndex(of: UInt8(ascii: "/")) else {
                 return AgentProgram(executable: name, arguments: [name])
             }
             let directory = Installation.program[...slash]

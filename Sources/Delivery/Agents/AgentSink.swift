@@ -91,21 +91,17 @@ package final class AgentSink: Sink {
         while !isClosed {
             let agent = try anyAgent(for: transport)
             if let report = agent.transportReport {
-                // Too little memory is a state of the moment, not of the machine.
-                if let defect = report, Self.wordsOfMemory.contains(where: defect.contains) {
-                    throw startFailure(of: transport, "cannot be used: \(defect)")
+                if let report, report.isPassing {
+                    throw startFailure(of: transport, "cannot be used: \(report.reason)")
                 }
-                defects[transport] = .some(report)
-                return report
+                defects[transport] = .some(report?.reason)
+                return report?.reason
             }
             guard ContinuousClock.now < deadline else { break }
             _ = try wait(ContinuousClock.now.duration(to: deadline).pollMilliseconds, wakeup: -1)
         }
         throw startFailure(of: transport, "does not begin")
     }
-
-    /// What dlerror(3) says if a library does not fit into memory.
-    private static let wordsOfMemory = ["annot allocate memory", "failed to map segment", "out of memory"]
 
     private func startFailure(of transport: Transport, _ reason: String) -> SinkError {
         SinkError("cannot start a delivery agent: \(program(transport).executable) \(reason)")

@@ -16,12 +16,12 @@ package enum Frame: Hashable, Sendable {
     /// Agent to run, first: the agent runs and reads frames of this version.
     case ready(version: Int = Frame.version)
     /// Agent to run, after `setup`: why its transport cannot be used on this machine; `nil` if it can.
-    case opened(defect: String?)
+    case opened(defect: UnavailableTransport?)
     /// Agent to run: the end of an attempt.
     case report(ticket: Int, AttemptReport)
 
     /// The version of these frames and of what an agent writes to descriptor 1.
-    package static let version = 5
+    package static let version = 6
 
     /// Upper bound on a payload, in bytes. A larger request is never given to an agent.
     package static let longestPayload = 256 << 20
@@ -49,7 +49,10 @@ package enum Frame: Hashable, Sendable {
             writer.put(report)
         case .opened(let defect):
             writer.put(kind: 6)
-            writer.put(defect)
+            writer.put(defect) { writer, defect in
+                writer.put(defect.reason)
+                writer.put(kind: defect.isPassing ? 1 : 0)
+            }
         }
         return writer.sealed(longest: Frame.longestPayload)
     }
@@ -68,7 +71,10 @@ package enum Frame: Hashable, Sendable {
         case 3: self = .cancel(ticket: try reader.number())
         case 4: self = .ready(version: try reader.number())
         case 5: self = .report(ticket: try reader.number(), try reader.report())
-        case 6: self = .opened(defect: try reader.isThere() ? try reader.text() : nil)
+        case 6:
+            self = .opened(
+                defect: try reader.isThere()
+                    ? UnavailableTransport(reason: try reader.text(), isPassing: try reader.isThere()) : nil)
         case let kind: throw FrameError("a frame of unknown kind \(kind)")
         }
         try reader.finish()
@@ -194,7 +200,7 @@ private struct FrameWriter {
         put(kind: request.freshConnection ? 1 : 0)
     }
 
-    private mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
+    mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
         if let value {
             self.put(kind: 1)
             put(&self, value)

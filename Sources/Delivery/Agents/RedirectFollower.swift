@@ -39,8 +39,8 @@ final class RedirectFollower: Sendable {
     }
 
     /// Why no attempt can be made; `nil` if attempts can be made.
-    var defect: String? {
-        if case .failure(let error) = transport { error.reason } else { nil }
+    var defect: UnavailableTransport? {
+        if case .failure(let error) = transport { error } else { nil }
     }
 
     /// Starts an attempt. Its report comes on the transport's thread or on this one.

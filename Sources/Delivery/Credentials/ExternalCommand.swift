@@ -60,6 +60,11 @@ package struct ExternalCommandResult: Sendable {
     /// The number of bytes of standard error that are kept.
     package static let errorLimit = 4096
 
+    /// `shortage` if this machine had no descriptor, memory or process left to start the program; else `nil`.
+    var shortage: NetworkError? {
+        if case .notStarted(let errno) = ending { NetworkError.shortage(behind: Errno(errno)) } else { nil }
+    }
+
     /// The failure, without any of the program's output: `exited with status 3`; `nil` if the program exited with 0.
     package var failure: String? {
         switch ending {

@@ -41,12 +41,17 @@ package struct HeadersCommand: Sendable {
         self.timeout = timeout
     }
 
-    /// Runs the command for a request and returns its fields, all of which can be sent. Throws only `headersCommand`,
-    /// whose reason quotes no output of the command but the name of a field that it must not set.
+    /// Runs the command for a request and returns its fields, all of which can be sent.
+    ///
+    /// Throws `headersCommand`, whose reason quotes no output of the command but the name of a field that it must not
+    /// set, or `unavailable` if this machine cannot start the command now.
     package func headers(for request: OutgoingRequest) throws(RequestError) -> [HeaderField] {
         let ended = command.run(
             input: try Self.input(for: request), within: timeout, outputLimit: Self.answerLimit)
         let name = escapedForDisplay(command.arguments.first ?? "")
+        if let shortage = ended.shortage {
+            throw .unavailable(shortage, reason: "the route's headersCommand '\(name)' \(ended.failure ?? "")")
+        }
         do throws(Flaw) {
             if let failure = ended.failure { throw Flaw(reason: failure) }
             if ended.isCut { throw Flaw(reason: "wrote more than \(Self.answerLimit / 1024) KB") }

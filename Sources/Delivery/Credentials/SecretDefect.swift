@@ -3,7 +3,8 @@ import Policy
 /// The reason why a secret cannot be used, as a predicate for `the secret 'api' …`. Never contains any of its content.
 struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
-    /// The network error that makes the secret unavailable for now; `nil` if a person must repair the secret.
+    /// The error of the network or of this machine that makes the secret unavailable for now; `nil` if a person must
+    /// repair the secret.
     let network: NetworkError?
 
     static let notConfigured = SecretDefect(description: "is not configured")

@@ -18,10 +18,10 @@ struct SecretFile {
     /// Follows a symbolic link, because mounted secrets are symbolic links; checks the file that was opened.
     func secret(base: String) throws(SecretDefect) -> String {
         let descriptor = open(path.rawCString, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw defect("cannot be read: \(Errno(errno))") }
+        guard descriptor >= 0 else { throw defect(Errno(errno)) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw defect("cannot be read: \(Errno(errno))") }
+        guard fstat(descriptor, &status) == 0 else { throw defect(Errno(errno)) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw defect("is not a regular file") }
         // In a user namespace root has another number: the owner of the root directory.
         guard [0, geteuid(), owner(of: base), owner(of: "/")].contains(status.st_uid) else {
@@ -37,12 +37,17 @@ struct SecretFile {
         do throws(Errno) {
             content = try bytes(of: descriptor, limit: Self.limit + 1)
         } catch {
-            throw defect("cannot be read: \(error)")
+            throw defect(error)
         }
         return try SecretDefect.check(content, from: "'\(path)'")
     }
 
     private func defect(_ reason: String) -> SecretDefect { SecretDefect(place: "'\(path)'", reason: reason) }
+
+    private func defect(_ error: Errno) -> SecretDefect {
+        SecretDefect(
+            place: "'\(path)'", reason: "cannot be read: \(error)", network: NetworkError.shortage(behind: error))
+    }
 
     private func owner(of path: String) -> uid_t? {
         var status = stat()

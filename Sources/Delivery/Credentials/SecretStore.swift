@@ -133,7 +133,9 @@ package final class SecretStore {
             let place = "the command '\(arguments.first ?? "")'"
             let command = ExternalCommand(arguments, directory: base, environment: commandEnvironment)
             let ended = command.run(within: commandTimeout, outputLimit: SecretFile.limit + 1)
-            if let failure = ended.failure { throw SecretDefect(place: place, reason: failure) }
+            if let failure = ended.failure {
+                throw SecretDefect(place: place, reason: failure, network: ended.shortage)
+            }
             return try SecretDefect.check(ended.output, from: place)
         }
         let isGood = if case .success = result { true } else { false }

@@ -89,7 +89,7 @@ package struct RuntimeDirectory: Sendable {
             environment[variable].flatMap { $0.begins(with: "/") ? $0 : nil }
         }
         if let given = directory("RUNTIME_DIRECTORY") {
-            (path, isOurs) = (String(given.prefix { $0 != ":" }), false)
+            (path, isOurs) = (String(given.upTo(":")), false)
         } else if let given = directory("XDG_RUNTIME_DIR") {
             (path, isOurs) = ("\(given)/drainq", true)
         } else {

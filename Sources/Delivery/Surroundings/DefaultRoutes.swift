@@ -26,8 +26,8 @@ struct DefaultRoutes {
     /// Reads lines of: interface, destination, gateway, flags, reference count, use, metric, mask, …; addresses and
     /// flags in hexadecimal, below a line of headings.
     private static func inIPv4(_ table: String) -> [Route] {
-        table.split(separator: "\n").dropFirst().compactMap { line in
-            let fields = line.split { $0 == "\t" || $0 == " " }
+        table.pieces(at: "\n").dropFirst().compactMap { line in
+            let fields = line.utf8.split { "\t ".utf8.contains($0) }.map { Substring($0) }
             // Addresses are in the machine's byte order: 169.254.0.0 ends in FEA9.
             guard fields.count >= 8, isUsable(fields[3]), !fields[1].ends(with: "FEA9") else { return nil }
             let isDefault = fields[1] == "00000000" && fields[7] == "00000000"
@@ -38,8 +38,8 @@ struct DefaultRoutes {
     /// Reads lines of: destination, its prefix length, source, its prefix length, next hop, metric, reference count,
     /// use, flags, interface; all but the last in hexadecimal.
     private static func inIPv6(_ table: String) -> [Route] {
-        table.split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ")
+        table.pieces(at: "\n").compactMap { line in
+            let fields = line.pieces(at: " ").filter { !$0.isEmpty }
             guard fields.count >= 10, isUsable(fields[8]), !isLinkLocal(fields[0]), !fields[0].begins(with: "ff")
             else {
                 return nil

@@ -5,7 +5,7 @@ import Policy
 enum KernelFile {
     /// Returns the first line of a file; `nil` if the file cannot be read.
     static func word(_ path: String) -> String? {
-        text(path).map { String($0.prefix { $0 != "\n" }) }
+        text(path).map { String($0.upTo("\n")) }
     }
 
     static func text(_ path: String) -> String? {

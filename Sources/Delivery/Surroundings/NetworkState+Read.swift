@@ -50,9 +50,9 @@ extension NetworkState {
     /// Returns whether resolv.conf(5) names a server. The resolver's default, this machine itself, does not count.
     private static func hasResolver(root: String) -> Bool {
         #if os(Linux)
-            let lines = (KernelFile.text("\(root)/etc/resolv.conf") ?? "").split(separator: "\n")
+            let lines = (KernelFile.text("\(root)/etc/resolv.conf") ?? "").pieces(at: "\n")
             return lines.contains { line in
-                line.split { $0 == " " || $0 == "\t" }.prefix(2).first == "nameserver"
+                line.utf8.split { " \t".utf8.contains($0) }.first?.elementsEqual("nameserver".utf8) ?? false
             }
         #else
             return true

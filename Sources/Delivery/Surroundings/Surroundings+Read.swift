@@ -45,10 +45,10 @@ extension Surroundings {
         guard ended.failure == nil else { return nil }
         var answers: [String: Bool] = [:]
         var device = ""
-        for line in String(decoding: ended.output, as: UTF8.self).split(separator: "\n") {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            let value = String(line[line.index(after: colon)...])
-            switch (line[..<colon], value.split(separator: " ").first) {
+        for line in String(decoding: ended.output, as: UTF8.self).pieces(at: "\n") {
+            let name = line.upTo(":")
+            let value = String(line[name.endIndex...].afterFirstByte)
+            switch (name, value.upTo(" ")) {
             case ("GENERAL.DEVICE", _): device = value
             // `yes`, `no`, `yes (guessed)`, `no (guessed)`, `unknown`.
             case ("GENERAL.METERED", "yes"): answers[device] = true

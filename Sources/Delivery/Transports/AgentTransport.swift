@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// A transport within a delivery agent: makes attempts and reports each of them once.
@@ -14,10 +15,18 @@ package protocol AgentTransport: AnyObject {
 }
 
 /// The reason why a transport cannot be used on this machine.
-package struct UnavailableTransport: Error {
+package struct UnavailableTransport: Error, Hashable, Sendable {
     package var reason: String
+    /// Whether this process has no memory or no descriptor left, which is a state of the moment, not of the machine.
+    package var isPassing: Bool
 
-    package init(reason: String) { self.reason = reason }
+    /// Creates the reason. `isPassing` is by default what this process finds now.
+    package init(reason: String, isPassing: Bool = Errno.shortage(ofMemory: libraryMemory) != nil) {
+        (self.reason, self.isPassing) = (reason, isPassing)
+    }
+
+    /// Upper bound on the memory that a library takes with all the libraries that it needs, in bytes.
+    package static let libraryMemory = 64 << 20
 }
 
 /// Receives reports of attempts that have ended: in one call all those that a transport has at one moment.

@@ -35,7 +35,7 @@ final class CurlHandle {
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
         guard let pointer = ccurl_easy_init() else {
-            throw CurlRefusal(result: .failure(.machine, detail: "libcurl has no memory for a transfer"))
+            throw CurlRefusal(result: .failure(.shortage, detail: "libcurl has no memory for a transfer"))
         }
         self.kind = kind
         self.pointer = pointer

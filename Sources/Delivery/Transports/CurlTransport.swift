@@ -80,7 +80,7 @@ package final class CurlTransport: AgentTransport {
         transfer.isGiven = true
         let code = ccurl_multi_add(multi, transfer.handle)
         if code == 0 { return }
-        end(transfer.ticket, .failure(.machine, detail: "libcurl takes no transfer (\(code))"))
+        end(transfer.ticket, .failure(.shortage, detail: "libcurl takes no transfer (\(code))"))
     }
 
     /// Ends an attempt and reports its answer or, without one, its cancellation; does nothing if it has been reported.

@@ -15,12 +15,15 @@ package enum Gzip {
     }
 
     /// Returns the bytes as one gzip member (RFC 1952) without name and time: the same bytes give the same member.
-    /// Throws only `cannotCompress`.
+    /// Throws `cannotCompress`, or `unavailable` if this process has too little memory.
     package static func compressed(_ bytes: [UInt8]) throws(RequestError) -> [UInt8] {
-        if let defect { throw .cannotCompress(reason: defect) }
+        if let defect {
+            let isPassing = UnavailableTransport(reason: defect).isPassing
+            throw isPassing ? .unavailable(.shortage, reason: defect) : .cannotCompress(reason: defect)
+        }
         var length = 0
         guard let member = czlib_gzip(bytes, bytes.count, &length) else {
-            throw .cannotCompress(reason: "there is no memory to compress \(bytes.count) bytes")
+            throw .unavailable(.shortage, reason: "there is no memory to compress \(bytes.count) bytes")
         }
         defer { free(member) }
         return Array(UnsafeRawBufferPointer(start: member, count: length))

@@ -24,13 +24,13 @@ struct CurlFailure {
         guard let proxy, !wasConnected, !(200..<300).contains(tunnelStatus), !Self.isOfThisSide(code) else {
             return false
         }
-        return !(proxy.lowercased().hasPrefix("socks") && NetworkError.isAboutTLS(code))
+        return !(proxy.lowercased().begins(with: "socks") && NetworkError.isAboutTLS(code))
     }
 
     /// Returns the words about the failure: those of the system if this machine is to blame, else libcurl's message, or
     /// `general` if there is no message or if it might quote a URL with a secret.
     func words(general: String) -> String {
-        if !wasConnected, NetworkError.isOfThisMachine(systemError) {
+        if !wasConnected, NetworkError.ofThisMachine(systemError) != nil {
             return "cannot connect: \(Errno(systemError))"
         }
         return errorMessage.isEmpty || errorMessage.contains("://") || errorMessage.contains("@")
@@ -44,12 +44,9 @@ struct CurlFailure {
     /// not be made, or that of this process if it has no descriptor left for a resolver or a file. 0 if there is none.
     static func systemError(_ ofConnection: Int32, ofSocket: Int32, wasConnected: Bool) -> Int32 {
         if wasConnected { return ofConnection }
-        if NetworkError.isOfThisMachine(ofSocket) { return ofSocket }
+        if NetworkError.ofThisMachine(ofSocket) != nil { return ofSocket }
         if ofConnection != 0 || ofSocket != 0 { return ofConnection != 0 ? ofConnection : ofSocket }
-        let descriptor = fcntl(0, F_DUPFD_CLOEXEC, 0)
-        if descriptor < 0 { return errno }
-        close(descriptor)
-        return 0
+        return Errno.shortage()?.code ?? 0
     }
 }
 
@@ -62,7 +59,9 @@ extension NetworkError {
 
     private static func name(of failure: CurlFailure) -> NetworkError {
         let spoken = NetworkError(errorMessage: failure.errorMessage)
-        if !failure.wasConnected, failure.code == 27 || isOfThisMachine(failure.systemError) { return .machine }
+        if !failure.wasConnected, let own = failure.code == 27 ? .shortage : ofThisMachine(failure.systemError) {
+            return own
+        }
         if failure.isFromProxy { return spoken == .dns && failure.code == 97 ? .dns : .proxy }
         if isAboutTLS(failure.code) { return failure.code == 35 ? spoken ?? .tls : .tls }
         switch failure.code {
@@ -80,7 +79,7 @@ extension NetworkError {
         case 55, 56, 65, 92: return spoken ?? .reset
         // libcurl has a message for input that it cannot read, and none if a GOAWAY ends the connection.
         case 16:
-            return failure.errorMessage.isEmpty || failure.errorMessage.hasPrefix("Error in the HTTP2")
+            return failure.errorMessage.isEmpty || failure.errorMessage.begins(with: "Error in the HTTP2")
                 ? .reset : .malformedAnswer
         case 8, 61, 100: return .malformedAnswer
         default: return spoken ?? .other
@@ -101,9 +100,19 @@ extension NetworkError {
         }
     }
 
-    /// Returns whether an `errno` of socket(2), connect(2) or open(2) says that this machine has no descriptor, memory,
-    /// buffer or port left, or forbids the call.
-    static func isOfThisMachine(_ code: Int32) -> Bool {
-        [EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL, EADDRINUSE, EACCES, EPERM].contains(code)
+    /// Returns `shortage` if an `errno` of open(2), pipe(2) or fork(2) says that this machine has nothing left; else
+    /// `nil`.
+    static func shortage(behind error: Errno) -> NetworkError? {
+        error.code == EAGAIN || ofThisMachine(error.code) == .shortage ? .shortage : nil
+    }
+
+    /// Names an `errno` of socket(2), connect(2) or open(2) for which this machine is to blame: it has no descriptor,
+    /// memory, buffer or port left, or forbids the call. `nil` for every other one.
+    static func ofThisMachine(_ code: Int32) -> NetworkError? {
+        switch code {
+        case EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL, EADDRINUSE: .shortage
+        case EACCES, EPERM: .machine
+        default: nil
+        }
     }
 }

@@ -6,7 +6,7 @@ extension NetworkError {
         switch self {
         case .reset, .emptyAnswer, .other: .truncated
         case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .truncated, .malformedAnswer, .tls,
-            .proxy, .badURL, .offline, .machine, .bodyFileChanged, .agentDied, .cancelled:
+            .proxy, .badURL, .offline, .machine, .shortage, .bodyFileChanged, .agentDied, .cancelled:
             self
         }
     }

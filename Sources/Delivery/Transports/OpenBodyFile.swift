@@ -1,5 +1,5 @@
-import CSystem
-import Policy
+package import CSystem
+package import Policy
 
 /// An open body file, which had the operation's size, modification time and inode when it was opened.
 ///
@@ -44,8 +44,8 @@ final class OpenBodyFile: StreamedBody {
 
 /// The reason why a body file is not sent, or not to its end.
 struct BodyFileError: Error, CustomStringConvertible {
-    /// The meaning: `bodyFileChanged` if the file differs from the operation's, `machine` if this machine cannot open
-    /// it, and `cancelled` if it cannot go on to read it, after a part may have left.
+    /// The meaning: `bodyFileChanged` if the file differs from the operation's or may not be read, an error of this
+    /// machine if it cannot open the file, and `cancelled` if it cannot go on to read it, after a part may have left.
     var name: NetworkError
     var description: String
 
@@ -55,7 +55,7 @@ struct BodyFileError: Error, CustomStringConvertible {
     }
 
     init(_ code: Int32, opening file: BodyFile) {
-        name = [ENOENT, ENOTDIR, ELOOP, ENXIO, ENAMETOOLONG].contains(code) ? .bodyFileChanged : .machine
+        name = NetworkError(openingBodyFile: Errno(code))
         description = "cannot open the body file '\(file.path)': \(Errno(code))"
     }
 
@@ -70,4 +70,11 @@ struct BodyFileError: Error, CustomStringConvertible {
     }
 
     var result: AttemptReport.Result { .failure(name, detail: description) }
+}
+
+extension NetworkError {
+    /// Names the error of opening a body file: the file's, or this machine's.
+    package init(openingBodyFile error: Errno) {
+        self = error.isAboutTheFile ? .bodyFileChanged : Self.ofThisMachine(error.code) ?? .machine
+    }
 }

@@ -5,9 +5,7 @@ extension RequestError {
     /// route to say. `nil` for an error that no transport meets.
     var report: AttemptReport? {
         switch self {
-        // The network keeps the operation here, as after an attempt that met no server.
-        case .secretUnavailable(_, let network, _):
-            AttemptReport(result: .failure(network, detail: description), duration: .zero)
+        case .unavailable(let error, _): AttemptReport(result: .failure(error, detail: description), duration: .zero)
         case .badBodyFile: AttemptReport(result: .failure(.bodyFileChanged, detail: description), duration: .zero)
         default: nil
         }

@@ -76,12 +76,8 @@ final class RequestMaker {
         try request.compress(by: route.compress, gzip)
         var signed: [HeaderField] = []
         if let command = route.headersCommand {
-            switch credentials.signed(command, request) {
-            case .headers(let fields):
-                try request.setHeaders(fromCommand: fields)
-                signed = fields
-            case .failure(let reason): throw .headersCommand(reason: reason)
-            }
+            signed = try credentials.signed(command, request)
+            try request.setHeaders(fromCommand: signed)
         }
         if let signing = route.awsSigning { signed += try request.sign(by: signing, with: secrets, at: now()) }
         let redaction = signed.isEmpty ? redaction(of: secrets) : Redaction(secrets, signed: signed)

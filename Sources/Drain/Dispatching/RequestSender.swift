@@ -8,8 +8,10 @@ final class RequestSender {
     private let spool: SpoolDirectory
     private let configuration: Configuration
     private let world: World
-    /// Upper bound on the attempts in flight.
-    let concurrency: Int
+    /// Upper bound on the attempts in flight. Falls to the number that this machine had room for, once one met a
+    /// shortage.
+    private(set) var concurrency: Int
+    private var inFlight = 0
     /// Whether drainq chooses the concurrency. Then `mostBytes` limits the large bodies in flight.
     private let adapts: Bool
     /// The length in bytes of each large body that is in flight and in memory, by ticket; below, their sum.
@@ -80,6 +82,7 @@ final class RequestSender {
         attempt.began = world.now()
         try sink.submit(request, ticket: submitted + 1)
         submitted += 1
+        inFlight += 1
         if adapts, let length = request.body?.count, length >= Self.large {
             largeBodies[submitted] = length
             largeBytes += length
@@ -104,6 +107,9 @@ final class RequestSender {
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         let reports = try sink?.reports(until: deadline, wakeup: wakeup) ?? []
         last = reports.last?.report ?? last
+        let refused = reports.count { $0.report.error == .shortage }
+        if refused > 0 { concurrency = max(1, min(concurrency, inFlight - refused)) }
+        inFlight -= reports.count
         if !largeBodies.isEmpty {
             for (ticket, _) in reports { largeBytes -= largeBodies.removeValue(forKey: ticket) ?? 0 }
         }
@@ -114,7 +120,7 @@ final class RequestSender {
     func close() {
         sink?.close()
         sink = nil
-        (largeBodies, largeBytes) = ([:], 0)
+        (largeBodies, largeBytes, inFlight) = ([:], 0, 0)
     }
 
     private func open() -> any Sink {
@@ -127,7 +133,12 @@ final class RequestSender {
         if let file = attempt.members.first?.operation.header.bodyFile,
             let refusal = spool.check(file, roots: configuration.bodyFileRoots)
         {
-            throw .badBodyFile(path: file.path, reason: refusal.description)
+            guard case .system(let error) = refusal else {
+                throw .badBodyFile(path: file.path, reason: refusal.description)
+            }
+            throw .unavailable(
+                NetworkError(openingBodyFile: error),
+                reason: "the body file '\(escapedForDisplay(file.path))' \(refusal)")
         }
         return try attempt.maker.request(
             for: attempt.members.map { ($0.operation, $0.name.attempts + 1 + attempt.unchargedCount) })

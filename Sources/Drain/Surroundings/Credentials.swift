@@ -6,18 +6,13 @@ package struct Credentials {
     package var values: (_ names: Set<String>) -> SecretValues
     /// Looks up secrets again after a 401. Returns whether they differ from those that were used.
     package var refresh: (_ used: SecretValues) -> Bool
-    /// Returns the header fields that a route's command gives for this request, or why it gave none.
-    package var signed: (_ command: [String], _ request: OutgoingRequest) -> Signed
-
-    package enum Signed {
-        case headers([HeaderField])
-        case failure(reason: String)
-    }
+    /// Returns the header fields that a route's command gives for this request.
+    package var signed: (_ command: [String], _ request: OutgoingRequest) throws(RequestError) -> [HeaderField]
 
     package init(
         values: @escaping (_ names: Set<String>) -> SecretValues,
         refresh: @escaping (_ used: SecretValues) -> Bool,
-        signed: @escaping (_ command: [String], _ request: OutgoingRequest) -> Signed
+        signed: @escaping (_ command: [String], _ request: OutgoingRequest) throws(RequestError) -> [HeaderField]
     ) {
         self.values = values
         self.refresh = refresh
@@ -31,6 +26,6 @@ package struct Credentials {
                 SecretValues(failures: Dictionary(uniqueKeysWithValues: names.map { ($0, "is not configured") }))
             },
             refresh: { _ in false },
-            signed: { _, _ in .failure(reason: "cannot be run here") })
+            signed: { _, _ throws(RequestError) in throw .headersCommand(reason: "cannot be run here") })
     }
 }

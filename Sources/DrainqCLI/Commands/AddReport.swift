@@ -18,6 +18,8 @@ final class AddReport {
     /// The number of operations that entered, and of those that were in the queue already.
     private(set) var entered = 0
     private(set) var duplicates = 0
+    /// Whether the queue has answered for a part of the input.
+    private var hasAdded = false
 
     init(verb: Verb, isJSON: Bool) {
         self.verb = verb
@@ -30,7 +32,7 @@ final class AddReport {
             answer(submission, result, place, replaces: replaces)
         case .refused(let place, let reason, let path, let error):
             applying.insert(.dataInvalid)
-            if error != nil { applying.insert(.inputOutput) }
+            if let error { applying.insert(CommandFailure(error, hasBegun: hasAdded).status) }
             if isJSON {
                 JSONLine.write(AddResult(error: reason, path: path, source: place.source, line: place.line))
             }
@@ -39,6 +41,7 @@ final class AddReport {
                 hint: path.map { "kept as '\($0)'" }
                     ?? error.map { "drainq could not keep it in quarantine either: \($0)" })
         case .added(let accepted):
+            hasAdded = true
             if !reportEvicted(accepted) { applying.insert(.inputOutput) }
             standardOutput.flush()
         }

@@ -41,7 +41,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
             // The checks of routes need a readable configuration.
             if configuration != nil {
                 try checkRoutes(queue, &findings)
-                checkTransports(queue, &findings)
+                checkTransports(queue, environment, &findings)
                 checkSecrets(queue, environment, &findings)
                 checkPrograms(queue, &findings)
             }
@@ -146,7 +146,7 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
 }
 
 /// Starts an agent for each transport, as a run does, and returns the transports that the agents can use. Reports an
-/// agent that does not begin, and notes why a transport cannot be used.
+/// agent that does not begin, whose transport counts as usable, and notes why a transport cannot be used.
 private func usableTransports(_ findings: inout Findings) -> (usable: [Transport], isFine: Bool) {
     let sink = AgentSink(concurrency: 1)
     defer { sink.close() }
@@ -161,6 +161,8 @@ private func usableTransports(_ findings: inout Findings) -> (usable: [Transport
             }
         } catch {
             isFine = false
+            // Routes that need the transport have no defect of their own.
+            usable.append(transport)
             findings.problem(
                 .inputOutput, error.description, hint: "install drainq and drainq-urlsession from one release")
         }
@@ -168,8 +170,10 @@ private func usableTransports(_ findings: inout Findings) -> (usable: [Transport
     return (usable, isFine)
 }
 
-/// Reports requests that this machine cannot make, and unreadable files that a connection needs.
-private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
+/// Reports requests that this machine cannot make, and certificate files that a connection needs and cannot use.
+private func checkTransports(
+    _ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings
+) {
     let configuration = queue.configuration
     var (available, isFine) = usableTransports(&findings)
     for type in [TypeName.default] + configuration.routes.keys.sorted() {
@@ -186,15 +190,29 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
             .configuration, "operations of type '\(type)' cannot be sent: \(explained.view.transportReason)",
             hint: pasted("explain", "--type", type.description))
     }
+    let store = SecretStore(
+        sources: configuration.secrets.filter { !$0.value.hasEffects }, environment: environment, base: queue.directory)
+    let trial = available.contains(.libcurl) ? try? TrialHandshake() : nil
     for (name, settings) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
         let certificate = settings.connection.clientCertificate
-        for file in [settings.connection.caFile, certificate?.certificateFile, certificate?.keyFile].compactMap(\.self)
-        where access(file.rawCString, R_OK) != 0 {
+        let files = [settings.connection.caFile, certificate?.certificateFile, certificate?.keyFile].compactMap(\.self)
+        if files.isEmpty { continue }
+        let unreadable = files.filter { access($0.rawCString, R_OK) != 0 }
+        for file in unreadable {
             isFine = false
             findings.problem(
                 .configuration, "the destination '\(name)' needs the file '\(file)', which cannot be read",
                 hint: "a relative path starts from the directory of the configuration")
         }
+        // Without the secret of its passphrase a key cannot be tried.
+        let secrets = store.values(Set(settings.connection.secretNames))
+        guard unreadable.isEmpty, let connection = try? settings.connection.expanded(with: secrets),
+            let defect = trial?.defect(of: connection)
+        else { continue }
+        isFine = false
+        findings.problem(
+            .configuration, "the destination '\(name)' cannot use its certificate files: \(defect)",
+            hint: certificate?.passphrase == nil ? nil : "the passphrase may be another key's")
     }
     if isFine { findings.ok("transports") }
 }

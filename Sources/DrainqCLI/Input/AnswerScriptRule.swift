@@ -20,8 +20,8 @@ struct AnswerScriptRule {
 
     /// Reads the next word. Throws if it cannot follow the words before it.
     mutating func take(_ word: AnswerScriptWord) throws(ScriptError) {
-        if word.name.hasPrefix("*"), word.separator == .none {
-            guard let count = Int(word.name.dropFirst()), count > 0 else {
+        if word.name.begins(with: "*"), word.separator == .none {
+            guard let count = Int(word.name.afterFirstByte), count > 0 else {
                 throw error(word, .notA("a count such as *3"))
             }
             if times != nil { throw error(word, .repeated) }
@@ -48,7 +48,7 @@ struct AnswerScriptRule {
     }
 
     private func isCondition(_ word: AnswerScriptWord) -> Bool {
-        word.name.hasPrefix("/") || (word.separator == .none && isMethod(word.name))
+        word.name.begins(with: "/") || (word.separator == .none && isMethod(word.name))
     }
 
     private func isMethod(_ name: String) -> Bool {
@@ -56,7 +56,7 @@ struct AnswerScriptRule {
     }
 
     private mutating func takeCondition(_ word: AnswerScriptWord) -> Bool {
-        if word.name.hasPrefix("/"), condition.path == nil {
+        if word.name.begins(with: "/"), condition.path == nil {
             condition.path = word.text
         } else if word.separator == .colon, !word.name.isEmpty {
             condition.headers.append(HeaderLine(word.name, word.string))

@@ -42,7 +42,7 @@ enum RecordedAnswer {
             let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
             let text = String(decoding: rest[..<end], as: UTF8.self)
             rest = rest[end...].dropFirst()
-            return text.hasSuffix("\r") ? String(text.dropLast()) : text
+            return text.ends(with: "\r") ? String(Substring(text.utf8.dropLast())) : text
         }
         var answer: AttemptReport.Answer
         repeat {
@@ -70,8 +70,8 @@ enum RecordedAnswer {
 
     /// Returns the status of `HTTP/1.1 200 OK` or `HTTP/2 200`; `nil` for any other line.
     private static func status(of line: String) -> Int? {
-        let words = line.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count >= 2, words[0].hasPrefix("HTTP/"), words[1].utf8.count == 3,
+        let words = line.pieces(at: " ")
+        guard words.count >= 2, words[0].begins(with: "HTTP/"), words[1].utf8.count == 3,
             let status = Int(words[1]), (100...999).contains(status)
         else { return nil }
         return status

@@ -45,14 +45,9 @@ extension OpenQueue {
             base: directory, tokens: tokenSource())
         let credentials = Credentials(
             values: { store.values($0) }, refresh: { store.refresh(after: $0) },
-            signed: { [directory] command, request in
-                let command = HeadersCommand(command, directory: directory, environment: store.commandEnvironment)
-                do throws(RequestError) {
-                    return .headers(try command.headers(for: request))
-                } catch {
-                    guard case .headersCommand(let reason) = error else { return .failure(reason: "\(error)") }
-                    return .failure(reason: reason)
-                }
+            signed: { [directory] command, request throws(RequestError) in
+                try HeadersCommand(command, directory: directory, environment: store.commandEnvironment)
+                    .headers(for: request)
             })
         return World(
             version: programVersion, clock: .ofProcess,

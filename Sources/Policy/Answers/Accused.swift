@@ -61,7 +61,7 @@ extension NetworkError {
             .destination
         case .offline, .proxy: .network
         case .agentDied: .agent
-        case .cancelled, .machine: .machine
+        case .cancelled, .machine, .shortage: .machine
         case .badURL, .bodyFileChanged: .operation
         }
     }
@@ -71,7 +71,7 @@ extension RequestError {
     fileprivate var accused: Accused {
         switch self {
         case .missingSecret, .headersCommand: .credentials
-        case .secretUnavailable: .network
+        case .unavailable(let error, _): error.accused
         default: outcome == .held ? .machine : .operation
         }
     }

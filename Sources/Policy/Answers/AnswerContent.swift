@@ -206,9 +206,9 @@ extension String {
     /// Returns whether this Content-Type is the wanted one, whatever its parameters; `application/*` matches any
     /// subtype.
     fileprivate func isMediaType(_ wanted: String) -> Bool {
-        let type = String(prefix { $0 != ";" }).trimmingBlanks.lowercased()
+        let type = String(upTo(";")).trimmingBlanks.lowercased()
         let wanted = wanted.trimmingBlanks.lowercased()
         if wanted == "*/*" { return true }
-        return wanted.hasSuffix("/*") ? type.hasPrefix(wanted.dropLast()) : type == wanted
+        return wanted.ends(with: "/*") ? type.begins(with: wanted.upTo("*")) : type == wanted
     }
 }

@@ -29,7 +29,7 @@ extension AnswerPattern: CustomStringConvertible {
             self = .statuses(lowest...lowest + 99)
             return
         }
-        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        let ends = text.pieces(at: "-")
         guard (1...2).contains(ends.count), ends.allSatisfy({ $0.utf8.count == 3 && $0.utf8.first != 0x2B }),
             let first = Int(ends[0]), let last = Int(ends[ends.count - 1]),
             first <= last, first >= 100, last <= 599

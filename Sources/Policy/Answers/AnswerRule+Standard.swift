@@ -38,7 +38,7 @@ extension AnswerRule {
     private static func defaultOutcome(of error: NetworkError) -> Outcome {
         switch error {
         case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
-            .malformedAnswer, .proxy, .offline, .machine, .agentDied, .cancelled, .other:
+            .malformedAnswer, .proxy, .offline, .machine, .shortage, .agentDied, .cancelled, .other:
             .deferred
         case .tls: .held
         case .badURL, .bodyFileChanged: .failed

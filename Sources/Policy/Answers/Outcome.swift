@@ -31,9 +31,10 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     /// The URL or the whole request cannot be sent with this transport; nothing was sent.
     case badURL = "bad-url"
     case offline
-    /// This machine had no descriptor, memory or port for the connection, forbids it, or cannot read the body. Nothing
-    /// was sent.
+    /// This machine forbids the connection, or cannot open the body or the transport. Nothing was sent.
     case machine
+    /// This machine had no descriptor, memory, buffer or port left for the attempt. Nothing was sent.
+    case shortage
     /// The body file is no longer what it was when the operation was added; no whole request was sent.
     case bodyFileChanged = "body-file"
     /// The delivery agent died or was killed after this attempt had begun.
@@ -47,7 +48,7 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     package var provesNotSent: Bool {
         switch self {
         // A proxy that cannot be reached, or does not connect, has not been given the request yet.
-        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy, .machine: true
+        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy, .machine, .shortage: true
         case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .bodyFileChanged,
             .agentDied, .cancelled, .other:
             false

@@ -35,7 +35,7 @@ package enum RetryAfter {
     ) -> Duration? {
         var longest: Duration?
         for field in answer.headers where field.isNamed(name) {
-            var parts = field.value.split(separator: ",", omittingEmptySubsequences: false)[...]
+            var parts = field.value.pieces(at: ",")[...]
             while let part = parts.popFirst() {
                 var wait = read(String(part))
                 if wait == nil, let next = parts.first {

@@ -40,7 +40,7 @@ extension [AttemptRecord] {
         var start = endIndex
         while start > startIndex {
             let record = self[start - 1]
-            if record.outcome == .held, record.rule.hasPrefix(Rule.ambiguous) { break }
+            if record.outcome == .held, record.rule.begins(with: Rule.ambiguous) { break }
             if record.isCounted {
                 if counted == 0 { break }
                 counted -= 1

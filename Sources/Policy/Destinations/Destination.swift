@@ -26,8 +26,8 @@ extension Destination {
     package func isReachedLocally(_ settings: DestinationSettings) -> Bool {
         if settings.connection.unixSocket == nil, case .url(let proxy) = settings.connection.proxy {
             // `socks5h://user:password@127.0.0.1:1080`
-            let authority = proxy.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
-            let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            let authority = proxy.pieces(at: "/").dropFirst(2).first ?? ""
+            let host = authority.pieces(at: "@").last ?? ""
             return Origin(url: "http://\(host)")?.isLoopback ?? false
         }
         return isLocal(settings)
@@ -36,6 +36,6 @@ extension Destination {
 
 extension Origin {
     fileprivate var isLoopback: Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "[::1]"
+        host == "localhost" || host.ends(with: ".localhost") || host.begins(with: "127.") || host == "[::1]"
     }
 }

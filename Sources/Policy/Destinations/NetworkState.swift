@@ -23,7 +23,8 @@ package struct NetworkState: Hashable, Sendable {
     /// although the network works.
     package func absence(behind error: NetworkError) -> NetworkAbsence? {
         switch error {
-        case .tls, .malformedAnswer, .badURL, .bodyFileChanged, .agentDied, .cancelled, .machine: return nil
+        case .tls, .malformedAnswer, .badURL, .bodyFileChanged, .agentDied, .cancelled, .machine, .shortage:
+            return nil
         case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
             .proxy, .offline, .other:
             break

@@ -4,28 +4,27 @@ extension Timestamp {
     /// `Sun Nov  6 08:49:37 1994`. The weekday must be one, but need not be right. A year of two digits is the one
     /// nearest to `now`, at most 50 years ahead. A leap second `:60` is the second before it.
     package init?(httpDate text: some StringProtocol, now: Timestamp) {
-        let words = text.split(separator: " ")
+        let words = text.pieces(at: " ").filter { !$0.isEmpty }
         guard text.utf8.count <= 40, let first = words.first else { return nil }
         var parsed: (day: Int?, month: Int?, year: Int?, time: Substring)?
-        if words.count == 6, words[5] == "GMT", first.hasSuffix(","), Self.weekdays.contains(String(first.dropLast())) {
+        if words.count == 6, words[5] == "GMT", first.ends(with: ","), Self.weekdays.contains(String(first.upTo(","))) {
             parsed = (
                 Self.number(words[1], digits: 2), Self.month(words[2]), Self.number(words[3], digits: 4),
-                Substring(words[4])
+                words[4]
             )
-        } else if words.count == 4, words[3] == "GMT", first.hasSuffix(","),
-            Self.longWeekdays.contains(String(first.dropLast()))
+        } else if words.count == 4, words[3] == "GMT", first.ends(with: ","),
+            Self.longWeekdays.contains(String(first.upTo(",")))
         {
-            let date = words[1].split(separator: "-", omittingEmptySubsequences: false)
+            let date = words[1].pieces(at: "-")
             guard date.count == 3 else { return nil }
             let year = Self.number(date[2], digits: 2).map { Self.year(of: $0, now: now) }
-            parsed = (Self.number(date[0], digits: 2), Self.month(date[1]), year, Substring(words[2]))
+            parsed = (Self.number(date[0], digits: 2), Self.month(date[1]), year, words[2])
         } else if words.count == 5, Self.weekdays.contains(String(first)) {
             let day = Self.number(words[2], digits: words[2].utf8.count == 1 ? 1 : 2)
-            parsed = (day, Self.month(words[1]), Self.number(words[4], digits: 4), Substring(words[3]))
+            parsed = (day, Self.month(words[1]), Self.number(words[4], digits: 4), words[3])
         }
         guard let parsed, let day = parsed.day, let month = parsed.month, let year = parsed.year else { return nil }
-        let clock = parsed.time.split(separator: ":", omittingEmptySubsequences: false)
-            .map { Self.number($0, digits: 2) ?? -1 }
+        let clock = parsed.time.pieces(at: ":").map { Self.number($0, digits: 2) ?? -1 }
         guard clock.count == 3, clock[2] <= 60,
             let civil = CivilTime(
                 year: year, month: month, day: day, hour: clock[0], minute: clock[1], second: min(clock[2], 59),

@@ -24,10 +24,10 @@ struct AWSSignature {
     ) -> String {
         let fields = Self.canonical(fields)
         let names = fields.map(\.name).joined(separator: ";")
-        let path = target.prefix { $0 != "?" }
+        let path = target.upTo("?")
         let request = [
             method, keepsPath ? String(path) : Self.canonicalPath(path),
-            Self.canonicalQuery(target[path.endIndex...].dropFirst()),
+            Self.canonicalQuery(target[path.endIndex...].afterFirstByte),
             fields.map { "\($0.name):\($0.value)\n" }.joined(), names, payloadHash,
         ].joined(separator: "\n")
         let text = ["AWS4-HMAC-SHA256", time, scope, SHA256.hexadecimal(SHA256.hash(Array(request.utf8)))]
@@ -37,23 +37,23 @@ struct AWSSignature {
 
     private func sign(_ text: String, secretKey: String) -> String {
         var key = Array("AWS4\(secretKey)".utf8)
-        for part in scope.split(separator: "/") { key = SHA256.authenticate(Array(part.utf8), key: key) }
+        for part in scope.pieces(at: "/") { key = SHA256.authenticate(Array(part.utf8), key: key) }
         return SHA256.hexadecimal(SHA256.authenticate(Array(text.utf8), key: key))
     }
 
     // MARK: - The canonical request
 
     private static func canonicalPath(_ path: Substring) -> String {
-        let segments = path.split(separator: "/")
+        let segments = path.pieces(at: "/").filter { !$0.isEmpty }
         if segments.isEmpty { return "/" }
         return "/" + segments.map { String($0).percentEncoded }.joined(separator: "/")
             + (path.ends(with: "/") ? "/" : "")
     }
 
     private static func canonicalQuery(_ query: Substring) -> String {
-        let pairs = query.split(separator: "&").map { pair in
-            let name = pair.prefix { $0 != "=" }
-            return (name: Array(name.utf8), value: Array(pair[name.endIndex...].dropFirst().utf8))
+        let pairs = query.pieces(at: "&").filter { !$0.isEmpty }.map { pair in
+            let name = pair.upTo("=")
+            return (name: Array(name.utf8), value: Array(pair[name.endIndex...].afterFirstByte.utf8))
         }
         let sorted = pairs.sorted { left, right in
             left.name == right.name
@@ -84,10 +84,10 @@ struct AWSSignature {
     ///
     /// `slashesAreKept` makes `%2F` in the path a slash, as S3 does before it checks the signature.
     static func wireTarget(_ target: Substring, slashesAreKept: Bool = false) -> String {
-        let path = target.prefix { $0 != "?" }
-        let query = target[path.endIndex...].dropFirst()
+        let path = target.upTo("?")
+        let query = target[path.endIndex...].afterFirstByte
         var segments: [String] = []
-        let given = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(encodedOnce)
+        let given = path.pieces(at: "/").dropFirst().map(encodedOnce)
             .map { slashesAreKept ? $0.withSlashes : $0 }
         for (index, segment) in given.enumerated() {
             let isLast = index == given.count - 1
@@ -99,10 +99,10 @@ struct AWSSignature {
             default: segments.append(segment)
             }
         }
-        let pairs = query.split(separator: "&").map { pair -> String in
-            let name = pair.prefix { $0 != "=" }
+        let pairs = query.pieces(at: "&").filter { !$0.isEmpty }.map { pair -> String in
+            let name = pair.upTo("=")
             let value = pair[name.endIndex...]
-            return encodedOnce(blanked(name)) + (value.isEmpty ? "" : "=" + encodedOnce(blanked(value.dropFirst())))
+            return encodedOnce(blanked(name)) + (value.isEmpty ? "" : "=" + encodedOnce(blanked(value.afterFirstByte)))
         }
         return "/" + segments.joined(separator: "/") + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
     }
@@ -135,7 +135,7 @@ struct AWSSignature {
 extension String {
     /// The segment with its encoded slashes decoded, unless that would make dot segments.
     fileprivate var withSlashes: String {
-        let pieces = split(separator: "%2F", omittingEmptySubsequences: false)
+        let pieces = utf8.split(separator: "%2F".utf8, omittingEmptySubsequences: false).map { Substring($0) }
         return pieces.contains(".") || pieces.contains("..") ? self : pieces.joined(separator: "/")
     }
 }

@@ -77,7 +77,7 @@ extension OutgoingRequest {
         if let token = keys["sessionToken"] {
             headers.append(HeaderField(name: "X-Amz-Security-Token", value: token))
         }
-        let host = parts.origin.description.drop { $0 != "/" }.dropFirst(2)
+        let host = parts.origin.description.pieces(at: "/")[2]
         let signed = headers.filter { field in
             let name = field.name.lowercased()
             return name == "content-type" || name.begins(with: "x-amz-")

@@ -96,7 +96,7 @@ struct URLParts {
             }
         }
         if host.begins(with: "[") {
-            guard host.ends(with: "]"), isIPv6(host.dropFirst().dropLast()) else { return nil }
+            guard host.ends(with: "]"), isIPv6(host.afterFirstByte.upTo("]")) else { return nil }
         } else {
             guard !host.isEmpty, host.unicodeScalars.allSatisfy(isHostScalar) else { return nil }
         }
@@ -110,10 +110,10 @@ struct URLParts {
     }
 
     private static func isIPv6(_ text: Substring) -> Bool {
-        var groups = text.split(separator: ":", omittingEmptySubsequences: false)
+        var groups = text.pieces(at: ":")
         // An IPv4 address may stand for the last two groups.
-        if let last = groups.last, last.contains(".") {
-            let numbers = last.split(separator: ".", omittingEmptySubsequences: false)
+        if let last = groups.last, last.utf8.contains(UInt8(ascii: ".")) {
+            let numbers = last.pieces(at: ".")
             guard numbers.count == 4, numbers.allSatisfy({ (1...3).contains($0.utf8.count) && UInt8($0) != nil }) else {
                 return false
             }

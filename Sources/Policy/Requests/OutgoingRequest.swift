@@ -71,7 +71,7 @@ package struct BodyFile: Hashable, Sendable {
 extension OutgoingRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let names = headers.map(\.name).joined(separator: ", ")
-        return "\(method) \(url.prefix { $0 != "?" }) (\(names); \(bodyLength ?? 0) bytes)"
+        return "\(method) \(url.upTo("?")) (\(names); \(bodyLength ?? 0) bytes)"
     }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: [:]) }

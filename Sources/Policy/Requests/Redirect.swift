@@ -23,14 +23,16 @@ package enum Redirect {
         if hasScheme(reference) { return URLParts(reference) }
         if reference.begins(with: "//") { return URLParts("\(base.origin.scheme):\(reference)") }
         var target = base
-        let basePath = base.rest.prefix { $0 != "?" && $0 != "#" }
-        switch reference.first {
-        case nil, "#": target.rest = base.rest.prefix { $0 != "#" }
+        let basePath = base.rest.upTo("?#")
+        switch reference.utf8.first.map(Unicode.Scalar.init) {
+        case nil, "#": target.rest = base.rest.upTo("#")
         case "?": target.rest = basePath + reference
         case "/": target.rest = Substring(reference)
         default:
             // Everything behind the last slash of the base's path is replaced (§5.2.3).
-            let folder = basePath.lastIndex(of: "/").map { basePath[...$0] } ?? "/"
+            let folder =
+                basePath.utf8.lastIndex(of: UInt8(ascii: "/")).map { basePath[..<basePath.utf8.index(after: $0)] }
+                ?? "/"
             target.rest = folder + reference
         }
         return target
@@ -46,9 +48,9 @@ package enum Redirect {
 
     /// Removes dot segments (§5.2.4) from the path alone.
     private static func removingDotSegments(_ rest: Substring) -> String {
-        let path = rest.prefix { $0 != "?" && $0 != "#" }
+        let path = rest.upTo("?#")
         var kept: [Substring] = []
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let segments = path.pieces(at: "/").dropFirst()
         for (place, segment) in segments.enumerated() {
             let isLast = place == segments.count - 1
             switch segment {

@@ -19,8 +19,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badIdempotencyKey
     /// A secret that the route names and that is missing, with the reason.
     case missingSecret(String, reason: String)
-    /// A secret that the route names and that a network error makes unavailable for now.
-    case secretUnavailable(String, NetworkError, reason: String)
+    /// The network or this machine keeps the request from being made now: the error that an attempt would end with.
+    case unavailable(NetworkError, reason: String)
     /// The operation's url has another origin than the route's, whose requests carry credentials or kept values.
     case credentialsElsewhere(origin: String)
     /// The payload does not meet a condition of the route's `require`.
@@ -44,11 +44,11 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case route
     }
 
-    /// The outcome: held for an error of the route, which an operator must fix; deferred for an error of the network;
-    /// else failed.
+    /// The outcome: held for an error of the route, which an operator must fix; that of the network error that an
+    /// attempt would end with; else failed.
     package var outcome: Outcome {
         switch self {
-        case .secretUnavailable: .deferred
+        case .unavailable(let error, _): AnswerRule.standard(error).outcome
         case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport, .cannotCompress: .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
@@ -75,7 +75,6 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
         case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
-        case .secretUnavailable(let name, _, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
         case .credentialsElsewhere(let origin):
             "the route's credentials and kept values go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
         case .requirementNotMet(let condition):
@@ -84,7 +83,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notOverridable(let field): "the route lets no operation bring its own \(field.rawValue)"
         case .badBodyFile(let path, let reason): "the body file '\(escapedForDisplay(path))' \(reason)"
         case .headersCommand(let reason): "the route's headersCommand \(reason)"
-        case .noTransport(let reason), .cannotCompress(let reason): reason
+        case .noTransport(let reason), .cannotCompress(let reason), .unavailable(_, let reason): reason
         case .badIdempotencyKey: "the idempotency key is empty or has characters other than printable ASCII"
         }
     }

@@ -49,7 +49,7 @@ extension RequestForm {
             return try draft(values)
         } catch {
             switch error {
-            case .missingSecret, .secretUnavailable:
+            case .missingSecret, .unavailable:
                 if let operation = values.operation { _ = try draft(of: operation) }
             default: break
             }
@@ -109,14 +109,16 @@ extension ConnectionOptions {
     /// Parses a text that may name secrets; `nil` if it is no template.
     private static func setting(_ text: String) -> Template? { try? Template(text, for: .setting) }
 
-    var secretNames: [String] {
+    /// The names of the secrets in the proxy and in the passphrase.
+    package var secretNames: [String] {
         var texts: [String] = []
         if case .url(let proxy) = proxy { texts.append(proxy) }
         if let passphrase = clientCertificate?.passphrase { texts.append(passphrase) }
         return texts.flatMap { Self.setting($0)?.secretNames ?? [] }
     }
 
-    func expanded(with secrets: SecretValues) throws(RequestError) -> ConnectionOptions {
+    /// Returns the options with their secrets filled in.
+    package func expanded(with secrets: SecretValues) throws(RequestError) -> ConnectionOptions {
         var expanded = self
         let values = TemplateValues(nil, secrets: secrets)
         if case .url(let proxy) = proxy {

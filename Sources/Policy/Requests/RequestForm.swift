@@ -246,8 +246,9 @@ extension RequestForm.Field {
 
     /// Whether the field is a credential by its name: `X-Api-Key`, `apikey`.
     fileprivate var isNamedAsCredential: Bool {
-        name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in
-            Self.credentialWords.contains(String(word)) || word.ends(with: "key") || word.ends(with: "token")
+        name.lowercased().utf8.split(whereSeparator: { "-_".utf8.contains($0) }).contains { bytes in
+            let word = Substring(bytes)
+            return Self.credentialWords.contains(String(word)) || word.ends(with: "key") || word.ends(with: "token")
         }
     }
 }

@@ -62,7 +62,8 @@ extension Template {
     ) throws(RequestError) -> [UInt8] {
         guard let secret = secrets.values[name] else {
             if let error = secrets.unavailable[name] {
-                throw .secretUnavailable(name, error, reason: secrets.failures[name] ?? "")
+                throw .unavailable(
+                    error, reason: "the secret '\(escapedForDisplay(name))' \(secrets.failures[name] ?? "")")
             }
             throw .missingSecret(name, reason: secrets.failures[name] ?? "is not configured")
         }

@@ -76,8 +76,7 @@ extension BodyFileRefusal {
             switch error.code {
             case ENOENT, ENOTDIR: .missing
             case ELOOP: .notAFile(.symbolicLink)
-            case EACCES, EPERM, EINVAL, ENAMETOOLONG, ENXIO: .notReadable(error)
-            default: .system(error)
+            default: error.isAboutTheFile ? .notReadable(error) : .system(error)
             }
     }
 }

@@ -101,7 +101,8 @@ final class Universe {
             credentials: Credentials(
                 values: { [unowned self] names in
                     SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, servers.token) }))
-                }, refresh: { _ in false }, signed: { _, _ in .failure(reason: "cannot be run here") }),
+                }, refresh: { _ in false },
+                signed: { _, _ throws(RequestError) in throw .headersCommand(reason: "cannot be run here") }),
             gzip: { (body) throws(RequestError) in body },
             makeSink: { [unowned self] _ in SimulatedSink(of: process, in: self) })
     }

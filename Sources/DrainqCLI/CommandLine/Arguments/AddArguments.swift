@@ -33,12 +33,15 @@ extension CommandDescription {
     static let add = CommandDescription(
         .add, Command.add, "put operations into the queue",
         """
-        Reads JSON from the files, or from standard input, and queues one operation for each value: a single document, \
-        or one value on each line. The queue keeps the payload byte for byte. The command prints the ids, one on each \
-        line, once the operations are safe on disk.
+        Reads JSON from the files, or from standard input, and queues one operation for each value: one value on each \
+        line, or documents over several lines. The queue keeps the payload byte for byte. The command prints the ids, \
+        one on each line, once the operations are safe on disk.
 
         A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
-        exit status is 65. With --atomic it queues all operations or none.
+        exit status is 65. A document over several lines that has a mistake is kept there as a whole, and none of its \
+        lines becomes an operation. Such a document ends with the input, before three lines in a row that are values \
+        by themselves, or, if its own lines are indented, before a line that begins with a bracket. With --atomic the \
+        command queues all operations or none.
 
         The input need not end: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
         queues each line once its line break is written, and prints the id once the line is safe. If the pipe breaks, \

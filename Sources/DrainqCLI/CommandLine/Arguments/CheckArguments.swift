@@ -23,8 +23,9 @@ extension CommandDescription {
         .check, Command.check, "check the configuration and the queue directory",
         """
         Checks the configuration, the permissions, whether the file system renames, locks and syncs as the queue \
-        needs, and whether the transports, files and secrets of the routes exist. Looks for claims of runs that died \
-        and for unreadable files. It does not run the commands of secrets. Run it as the user that runs drainq: some \
+        needs, and whether the transports, files and secrets of the routes exist. Tries certificate files, keys and \
+        passphrases by a TLS handshake with itself. Looks for claims of runs that died and for unreadable files. It \
+        does not run the commands of secrets. Run it as the user that runs drainq: some \
         files may be readable by that user alone. Does not change the queue, unless --repair is given.
 
         With --repair it makes missing directories, sets the modes 0700 and 0600 (except for a `new/` that others may \

@@ -66,6 +66,17 @@ def test_unknown():
         equal(1, len(healthchecks.pings))
 
 
+def test_another_page():
+    """a page that is not Healthchecks' is no delivery."""
+    with Healthchecks() as healthchecks, queue(healthchecks) as example:
+        healthchecks.script = [Answer(200, "<html>Sign in</html>")]
+        example.add(ping(0))
+        example.run(status=75)
+        equal([], healthchecks.pings)
+        example.run("--now")
+        equal([("0", "")], healthchecks.pings)
+
+
 def test_late():
     """a ping that could not be sent in time is not sent any more."""
     with Healthchecks() as healthchecks, queue(healthchecks) as example:

@@ -35,6 +35,8 @@ extension Setup {
             case .strict: .strict
             }
         if kind.keeps { route.keep = ["id": .pointer(JSONPointer("/id")!)] }
+        // The same chains by another name than the key's.
+        if kind.keeps || kind.needsKept, keepsDelivered > .zero { route.chain = "chain of {key}" }
         if let most = kind.batch {
             route.batch = Batch(
                 max: most,

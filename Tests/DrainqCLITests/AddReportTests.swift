@@ -1,0 +1,26 @@
+import Drain
+import Policy
+import Testing
+
+@testable import DrainqCLI
+@testable import Spool
+
+struct AddReportTests {
+    static let rows: [(kind: SpoolError.Kind, hasAdded: Bool, status: DrainqCLI.ExitStatus)] = [
+        (.permission, false, .permission), (.permission, true, .inputOutput), (.io, false, .inputOutput),
+    ]
+
+    @Test(arguments: rows)
+    func `a refused value that cannot be kept has the status of the error, if nothing was added before`(
+        kind: SpoolError.Kind, hasAdded: Bool, status: DrainqCLI.ExitStatus
+    ) {
+        for verb in [AddReport.Verb.add, .import] {
+            let report = AddReport(verb: verb, isJSON: false)
+            if hasAdded { report.take(.added(Accepted(results: []))) }
+            let error = SpoolError(kind: kind, verb: "write", path: "tmp/x", code: 13)
+            report.take(
+                .refused(GivenValue.Place(source: "-", line: 1), reason: "no JSON", keptAs: nil, lostBy: error))
+            #expect(report.applying == [.dataInvalid, status])
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// `check` tries what a TLS connection needs, as libcurl would: the files, the key, and its passphrase.
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"))) struct CertificateCheckTests {
+    /// The members of a destination, and what `check` says of them; `nil` if it finds nothing.
+    static let rows: [(members: String, words: String?)] = [
+        (#"caFile: "ca.pem""#, nil),
+        (#"caFile: "ca.key""#, "cannot use its certificate files"),
+        (#"caFile: "/dev/null""#, "cannot use its certificate files"),
+        (#"caFile: "none.pem""#, "/none.pem', which cannot be read"),
+        (#"clientCertificate: { certificate: "client.pem", key: "client.key" }"#, nil),
+        (#"clientCertificate: { certificate: "client.pem" }"#, "cannot use its certificate files"),
+        (#"clientCertificate: { certificate: "client.pem", key: "ca.key" }"#, "cannot use its certificate files"),
+        (#"clientCertificate: { certificate: "client.pem", key: "locked.key" }"#, "cannot use its certificate files"),
+        (#"clientCertificate: { certificate: "client.pem", key: "locked.key", passphrase: "${secret:good}" }"#, nil),
+        (
+            #"clientCertificate: { certificate: "client.pem", key: "locked.key", passphrase: "${secret:bad}" }"#,
+            "cannot use its certificate files"
+        ),
+        // What has effects is not asked, and its key not tried.
+        (#"clientCertificate: { certificate: "client.pem", key: "locked.key", passphrase: "${secret:asked}" }"#, nil),
+        // The destination's proxy has no part in it.
+        (#"caFile: "ca.pem", proxy: "http://127.0.0.1:1""#, nil),
+    ]
+
+    @Test func `check says which certificate files cannot be used`() throws {
+        let drainq = try Drainq()
+        let made = try drainq.shell(
+            """
+            set -e; cd queue; exec 2>/dev/null
+            for who in ca client; do
+                openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$who" -days 2 \
+                    -keyout $who.key -out $who.pem
+            done
+            openssl ec -aes256 -passout 'pass:pä ss:w/"%' -in client.key -out locked.key
+            printf 'pä ss:w/"%%' >good; printf wrong >bad; chmod 600 good bad *.key
+            """)
+        try #require(made.status == 0)
+        for (members, words) in Self.rows {
+            try """
+            {
+                routes: { default: { url: "https://localhost:1/" } },
+                destinations: { "https://localhost:1": { \(members) } },
+                secrets: { good: { file: "good" }, bad: { file: "bad" }, asked: { command: ["touch", "asked"] } },
+            }
+            """.write(to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+            let check = try drainq.run("check")
+            #expect(check.status == (words == nil ? 0 : 78), "\(members): \(check)")
+            if let words { #expect(check.error.contains(words), "\(members): \(check)") }
+            #expect(!(check.error + check.output).contains("ss:w/"), "\(members): \(check)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: drainq.queue.appending(path: "asked").path))
+    }
+}
