@@ -403,7 +403,6 @@ struct Fleet {
             run.samples[destination] = nil
             run.passages[destination]!.apply(
                 .held(reason: "status \(status)", status: status, blamed: nil), at: now, ignoringCircuitBreaker: false)
-        case .putBack(let flights): for flight in flights { putBack(flight.item) }
         }
     }
 
