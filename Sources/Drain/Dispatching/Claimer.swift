@@ -119,7 +119,10 @@ final class Claimer {
         switch taken.file {
         case .operation(let stored):
             var member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
-            guard settler.book.takeName(of: stored.operation, for: destination, at: clock.now()) else {
+            guard
+                settler.book.takeName(
+                    of: stored.operation, attempts: claim.name.attempts, for: destination, at: clock.now())
+            else {
                 try settler.putBack(claim)
                 queue.advance(candidate.sequence, continues: false)
                 return nil

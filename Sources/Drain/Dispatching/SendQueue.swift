@@ -158,8 +158,14 @@ final class SendQueue {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
         {
-            if acquireLimits(of: destinations[order.line(of: position)], at: elapsed) {
-                return DequeuedOperation(position: position, candidate: candidates[position])
+            let (destination, candidate) = (destinations[order.line(of: position)], candidates[position])
+            guard destination.admits(attempts: candidate.entry.name.attempts) else {
+                // It stays in the queue for another pass, with those behind it.
+                advance(candidate.sequence, continues: false)
+                continue
+            }
+            if acquireLimits(of: destination, at: elapsed) {
+                return DequeuedOperation(position: position, candidate: candidate)
             }
             order.putBack(position)
         }
@@ -171,7 +177,7 @@ final class SendQueue {
     private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
         if limits.acquire(at: elapsed, inFlight: destination.inFlight) { return true }
-        destination.isLeftToOthers = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
+        destination.isLeftForNow = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }
 
@@ -179,7 +185,12 @@ final class SendQueue {
     func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
         while !isOutdated, dequeued.count < count,
-            let position = order.next(of: destination.queueIndex, where: { candidates[$0].entry.name.type == type })
+            let position = order.next(
+                of: destination.queueIndex,
+                where: {
+                    let name = candidates[$0].entry.name
+                    return name.type == type && destination.admits(attempts: name.attempts)
+                })
         {
             dequeued.append(DequeuedOperation(position: position, candidate: candidates[position]))
         }
