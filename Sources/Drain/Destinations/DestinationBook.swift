@@ -141,8 +141,8 @@ final class DestinationBook {
     }
 
     /// Takes a destination's name from an operation that was read, with what is recorded under this name. Returns false
-    /// if this stops operations with this number of attempts. A run knows a destination by its digest alone if only operations have its url,
-    /// and the ledger had no record of it at first.
+    /// if this stops operations with this number of attempts. A run knows a destination by its digest alone if only
+    /// operations have its url, and the ledger had no record of it at first.
     func takeName(
         of operation: Operation, attempts: Int, for destination: RunDestination, at now: Timestamp
     ) -> Bool {
