@@ -9,11 +9,11 @@ final class SendQueue {
     var lostClaimCount = 0
     /// The operations whose claims were lost in this pass.
     var claimsLost: Set<OperationID> = []
-    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends what it chose,
-    /// whatever other runs have claimed of it: a slow destination must not delay the others.
+    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends the operations that
+    /// it chose, although other runs have claimed some of them: a slow destination does not delay other destinations.
     var toleratesLostClaims = false
-    /// The number of lost claims that the pass tolerates however few it wins: 0, or doubled after each pass that won
-    /// none.
+    /// The number of lost claims that the pass tolerates even if it wins no claim: 0 at first, doubled after each pass
+    /// without a claim won.
     private var lostClaimsAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.

@@ -130,9 +130,9 @@ extension ManualChapter {
                     "retry-after",
                     """
                     The server asked for time: status 429, `RESOURCE_EXHAUSTED` of a callable function, or Retry-After \
-                    with any answer that defers. Runs send nothing until then. The operation's own wait is up to a \
-                    fifth longer, never shorter: this spreads the operations over time. The addition is at most five \
-                    minutes. Retry-After is a number of seconds, which may have a fraction, or a date that is compared \
+                    with any answer that defers. Runs send nothing until then. Each operation waits up to a fifth \
+                    longer than the server asked, so that operations do not all come at one moment; it never waits \
+                    less. The addition is at most five minutes. Retry-After is a number of seconds, which may have a fraction, or a date that is compared \
                     with the answer's own Date; of several fields the latest time counts. The longest wait is one day. \
                     Without Retry-After the wait is the first delay of the schedule. The run ends with 75. The state \
                     ends at that time or by `drainq release`; --now does not end it.
