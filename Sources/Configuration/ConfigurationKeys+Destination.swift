@@ -80,9 +80,9 @@ extension ConfigurationKeys {
             """
             The most operations that one incident may cost. If this many answers in a row, in one run or in several, \
             have the same permanent status, with no delivery between them, the storm guard samples operations from \
-            elsewhere in the queue before any more fail. If the samples get the same status, or more operations have \
-            failed and no sample exists, the run holds the destination and puts all operations back. With 0 there is \
-            no storm guard.
+            elsewhere in the queue before any more fail. If the samples get the same status, the run holds the \
+            destination and puts all operations back. Without a sample the run does so at the next failure. With 0 \
+            there is no storm guard.
             """,
             into: \.stormGuard),
     ]

@@ -202,9 +202,10 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "keyTTL", optional: .positiveDuration, example: #""24h""#, "lifetime of a key at the server",
             """
-            The time for which the server remembers an idempotency key. If an attempt had no answer and this time has \
-            passed, another attempt could deliver the operation twice: the run then holds that operation alone until \
-            drainq release or drainq retry sends it, or drainq drop removes it. If not set, keys do not expire.
+            The time for which the server remembers an idempotency key. If an attempt had no answer, its operation may \
+            have arrived. When the server has forgotten the key, another attempt could deliver the operation twice: \
+            the run holds the operation until drainq release or drainq retry sends it, or drainq drop removes it. If \
+            not set, the server never forgets a key.
             """,
             into: \.keyTTL),
         ConfigurationKey(

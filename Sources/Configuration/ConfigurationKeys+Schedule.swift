@@ -6,8 +6,8 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "preset", optional: .preset, default: #""standard""#, example: #""quick""#, "the preset to change",
             """
-            The preset to change: attempts, maxAge and jitter change any preset; base, multiplier and max only one \
-            whose delays are multiplied. If absent: standard, unless the object has a base or a schedule.
+            The preset to change. attempts, maxAge and jitter change every preset; base, multiplier and max change \
+            presets whose delays are multiplied. If absent: standard, unless the object has a base or a schedule.
             """,
             into: \.preset),
         ConfigurationKey(

@@ -113,7 +113,7 @@ package enum ConfigurationKeys {
             The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error; a file \
             that another program put into new/ stays there. dropOldest: the oldest waiting operations are removed; of \
             operations added together the newest stay. On a route that coalesces, superseded operations make room \
-            first. An operation that does not fit even then removes no other one.
+            first. If an operation would not fit after that, drainq refuses it and removes nothing.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(

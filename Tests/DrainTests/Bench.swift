@@ -43,6 +43,8 @@ final class Bench {
     var surroundings = Surroundings()
     var networkState = NetworkState()
     var libcurlDefect: String?
+    /// The duration of each attempt, as its report says.
+    var duration = Duration.milliseconds(1)
     var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8] = { body throws(RequestError) in Array(body.reversed())
     }
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
@@ -93,6 +95,7 @@ final class Bench {
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
                 sink.defect = self.libcurlDefect
+                sink.duration = self.duration
                 sink.failure = self.failure
                 sink.isSuspect = self.isSuspect
                 self.sink = sink

@@ -55,14 +55,16 @@ struct DestinationTests {
         #expect(try bench.run().held == 2)
     }
 
-    @Test func `samples that say nothing leave the destination alone for the run, and nobody is charged`() throws {
+    @Test func `samples that say nothing are like no samples: five permanent answers fail, and the rest goes on`()
+        throws
+    {
         let bench = try Bench()
         try bench.add(40)
-        let summary = try bench.run(RunOptions(limit: 10, concurrency: 1, stay: .during(.milliseconds(100)))) {
+        let summary = try bench.run(RunOptions(limit: 10, concurrency: 1)) {
             Int(String(decoding: $0.body ?? [], as: UTF8.self))! < 5 ? .status(400) : .status(500)
         }
-        #expect(summary.attempts == 8 && summary.failed == 0 && summary.deferred == 3)
-        #expect(try bench.names(.new).count == 37)
+        #expect(summary.failed == 5 && summary.held == 0)
+        #expect(summary.deferred == summary.attempts - 5 && summary.deferred >= 3)
     }
 
     @Test func `what keeps everybody away is told at once`() throws {
@@ -391,6 +393,105 @@ struct DestinationTests {
         try bench.add(5)
         let summary = try bench.run { _ in .status(404) }
         #expect(summary.failed == 5 && summary.held == 0)
+    }
+
+    @Test func `samples that say nothing do not put a storm off: at most five fail, then the destination is held`()
+        throws
+    {
+        let bench = try Bench()
+        bench.configuration.routes[TypeName("audit")!] = Route(url: "http://one/audit")
+        try bench.add(40)
+        try bench.add(40, type: "audit")
+        for _ in 0..<3 {
+            _ = try bench.run { $0.url == "http://one/audit" ? .status(500) : .status(404) }
+            bench.now = bench.now + .seconds(60)
+        }
+        #expect(try bench.names(.failed).count <= 5)
+        #expect(try bench.state(of: "http://one").hold?.status == 404 && bench.holds == 1)
+    }
+
+    @Test func `what is said to be held is held, also if a sample met no server`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        var requests = 0
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
+            requests += 1
+            return requests == 1
+                ? .status(303, [HeaderField(name: "Location", value: "/y")]) : .failure(.reset, detail: "")
+        }
+        #expect(summary.held > 0 && bench.holds == 1)
+        #expect(try bench.state(of: "http://one").hold != nil)
+    }
+
+    @Test func `the storm guard does not override what the user's own rule makes of an answer`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.answers = [
+            .classify(.statuses(404...404), outcome: .failed), .classify(.statuses(401...401), outcome: .failed),
+        ]
+        try bench.add(10)
+        #expect(try bench.run { _ in .status(404) }.failed == 10)
+        try bench.add(10)
+        #expect(try bench.run { _ in .status(401) }.failed == 10)
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(410) }.failed == 1)
+        #expect(bench.holds == 0)
+    }
+
+    private static let schedules: [[Duration]] = [
+        [.seconds(1), .seconds(1), .seconds(1)],
+        [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)],
+        [.milliseconds(500), .milliseconds(1_250), .milliseconds(3_125)],
+        [.seconds(5), .seconds(15)],
+        [.seconds(5), .seconds(30), .seconds(120)],
+    ]
+
+    @Test(arguments: schedules)
+    func `the circuit breaker never makes a schedule longer than the schedule`(delays: [Duration]) throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(
+            delays: .list(delays), attempts: delays.count + 1, jitter: 0)
+        let ids = try bench.add(6)
+        let start = bench.now
+        var times: [String: [Duration]] = [:]
+        let summary = try bench.run(RunOptions(concurrency: 1, stay: .untilEmpty)) { request in
+            let id = "default-" + String(decoding: request.body ?? [], as: UTF8.self)
+            times[id, default: []].append(bench.now - start)
+            return .failure(.refused, detail: "")
+        }
+        #expect(summary.failed == 6)
+        for id in ids {
+            let attempts = times[id] ?? []
+            #expect(attempts.count == delays.count + 1)
+            for (number, delay) in delays.enumerated() where number + 1 < attempts.count {
+                let wait = attempts[number + 1] - attempts[number]
+                #expect(wait >= delay && wait < delay + .milliseconds(100), "\(id): \(attempts)")
+            }
+        }
+        // The sixth operation waits for the circuit breaker: it is the probe.
+        #expect(times[ids[5]]!.first! <= .seconds(1) + .milliseconds(100))
+    }
+
+    @Test func `while a destination is down, one slow failure a pass is enough, and the probe is not always the same`()
+        throws
+    {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(
+            delays: .list([.seconds(30)]), attempts: 100, jitter: 0)
+        bench.duration = .seconds(10)
+        try bench.add(20)
+        var asked: [String] = []
+        for _ in 0..<10 {
+            asked = []
+            _ = try bench.run(RunOptions(concurrency: 1)) { request in
+                asked.append(String(decoding: request.body ?? [], as: UTF8.self))
+                bench.pass(.seconds(10))
+                return .failure(.connectTimeout, detail: "")
+            }
+            bench.pass(.seconds(3_600))
+        }
+        #expect(asked.count == 1)
+        let attempts = try bench.names(.deferred).map(\.attempts)
+        #expect(attempts.count == 14 && attempts.allSatisfy { $0 == 1 }, "\(attempts)")
     }
 
     @Test func `a few bad ones are failed at the end of the pass`() throws {

@@ -12,6 +12,8 @@ final class FakeSink: Sink {
     private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
     /// The attempts whose agent died with others in it.
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
+    /// The duration of each attempt.
+    var duration = Duration.milliseconds(1)
     /// Of libcurl.
     var defect: String?
     /// Thrown by the next `reports`.
@@ -42,7 +44,7 @@ final class FakeSink: Sink {
         if waiting.isEmpty { return [] }
         let (ticket, request) = waiting.removeFirst()
         let report = AttemptReport(
-            result: answer(request), duration: .milliseconds(1), isSuspect: isSuspect(request))
+            result: answer(request), duration: duration, isSuspect: isSuspect(request))
         return [(ticket, report)]
     }
 

@@ -109,7 +109,8 @@ struct DestinationEventTests {
         #expect(events(failure(.tls), route) == [.unreachable("tls")])
         #expect(events(failure(.proxy), route) == [.held(reason: "classify \"proxy\": hold", blamed: "print")])
         #expect(events(failure(.timeout), route) == [.delivered])
-        #expect(guardAnswer(report(503), route) == .permanent(503))
+        #expect(guardAnswer(report(503), route) == .other)
+        #expect(guardAnswer(report(504), route) == .permanent(504))
         #expect(guardAnswer(failure(.timeout), route) == .delivered)
         #expect(guardAnswer(failure(.proxy), route) == nil)
     }

@@ -75,6 +75,8 @@ struct Fleet {
         /// What the guard asks for, before anything else of its destination.
         var samples: [Int: [Int]] = [:]
         var sampled: Set<Int> = []
+        /// The destinations with a slow failure while their circuit breaker is open. The run sends them nothing more.
+        var left: Set<Int> = []
         /// Until when this run alone begins attempts at a destination with a rate, and when it may begin or ask again.
         var spanEnd: [Int: Timestamp] = [:]
         var askAgain: [Int: Timestamp] = [:]
@@ -96,7 +98,8 @@ struct Fleet {
         /// When something lands, or may begin that only a limit keeps back; `nil` where the pass is over.
         func wakes(_ now: Timestamp) -> Timestamp? {
             let limits = askAgain.filter { destination, time in
-                time > now && !isOutdated && !order.isEmpty(destination) && passages[destination]?.block == nil
+                time > now && !isOutdated && !order.isEmpty(destination) && !left.contains(destination)
+                    && !(passages[destination]?.block?.stops(attempts: 1) ?? false)
                     && guards[destination]?.phase != .sampling
             }
             return (flying.map(\.lands) + limits.values).min()
@@ -225,12 +228,15 @@ struct Fleet {
                     settings(of: destination), ledger[Self.names[destination]])
                 run.passages[destination]!.update(at: now, ignoringCircuitBreaker: false)
             }
-            if run.passages[destination]!.block != nil { continue }
+            let block = run.passages[destination]!.block
+            if run.left.contains(destination) || block?.stops(attempts: 1) ?? false { continue }
             var left = Array(repeating: run.budget, count: peers.count)
             for item in waiting[destination] {
                 let eligibility = eligibility(
                     of: items[item].name, at: now, longestDelay: route.longestDelay, ignoringBackoff: false)
-                guard eligibility == .due else { continue }
+                guard eligibility == .due, !(block?.stops(attempts: items[item].name.attempts) ?? false) else {
+                    continue
+                }
                 offered += 1
                 let rank = peers.count == 1 ? 0 : peers.rank(of: items[item].mark)
                 selection.count(rank: rank)
@@ -240,7 +246,13 @@ struct Fleet {
                 left[rank] -= 1
             }
         }
-        let chosen = selection.chosen()
+        var chosen = selection.chosen()
+        for (destination, passage) in run.passages where passage.isProbing && passage.state.hold == nil {
+            // As `Dispatcher.inOrder`.
+            let own = chosen.indices.filter { chosen[$0].destination == destination }
+            let first = own.min { items[chosen[$0].element].name.attempts < items[chosen[$1].element].name.attempts }
+            if let first { chosen.insert(chosen.remove(at: first), at: 0) }
+        }
         run.order = DispatchOrder()
         run.candidates = chosen.map(\.element)
         for candidate in chosen { run.order.append(to: candidate.destination) }
@@ -284,15 +296,19 @@ struct Fleet {
         }
         if run.isOutdated { return false }
         let (inFlight, passages, guards, askAgain, now) = (run.inFlight, run.passages, run.guards, run.askAgain, now)
+        let left = run.left
         let next = run.order.next(
             free: concurrency - run.flying.count, inFlight: { inFlight[$0, default: 0] },
             concurrencyLimit: {
-                guards[$0]?.phase == .sampling || askAgain[$0].map { $0 > now } ?? false
+                guards[$0]?.phase == .sampling || left.contains($0) || askAgain[$0].map { $0 > now } ?? false
                     ? 0 : passages[$0]!.concurrencyLimit
             })
         guard let next else { return false }
         let destination = run.order.line(of: next)
         if run.sampled.contains(run.candidates[next]) { return true }
+        if passages[destination]!.block?.stops(attempts: items[run.candidates[next]].name.attempts) ?? false {
+            return true
+        }
         guard takesLimits(of: destination, &run) else {
             run.order.putBack(next)
             return true
@@ -376,6 +392,9 @@ struct Fleet {
         } else {
             settle(flight, &run)
         }
+        if flight.lands - flight.began > .seconds(1), run.passages[destination]!.block?.reason == .circuitBreaker {
+            run.left.insert(destination)
+        }
         // Others are to know at once what keeps everybody away.
         if run.passages[destination]!.block != nil { tell(&run) }
         go(&run, host)
@@ -403,7 +422,6 @@ struct Fleet {
             run.samples[destination] = nil
             run.passages[destination]!.apply(
                 .held(reason: "status \(status)", status: status, blamed: nil), at: now, ignoringCircuitBreaker: false)
-        case .putBack(let flights): for flight in flights { putBack(flight.item) }
         }
     }
 

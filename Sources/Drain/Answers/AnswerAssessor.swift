@@ -242,16 +242,6 @@ final class AnswerAssessor {
                 }
                 hold(destination, answer, as: verdict)
             }
-        case .putBack(let answers):
-            destination.removeEmptyHoldGuard()
-            for answer in answers {
-                if answer.isRefusal {
-                    conclude(answer)
-                    continue
-                }
-                destination.isAbandoned = true
-                settler.settle(answer, as: answer.verdict.becoming(.held, rule: answer.verdict.rule))
-            }
         }
     }
 

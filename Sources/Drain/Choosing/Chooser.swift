@@ -76,7 +76,7 @@ package struct Chooser {
         }
     }
 
-    /// Returns the failed operations that hold those behind them. Reads only names, and lists `failed/` only if a route
+    /// Returns the failed operations that hold the operations behind them. Reads names, and lists `failed/` if a route
     /// asks for that.
     package mutating func failedSequences() throws(SpoolError) -> FailedSequences {
         var kinds = kinds

@@ -141,24 +141,29 @@ final class DestinationBook {
     }
 
     /// Takes a destination's name from an operation that was read, with what is recorded under this name. Returns false
-    /// if this stops the destination. A run knows a destination by its digest alone if only operations have its url,
-    /// and the ledger had no record of it at first.
-    func takeName(of operation: Operation, for destination: RunDestination, at now: Timestamp) -> Bool {
+    /// if this stops operations with this number of attempts. A run knows a destination by its digest alone if only
+    /// operations have its url, and the ledger had no record of it at first.
+    func takeName(
+        of operation: Operation, attempts: Int, for destination: RunDestination, at now: Timestamp
+    ) -> Bool {
         let name = destination.name
         destination.takeName(of: operation)
         if destination.name == name { return true }
         destination.state = shared.ledger[destination.name]
         destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
-        return !destination.isBlocked
+        return destination.admits(attempts: attempts)
     }
 
     /// The number of destinations that this run sends nothing to now.
     var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 
-    /// Lets this run send to the destinations again that it left to other processes.
-    func resumeLeftToOthers() {
-        for destination in destinations.values { destination.isLeftToOthers = false }
+    /// Lets this run send to the destinations again that it left for a pass.
+    func resumeLeft() {
+        for destination in destinations.values { destination.isLeftForNow = false }
     }
+
+    /// The duration from which on a failed attempt, while the circuit breaker is open, costs other destinations time.
+    private static let slowFailure = Duration.seconds(1)
 
     // MARK: - What is learned
 
@@ -203,6 +208,8 @@ final class DestinationBook {
             if event == .delivered { witness(attempt, at: now) }
         }
         destination.adapt(to: events, of: attempt, after: answer.report.duration, at: now)
+        let isSlow = answer.report.duration > Self.slowFailure
+        if isSlow, destination.block?.reason == .circuitBreaker { destination.isLeftForNow = true }
     }
 
     /// Records that a probe of a held destination begins, before it is sent, so that no other process sends one.

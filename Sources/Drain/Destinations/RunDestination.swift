@@ -13,11 +13,9 @@ final class RunDestination {
     var isCautious = false
     /// Whether an attempt of this run to it has ended with a report that is not `isSuspect`.
     var hasReported = false
-    /// Whether the samples were inconclusive. Then this run sends nothing more to it.
-    var isAbandoned = false
-    /// Whether other processes have all of its concurrency. Then this run sends nothing to it before it has waited for
-    /// its next pass.
-    var isLeftToOthers = false
+    /// Whether this run sends nothing to it before it has waited for its next pass: other processes have all of its
+    /// concurrency, or it costs the run time while its circuit breaker is open.
+    var isLeftForNow = false
     /// The storm guard over this run's permanent answers.
     var storm: StormGuard<AttemptAnswer>
     /// The storm guard over answers that would hold the destination; `nil` while there are none.
@@ -130,10 +128,17 @@ final class RunDestination {
 
     /// The most attempts of the dispatch order that may be in flight.
     var concurrencyLimit: Int {
-        isBlocked || isSampling || !urgent.isEmpty ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
+        !admits(attempts: 1) || isSampling || !urgent.isEmpty
+            ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
     }
 
-    var isBlocked: Bool { block != nil || lacksConditions || isAbandoned || isLeftToOthers }
+    /// Whether an operation that has had this number of attempts may get one now.
+    func admits(attempts: Int) -> Bool {
+        !lacksConditions && !isLeftForNow && !(block?.stops(attempts: attempts) ?? false)
+    }
+
+    /// Whether it gets no attempts now, except for operations that keep their schedule.
+    var isBlocked: Bool { !admits(attempts: 0) }
 
     /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

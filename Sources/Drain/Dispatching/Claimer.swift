@@ -140,7 +140,10 @@ final class Claimer {
         _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
     ) throws(SpoolError) -> Member? {
         var member = member
-        guard settler.book.takeName(of: member.operation, for: destination, at: clock.now()) else {
+        guard
+            settler.book.takeName(
+                of: member.operation, attempts: member.name.attempts, for: destination, at: clock.now())
+        else {
             try settler.putBack(member)
             queue.advance(candidate.sequence, continues: false)
             return nil

@@ -53,12 +53,17 @@ final class Dispatcher {
         return queue.claimTries
     }
 
-    /// Puts the probe of each held destination first: its newest operation, which did not cause the hold.
+    /// Puts the probe of each destination first. A hold is probed with the newest operation, which did not cause the
+    /// hold; after a failure, the operation with the fewest attempts is first: each one has its turn.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
-        for (digest, destination) in settler.book.destinations
-        where destination.isProbing && destination.state.hold != nil {
+        for (digest, destination) in settler.book.destinations where destination.isProbing {
             let heads = order.indices.filter { order[$0].destination.digest == digest && order[$0].isHead }
+            if destination.state.hold == nil {
+                let first = heads.min { order[$0].entry.name.attempts < order[$1].entry.name.attempts }
+                if let first { order.insert(order.remove(at: first), at: 0) }
+                continue
+            }
             // Operations of other runs' shares follow in reverse order, so the newest one is not always the last.
             guard let last = heads.max(by: { order[$0].age < order[$1].age }) else { continue }
             if let newer = destination.newest.first {

@@ -9,11 +9,11 @@ final class SendQueue {
     var lostClaimCount = 0
     /// The operations whose claims were lost in this pass.
     var claimsLost: Set<OperationID> = []
-    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends what it chose,
-    /// whatever other runs have claimed of it: a slow destination must not delay the others.
+    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends the operations that
+    /// it chose, although other runs have claimed some of them: a slow destination does not delay other destinations.
     var toleratesLostClaims = false
-    /// The number of lost claims that the pass tolerates however few it wins: 0, or doubled after each pass that won
-    /// none.
+    /// The number of lost claims that the pass tolerates even if it wins no claim: 0 at first, doubled after each pass
+    /// without a claim won.
     private var lostClaimsAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
@@ -158,8 +158,14 @@ final class SendQueue {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
         {
-            if acquireLimits(of: destinations[order.line(of: position)], at: elapsed) {
-                return DequeuedOperation(position: position, candidate: candidates[position])
+            let (destination, candidate) = (destinations[order.line(of: position)], candidates[position])
+            guard destination.admits(attempts: candidate.entry.name.attempts) else {
+                // It stays in the queue for another pass, with those behind it.
+                advance(candidate.sequence, continues: false)
+                continue
+            }
+            if acquireLimits(of: destination, at: elapsed) {
+                return DequeuedOperation(position: position, candidate: candidate)
             }
             order.putBack(position)
         }
@@ -172,7 +178,7 @@ final class SendQueue {
         let limits = destination.limits
         let isOnly = candidates.count == 1
         if limits.acquire(at: elapsed, inFlight: destination.inFlight, isOnly: isOnly) { return true }
-        destination.isLeftToOthers = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
+        destination.isLeftForNow = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }
 
@@ -180,7 +186,12 @@ final class SendQueue {
     func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
         while !isOutdated, dequeued.count < count,
-            let position = order.next(of: destination.queueIndex, where: { candidates[$0].entry.name.type == type })
+            let position = order.next(
+                of: destination.queueIndex,
+                where: {
+                    let name = candidates[$0].entry.name
+                    return name.type == type && destination.admits(attempts: name.attempts)
+                })
         {
             dequeued.append(DequeuedOperation(position: position, candidate: candidates[position]))
         }

@@ -139,7 +139,7 @@ final class Passes {
         }
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
-        settler.book.resumeLeftToOthers()
+        settler.book.resumeLeft()
         // Operations that this pass deferred are not in its listing: list again before deciding that none is left. If
         // that fails, the next pass reports why.
         guard let again = try? choose(budget: options.limit) else { return true }

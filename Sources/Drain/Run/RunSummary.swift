@@ -41,7 +41,7 @@ package struct RunSummary: Hashable, Sendable {
     package var superseded = 0
     /// The number of failed operations that had expired unsent.
     package var expired = 0
-    /// Why operations were not sent: the configuration's conditions, or no network; `nil` if neither kept them.
+    /// Why operations were not sent: the configuration's conditions, or no network; `nil` if both allowed attempts.
     package var conditions: String?
     package var failed = 0
     package var quarantined = 0

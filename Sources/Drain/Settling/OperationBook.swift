@@ -7,9 +7,9 @@ final class OperationBook {
     var deferred: Set<OperationID> = []
     /// Operations that this run could not read or settle. The next run tries them again.
     var setAside: Set<OperationID> = []
-    /// Operations whose claims were lost in the last pass, and in earlier ones if it won none. The next listing skips
-    /// them. Another run has most of them; a name that no run can claim must keep this run neither from other
-    /// operations nor from its end.
+    /// Operations whose claims were lost in the last pass, and in earlier passes if the last pass won no claim. The
+    /// next listing skips these operations: other runs have claimed most of them, and a name that no run can claim does
+    /// not delay other operations or the end of this run.
     var claimsLost: Set<OperationID> = []
     /// Groups whose operations are sent one after the other: merging is impossible, or its document was refused.
     var apart: Set<SequenceKey> = []

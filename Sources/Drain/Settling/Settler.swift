@@ -91,8 +91,8 @@ final class Settler {
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent)
         }
-        if !hasSubmitter, case .failed = settlement.disposition, answer.verdict.outcome == .failed,
-            !answer.isContradicted, let status = answer.verdict.status
+        if !hasSubmitter, case .failed = settlement.disposition, !answer.isContradicted,
+            case .permanent(let status)? = StormGuard<AttemptAnswer>.Answer(answer.verdict)
         {
             book.apply(.failed(status: status), to: attempt.destination, at: world.now())
         }

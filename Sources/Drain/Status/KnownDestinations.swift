@@ -8,7 +8,7 @@ package struct KnownDestinations {
     package let states: [String: DestinationState]
     /// Since when this machine has no network, as a run has found; `nil` if it has one.
     package let offline: DestinationLedger.Offline?
-    /// The failed operations that hold those behind them.
+    /// The failed operations, of routes that hold the operations behind a dead letter.
     package private(set) var failed = FailedSequences()
     /// The names that messages may suggest.
     package let names: [String]

@@ -84,7 +84,7 @@ package struct WaitReasons {
         if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
         if let lack = chooser.lack(name, kind.keptNames, route) { return .kept(lack) }
-        if case .blocked(let block) = availability(of: destination) {
+        if case .blocked(let block) = availability(of: destination), block.stops(attempts: name.attempts) {
             guard let own, let until = block.until, until < own else { return .destination(block) }
         }
         if own == nil, let parkedUntil { return .witness(until: parkedUntil) }

@@ -7,7 +7,7 @@ final class MachineConditions {
     private let world: World
     private let book: DestinationBook
     private let tally: RunTally
-    /// Why nothing may be sent to other machines, and why nothing may be sent to this one; `nil` if it may.
+    /// Why the run sends nothing to other machines (`elsewhere`), and to this machine (`here`); `nil` if it sends.
     private var refusal: (elsewhere: String?, here: String?)
     /// The earliest time for an attempt while the machine runs on battery; `nil` if there is no delay.
     private var opens: ContinuousClock.Instant?

@@ -38,8 +38,8 @@ package struct OptionDescription: Hashable, Sendable {
         CommandDescription.table.filter { $0.options.contains(self) }.map(\.name)
     }
 
-    /// The visible commands that alone take the option, or those that do not, whichever are fewer; `nil` if all take
-    /// it.
+    /// The visible commands that take the option (`isOnly`), or the visible commands that do not: the shorter list.
+    /// `nil` if all commands take the option.
     var reach: (isOnly: Bool, commands: [CommandName])? {
         let takers = Set(commands)
         let all = CommandDescription.visible.map(\.name)

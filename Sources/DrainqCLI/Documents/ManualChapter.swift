@@ -130,9 +130,9 @@ extension ManualChapter {
                     "retry-after",
                     """
                     The server asked for time: status 429, `RESOURCE_EXHAUSTED` of a callable function, or Retry-After \
-                    with any answer that defers. Runs send nothing until then. The operation's own wait is up to a \
-                    fifth longer, never shorter: this spreads the operations over time. The addition is at most five \
-                    minutes. Retry-After is a number of seconds, which may have a fraction, or a date that is compared \
+                    with any answer that defers. Runs send nothing until then. Each operation waits up to a fifth \
+                    longer than the server asked, so that operations do not all come at one moment; it never waits \
+                    less. The addition is at most five minutes. Retry-After is a number of seconds, which may have a fraction, or a date that is compared \
                     with the answer's own Date; of several fields the latest time counts. The longest wait is one day. \
                     Without Retry-After the wait is the first delay of the schedule. The run ends with 75. The state \
                     ends at that time or by `drainq release`; --now does not end it.
@@ -143,9 +143,10 @@ extension ManualChapter {
                     """
                     The server seems to be down: five attempts in a row failed to connect or to get a usable answer, \
                     or got 502, 503 or 504, or a 2xx that another server seems to have sent. The circuit breaker of \
-                    the destination opens: runs send nothing to it for one second, after each further failure twice as \
-                    long, up to half an hour. Then it is half-open: one attempt closes it or opens it again. See \
-                    `circuitBreaker` and `coolDown`. The run ends with 75. The state ends when \
+                    the destination opens: runs send it no new operation for one second, after each further failure \
+                    twice as long, up to half an hour. Operations that had an attempt keep their schedule, one at a \
+                    time. Then it is half-open: one attempt, of the operation with the fewest, closes it or opens it \
+                    again. See `circuitBreaker` and `coolDown`. The run ends with 75. The state ends when \
                     that attempt closes it, or by `drainq release`; `drainq run --now` ignores it.
                     """
                 ),
@@ -158,9 +159,10 @@ extension ManualChapter {
                     If the first five answers of a destination in a run are the same permanent status, such as 404 \
                     after a bad deploy, and no attempt succeeded, the run first sends up to three samples, the newest \
                     other operations. If they meet the same status, the destination is held and all of them are put \
-                    back. If one succeeds, or no other operation waits, the five fail as usual. Runs count failures of \
-                    one status in a row until an operation is delivered: at most five operations fail in one incident, \
-                    at any rate; then the destination is held, until a probe succeeds.
+                    back. If one succeeds, or none says anything, the five fail as usual. An answer that `classify` or \
+                    `answers` names never begins a storm: its own rule decides. Runs count failures of one status in a \
+                    row until an operation is delivered: at most five operations fail in one incident, at any rate; \
+                    then the destination is held, until a probe succeeds.
                     """
                 ),
                 (

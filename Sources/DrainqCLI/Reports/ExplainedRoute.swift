@@ -164,7 +164,8 @@ struct ExplainedRoute {
                     "\(until) delays all its operations until then, at most \(RetryAfter.longest.quantity)"
                         + (isFree ? "; then no attempt is counted" : ""))
             }
-            if verdict.outcome == .failed, settings.stormGuard > 0 {
+            if verdict.outcome == .failed, settings.stormGuard > 0, case .permanent? = StormGuard<Never>.Answer(verdict)
+            {
                 sentences.append(
                     "if \(settings.stormGuard) answers in a row are \(status), in one run or in several, the storm guard samples a "
                         + "few other operations, if any; unless one gets a different answer, the destination is held and "

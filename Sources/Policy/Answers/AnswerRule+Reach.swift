@@ -1,6 +1,6 @@
 extension AnswerRule {
-    /// Returns the rule that keeps this rule from ever deciding; `nil` if this rule can decide. `rules` are those
-    /// before it. If only several of them together leave nothing to decide, returns the last of these.
+    /// Returns an earlier rule because of which this rule never decides; `nil` if this rule can decide. `rules` are the
+    /// earlier rules. If several of them together match all answers of this rule, returns the last of the several.
     package func ruleBefore(in rules: [AnswerRule]) -> AnswerRule? {
         if let one = rules.first(where: { $0.content.isImplied(by: content) && $0.covers(allOf: subject) }) {
             return one

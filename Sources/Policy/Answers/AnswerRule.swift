@@ -12,6 +12,15 @@ package struct AnswerRule: Hashable, Sendable {
         case callable(CanonicalStatus?)
         case results(Results)
         case standard
+
+        /// Whether the user's rule names the answers that it matches. `accept` names the others: an answer that it
+        /// refuses may come from another server.
+        package var namesAnswer: Bool {
+            switch self {
+            case .answers, .classify: true
+            case .accept, .callable, .results, .standard: false
+            }
+        }
     }
 
     /// The rules that `batch.results` becomes.

@@ -1,5 +1,5 @@
-/// The times for which the files of finished operations, and kept values, stay. `nil` for `failed` is for ever; `.zero`
-/// for `delivered` is not at all.
+/// The times for which kept values and the files of finished operations stay. `nil` for `failed`: files stay for ever.
+/// `.zero` for `delivered`: delivered operations leave no file.
 package struct Retention: Hashable, Sendable {
     package var delivered: Duration
     package var failed: Duration?

@@ -23,6 +23,10 @@ package enum Availability: Hashable, Sendable {
             self.reason = reason
             self.until = until
         }
+
+        /// Whether the block stops an operation that has had this number of attempts. An open circuit breaker keeps
+        /// only operations without an attempt back: it never makes a schedule longer than the schedule.
+        package func stops(attempts: Int) -> Bool { reason != .circuitBreaker || attempts == 0 }
     }
 }
 

@@ -22,7 +22,7 @@ package struct DestinationAccess: Hashable, Sendable {
 
     /// The number of attempts that may be in flight.
     package var concurrencyLimit: Int {
-        if block != nil { return 0 }
+        if let block { return block.stops(attempts: 1) ? 0 : 1 }
         if isProbing { return 1 }
         return min(state.window ?? .max, settings.concurrency ?? .max, concurrency?.limit ?? .max)
     }

@@ -58,6 +58,7 @@ extension StormGuard.Answer {
     package init?(_ verdict: Verdict) {
         switch (verdict.outcome, verdict.status) {
         case (.delivered, _): self = .delivered
+        case (.failed, .some) where verdict.rule.match?.rule.origin.namesAnswer ?? false: self = .other
         case (.failed, let status?), (.held, let status?): self = .permanent(status)
         case (.deferred, .some): self = .other
         case (.deferred, nil), (.failed, nil), (.held, nil): return nil

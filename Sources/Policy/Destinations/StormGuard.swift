@@ -3,8 +3,8 @@
 ///
 /// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
 /// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
-/// destination is held and all of them are put back. If one succeeds or meets another end, or if there is none to
-/// attempt, each answer takes effect by itself.
+/// destination is held and all of them are put back. If one succeeds or meets another end, or if none says anything,
+/// each answer takes effect by itself.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
 /// row until a delivery: also those of earlier runs (`before`), and those that took effect after the guard was cleared.
@@ -17,8 +17,8 @@ package struct StormGuard<Element> {
         case delivered
         /// A status that the guard watches for, or another one that ends an operation.
         case permanent(Int)
-        /// A deferral with a status, or a sample that no server answered. It says nothing about other operations, and
-        /// takes effect at once.
+        /// A deferral with a status, a sample that no server answered, or a meaning that the user's own rule gave an
+        /// answer. It says nothing about other operations, and takes effect at once.
         case other
     }
 
@@ -31,8 +31,6 @@ package struct StormGuard<Element> {
         case sample
         /// Hold the destination; put all of these back uncharged.
         case hold([Element], status: Int)
-        /// The samples were inconclusive: put these back uncharged, and leave the destination for this run.
-        case putBack([Element])
     }
 
     package enum Phase: Hashable, Sendable {
@@ -56,7 +54,6 @@ package struct StormGuard<Element> {
     private var row: (status: Int, count: Int)?
     /// The number of samples that met the same end.
     private var alike = 0
-    private var saidNothing = 0
 
     /// Whether the guard withholds a permanent answer.
     package var withholds: Bool { phase == .watching || phase == .sampling }
@@ -87,7 +84,6 @@ package struct StormGuard<Element> {
         }
         switch answer {
         case .other:
-            if isSample { saidNothing += 1 }
             return .apply([element])
         case .permanent(let status) where self.status ?? status == status:
             self.status = status
@@ -106,22 +102,20 @@ package struct StormGuard<Element> {
         return alike < Self.samples ? .wait : hold()
     }
 
-    /// Concludes when no other operation of this destination waits or is in flight. Applies the withheld answers by
-    /// themselves, holds the destination if samples met the same end or `limit` is reached, or puts the operations back
-    /// if the samples were inconclusive. Then watches again, unless the destination is held.
+    /// Concludes when no other operation of this destination waits or is in flight. Holds the destination if samples
+    /// met the same end or `limit` is reached, else applies the withheld answers by themselves: samples that said
+    /// nothing are like no samples. Then watches again, unless the destination is held.
     package mutating func nothingElse() -> Step {
         guard phase == .watching || phase == .sampling else { return .apply([]) }
         if alike > 0 { return hold() }
-        if let status, !withheld.isEmpty, saidNothing == 0 {
+        if let status, !withheld.isEmpty {
             let failed = failed(with: status)
             if failed >= limit || withheld.count > limit - failed { return hold() }
             row = (status, failed + withheld.count)
         }
-        let wasInVain = saidNothing > 0
         phase = .watching
         status = nil
-        saidNothing = 0
-        return wasInVain ? .putBack(takeWithheld()) : .apply(takeWithheld())
+        return .apply(takeWithheld())
     }
 
     /// Removes and returns the withheld elements.
@@ -138,7 +132,7 @@ package struct StormGuard<Element> {
         case .permanent(let status):
             row = (status, min(failed(with: status), limit - 1) + 1)
             guard failed(with: status) >= limit else { return }
-            (phase, self.status, alike, saidNothing) = (.watching, nil, 0, 0)
+            (phase, self.status, alike) = (.watching, nil, 0)
         }
     }
 

@@ -11,7 +11,7 @@ package struct ListedName {
     package private(set) var isHeld = false
     package private(set) var gate = EntryName.Gate.open
     fileprivate var idBytes: UnsafeBufferPointer<UInt8>
-    fileprivate var attempts = 0
+    package fileprivate(set) var attempts = 0
     fileprivate var interruptions = 0
 
     package var id: OperationID { OperationID(checked: idBytes) }

@@ -1,8 +1,8 @@
 /// The text of a time in HTTP fields (RFC 9110 §5.6.7).
 extension Timestamp {
     /// Parses all three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and
-    /// `Sun Nov  6 08:49:37 1994`. The weekday must be one, but need not be right. A year of two digits is the one
-    /// nearest to `now`, at most 50 years ahead. A leap second `:60` is the second before it.
+    /// `Sun Nov  6 08:49:37 1994`. The name of a weekday is necessary, but not checked against the date. A year of two
+    /// digits is the nearest year to `now`, at most 50 years ahead. A leap second `:60` is the second before it.
     package init?(httpDate text: some StringProtocol, now: Timestamp) {
         let words = text.pieces(at: " ").filter { !$0.isEmpty }
         guard text.utf8.count <= 40, let first = words.first else { return nil }

@@ -173,7 +173,7 @@ package struct Precedence: Sendable {
         return .free
     }
 
-    /// Whether the listing that asked for turns met exactly the noted names of a sequence.
+    /// Whether the second listing of a sequence had the same names as the first.
     package func isConfirmed(_ sequence: SequenceKey) -> Bool {
         if let line = lines[sequence] { return line.unmet == 0 }
         if let group = groups[sequence] { return group.unmet == 0 }

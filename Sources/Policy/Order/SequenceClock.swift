@@ -1,6 +1,6 @@
-/// The newest creation time in each sequence of a queue. If that is not in the past, as after the clock has been set
-/// back, an operation added to the sequence gets a later time. Otherwise the newest value of a key would count as an
-/// old one, and be superseded.
+/// The newest creation time in each sequence of a queue. If the newest time is not in the past, as after the clock has
+/// been set back, an operation added to the sequence gets a later time. Otherwise the newest value of a key would count
+/// as an old value, and be superseded.
 package struct SequenceClock: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable
@@ -20,8 +20,8 @@ package struct SequenceClock: Sendable {
     /// Forgets every sequence.
     package mutating func clear() { newest = [:] }
 
-    /// Returns the creation time for an operation that is accepted under this name at `time`: its own if the newest of
-    /// its sequence is earlier than `time`, otherwise one that is later than that newest. Never returns a later time
+    /// Returns the creation time for an operation that is accepted under this name at `time`: the name's own time if
+    /// the newest time of its sequence is before `time`, otherwise a time after the newest. Never returns a later time
     /// than a name can carry.
     package func creation(of name: EntryName, at time: Timestamp) -> Timestamp {
         guard let sequence = sequence(of: name), let newest = newest[sequence], newest >= time else {

@@ -24,7 +24,7 @@ package struct AdmissionControl {
     private var removalCandidates: RemovalCandidates?
     /// The operations that leave for this batch, of the queue or of the batch itself.
     private(set) var victims: [RemovalCandidates.Victim] = []
-    /// A size that found no room in this batch even after everything that may go had gone.
+    /// A size that did not fit into this batch even after all removable operations were removed.
     private var hopeless: (size: Int, limit: FullLimit)?
 
     private struct Count {

@@ -41,8 +41,8 @@ struct RunArguments: CommandArguments {
             .limit, .count(1...Int.max), \.limit, "attempt at most N operations",
             """
             The most operations that a run takes: 100 by default, or all that are due if --max-time bounds the run. \
-            With --wait or --until-empty the limit applies to each pass. Expired operations of a blocked destination \
-            do not count, up to the same number, and neither do superseded operations.
+            With --wait or --until-empty the limit applies to each pass. Superseded operations do not count. A pass \
+            also fails at most N expired operations of blocked destinations, which do not count either.
             """)
         Option(
             .concurrency, .concurrency(1...1000), initial: \.concurrency, "the most attempts in flight",
@@ -144,7 +144,7 @@ extension CommandDescription {
 
         Without a terminal a run without problems prints nothing: cron mails only problems. If operations \
         fail for the same cause at the same destination, runs report them once an hour, with the number since the last \
-        report, and likewise a hold that the storm guard begins because of them. Runs report the end of a hold once, if \
+        report. A hold by the storm guard has the same cause, and runs report it with these failures. Runs report the end of a hold once, if \
         they reported the hold. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \

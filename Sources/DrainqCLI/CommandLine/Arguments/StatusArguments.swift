@@ -44,8 +44,8 @@ extension CommandDescription {
         (after failures), with the time of the next attempt. See DESTINATIONS.
 
         Last it prints how many operations are in each state and are due, a table of the operations that wait or \
-        are in flight by destination and age, and the last run. A column counts operations younger than its heading, \
-        such as `5m`, that are not in the column before; `3d+` is the rest.
+        are in flight by destination and age, and the last run. A column such as `5m` counts the operations \
+        that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones.
         """,
         exclusive: [[.json, .prometheus], [.watch, .prometheus]],
         examples: [

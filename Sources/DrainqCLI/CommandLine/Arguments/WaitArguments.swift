@@ -34,9 +34,9 @@ extension CommandDescription {
         delivered. The status is 0 if all are delivered, 1 if one has failed, is quarantined, or is not in the queue \
         when the command begins.
 
-        An operation that is gone was delivered, unless a person dropped it or a newer one replaced it. If its route \
-        keeps delivered operations (`keepAnswer`, `retention.delivered`) it was not delivered, or its copy could not be \
-        kept, and the status is 1; else the status is 0. With --timeout the command ends with 75 if an operation still \
+        An operation that is gone was delivered, unless a person dropped it or a newer one replaced it. The status is \
+        then 0, unless its route keeps delivered operations (`keepAnswer`, `retention.delivered`): without a kept copy \
+        the operation was not delivered, or the copy could not be written, and the status is 1. With --timeout the command ends with 75 if an operation still \
         waits, and with 69 if a person or a credential is needed, and reports why. SIGINT, SIGTERM and SIGHUP end it at once.
         """,
         operands: .ids,
