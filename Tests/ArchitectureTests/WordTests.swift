@@ -23,7 +23,7 @@ struct `Words that have gone` {
         (#"\b([Aa]|last|next) look\b"#, "check, search or listing"),
         (
             #"\b(NetworkWays|DropCandidates|reportDropped|takeUpAgain|isKeptWaiting|hasBeenHeard|isProxys|isRehearsal)\b"#,
-            "NetworkState, RemovalCandidates, reportEvicted, resumeLeftToOthers, toleratesLostClaims, hasReported, "
+            "NetworkState, RemovalCandidates, reportEvicted, resumeLeft, toleratesLostClaims, hasReported, "
                 + "isFromProxy, isDryRun"
         ),
     ]

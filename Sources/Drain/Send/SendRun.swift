@@ -125,7 +125,9 @@ struct SendRun {
             if try !isFirst() { return wait("older operations of its sequence come first") }
         }
         let destination = try book.read(destination, world.now())
-        if let block = destination.block { return wait(block, destination) }
+        if let block = destination.block, block.stops(attempts: member.name.attempts) {
+            return wait(block, destination)
+        }
         parts.settler.outcome = nil
         parts.claimer.given = member
         parts.stop.patience = world.clock.instant() + patience
@@ -133,9 +135,9 @@ struct SendRun {
             entry: Entry(state: state, name: member.name), destination: self.destination, sequence: sequence,
             isHead: true)
         repeat {
-            book.resumeLeftToOthers()
+            book.resumeLeft()
             _ = parts.dispatcher.attempt([candidate])
-        } while destination.isLeftToOthers && parts.stop.waits(for: .zero) && !tally.hasEnded
+        } while destination.isLeftForNow && parts.stop.waits(for: .zero) && !tally.hasEnded
         guard let outcome = parts.settler.outcome else { return try wait(without: destination) }
         return step(after: outcome.event, isApplied: outcome.isApplied)
     }

@@ -45,6 +45,13 @@ final class Universe {
             }
         }
         disk.refused = { [unowned self] in note($0, .refusedCall($1.rawValue, path: $2, ENOSPC)) }
+        let locks = LockTable(setup: plan.setup)
+        disk.moves = { [unowned self] process, from, to in
+            if process == .world { return }
+            for lock in locks.lacks(from: from, to: to, { disk.hasLock(process, "\(Self.queue)/\($0)") }) {
+                note(process, .movesUnlocked(from: from, to: to, lacks: lock))
+            }
+        }
         scheduler.ended = { [unowned self] in disk.end($0.id) }
         scheduler.fault = { [unowned self] (process, call) throws(Errno) in try meet(process, call) }
     }

@@ -301,3 +301,12 @@ import Testing
     held.isHeld = true
     #expect(story.then { $0.leave(1, in: "new", name: held) }.broken.isEmpty)
 }
+
+@Test func `locks: a rename without its lock breaks the manual's list`() {
+    var story = Story(.plain)
+    story.accept(1)
+    story.send([1], by: 1)
+    #expect(story.broken.isEmpty)
+    story.event(2, .movesUnlocked(from: "failed/a", to: "new/a", lacks: "state/names.lock"))
+    #expect(story.broken == [.locks])
+}

@@ -106,6 +106,7 @@ final class DiskCaller {
             throw Errno(EACCES)
         }
         if let target, !target.inode.slots.isEmpty { throw Errno(ENOTEMPTY) }
+        disk.moves(process, text(descriptor, from), text(descriptor, to))
         disk.beginChanges()
         disk.move(entry, to: new.name, in: new.directory, at: gate.now())
     }

@@ -43,6 +43,8 @@ package final class SimulatedDisk {
     package var freeBytes: Int?
     /// Told of each write that finds no free byte, with the path under which the file was opened.
     var refused: (ProcessID, Call.Name, _ path: String) -> Void = { _, _, _ in }
+    /// Told of each rename of a file that is about to take effect, with its paths as in `Call`.
+    var moves: (ProcessID, _ from: String, _ to: String) -> Void = { _, _, _ in }
     /// The files that may still be made; `nil` for no bound.
     package var freeInodes: Int?
     /// The descriptors that one process may have.
@@ -111,6 +113,15 @@ package final class SimulatedDisk {
         if inode.locks.contains(where: { reachesAll || $0.host == file.host }) { return false }
         inode.locks.append(file)
         return true
+    }
+
+    /// Whether a process has the lock on a file, given by its absolute path.
+    func hasLock(_ process: ProcessID, _ path: String) -> Bool {
+        var links = 0
+        let inode = Array(path.utf8).withUnsafeBufferPointer { bytes in
+            try? last(of: bytes, from: root, as: 0, links: &links).entry?.inode
+        }
+        return inode?.locks.contains { $0.process == process } ?? false
     }
 
     func unlock(_ file: OpenFile) {

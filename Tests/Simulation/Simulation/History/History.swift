@@ -266,6 +266,8 @@ extension Event {
         case names(Label, EntryName)
         /// The process begins to list `new/` or `deferred/`.
         case lists
+        /// The process renames a file and lacks a lock that the rename needs.
+        case movesUnlocked(from: String, to: String, lacks: String)
 
         // MARK: Servers
         /// A server receives a whole request.

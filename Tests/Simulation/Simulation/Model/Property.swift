@@ -13,6 +13,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case superseded
     case atomic
     case liveness
+    case locks
 
     /// Judges a history by this sentence alone.
     var judge: (Record) -> [Breach] {
@@ -30,6 +31,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .superseded: Contract.superseded
         case .atomic: Contract.atomic
         case .liveness: Contract.liveness
+        case .locks: Contract.locks
         }
     }
 }

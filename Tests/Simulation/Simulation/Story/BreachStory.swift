@@ -100,7 +100,7 @@ package struct BreachStory {
         let mention = mention(of: event)
         if !mention.labels.isDisjoint(with: subjects.labels) || !mention.ids.isDisjoint(with: subjects.ids) { return 1 }
         switch event.what {
-        case .killed, .stopped, .woken, .interrupted, .refusedCall, .begins, .ends, .endsRun, .commands:
+        case .killed, .stopped, .woken, .interrupted, .refusedCall, .movesUnlocked, .begins, .ends, .endsRun, .commands:
             return subjects.processes.contains(event.process) ? 2 : 4
         case .cutPower, .clockStepped, .calm: return 2
         case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
@@ -132,6 +132,7 @@ package struct BreachStory {
             if let host = command.host { mention.hosts = [host] }
         case .changed(let id), .leftAlone(let id): mention.ids = [id]
         case .begins, .ends, .endsRun, .killed, .stopped, .woken, .interrupted, .cutPower, .clockStepped, .refusedCall,
+            .movesUnlocked,
             .calm, .done, .lists:
             break
         }

@@ -24,6 +24,7 @@ struct EventWords {
         case .answers(let label, let answer): "answers for #\(label): \(words(for: answer))"
         case .names(let label, let name): "puts #\(label) into the queue as \(name)"
         case .lists: "begins a listing"
+        case .movesUnlocked(let from, let to, let lock): "renames '\(from)' to '\(to)' without the lock on \(lock)"
         case .receives(let request): words(for: request)
         case .replies(let number, let reply): "request \(number) is answered: \(words(for: reply))"
         case .learns(let number): "has the answer to request \(number)"

@@ -1,0 +1,70 @@
+import Policy
+
+/// The table of drainq-queue(5), LOCKS: the locks that a process has while it renames a file.
+///
+/// Paths are relative to the queue. A directory of the queue is its first component.
+struct LockTable {
+    let setup: Setup
+
+    private static let waiting: Set<String> = ["new", "deferred"]
+    private static let ended: Set<String> = ["failed", "quarantine", "delivered"]
+
+    /// Returns the locks that the process lacks. `has` says whether the process has the lock on a file.
+    func lacks(from: String, to: String, _ has: (_ lock: String) -> Bool) -> [String] {
+        let (source, target) = (Place(from), Place(to))
+        var lacks: [String] = []
+        func needs(_ locks: String...) {
+            if !locks.contains(where: has) { lacks.append(locks.joined(separator: " or ")) }
+        }
+        if source.name == "lock" || target.name == "lock" { return [] }
+        for place in [source, target] {
+            // Whoever takes a file out of another process's directory has found its lock free, and taken it.
+            if let owner = place.owner, place.name != nil { needs("\(place.directory)/\(owner)/lock") }
+        }
+        if source.directory == "state", target.directory == "state", source.owner == nil { needs("state/lock") }
+        guard source.directory != target.directory || source.name != target.name else { return lacks }
+        let isForeign = Self.waiting.contains(source.directory) && EntryName(source.name ?? "") == nil
+        if isForeign, target.directory == "claimed" {
+            needs("state/ids.lock")
+            needs("state/names.lock")
+        }
+        guard let name = [source, target].compactMap({ $0.name.flatMap { EntryName($0) } }).first,
+            hasOrder(name)
+        else { return lacks }
+        switch (source.directory, target.directory) {
+        case ("new", "claimed"), ("deferred", "claimed"): needs("state/sequence.lock", "state/names.lock")
+        case ("claimed", "new"), ("claimed", "deferred"): needs("state/sequence.lock", "state/names.lock")
+        case (let old, let new) where Self.waiting.contains(new) && (Self.waiting.union(Self.ended)).contains(old):
+            needs("state/names.lock")
+        default: break
+        }
+        return lacks
+    }
+
+    /// Whether operations wait for each other because of this one.
+    private func hasOrder(_ name: EntryName) -> Bool {
+        let kind = setup.kind(of: name.type)
+        return kind.order == .strict || kind.isSequential && name.keyDigest != nil
+    }
+
+    /// The place of a file: `claimed/<owner>/<name>`, `new/<name>`.
+    private struct Place {
+        let directory: String
+        /// The run or writer whose directory it is in, if any.
+        let owner: String?
+        /// `nil` for a directory of a run or writer itself.
+        let name: String?
+
+        init(_ path: String) {
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            directory = parts[0]
+            guard ["tmp", "claimed"].contains(parts[0]) else {
+                owner = nil
+                name = parts.count > 1 ? parts[1...].joined(separator: "/") : nil
+                return
+            }
+            owner = parts.count > 1 ? parts[1] : nil
+            name = parts.count > 2 ? parts[2] : nil
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Policy
+import Testing
+
+@testable import Simulation
+
+/// The list of drainq-queue(5), Locks, as the simulation checks it.
+struct LockTableTests {
+    private static let plain = "20261121T091500.123456Z-a,r=p.json"
+    private static let keyed = "20261121T091500.123456Z-a,r=c,k=0123456789abcdef01234567.json"
+    private static let keyless = "20261121T091500.123456Z-a,r=c.json"
+    private static let strict = "20261121T091500.123456Z-a,r=s.json"
+
+    private var table: LockTable {
+        var ordered = Setup.Kind(TypeName("c")!, host: "one")
+        ordered.coalescing = .replace
+        var strict = Setup.Kind(TypeName("s")!, host: "one")
+        strict.order = .strict
+        return LockTable(setup: Setup(kinds: [Setup.Kind(TypeName("p")!, host: "one"), ordered, strict]))
+    }
+
+    private func lacks(_ from: String, _ to: String, having locks: String...) -> [String] {
+        table.lacks(from: from, to: to) { locks.contains($0) }
+    }
+
+    @Test func `a file of a run or writer moves under the lock of that directory`() {
+        #expect(lacks("tmp/w/\(Self.plain)", "new/\(Self.plain)") == ["tmp/w/lock"])
+        #expect(lacks("tmp/w/\(Self.plain)", "new/\(Self.plain)", having: "tmp/w/lock").isEmpty)
+        #expect(lacks("new/\(Self.plain)", "claimed/r/\(Self.plain)", having: "claimed/s/lock") == ["claimed/r/lock"])
+        #expect(
+            lacks("claimed/dead/\(Self.plain)", "claimed/r/\(Self.plain)", having: "claimed/r/lock")
+                == ["claimed/dead/lock"])
+        #expect(lacks("state/spare", "claimed/r").isEmpty)
+    }
+
+    @Test func `only an operation that has an order needs the lock of orders to be claimed`() {
+        for name in [Self.plain, Self.keyless] {
+            #expect(lacks("new/\(name)", "claimed/r/\(name)", having: "claimed/r/lock").isEmpty)
+        }
+        for name in [Self.keyed, Self.strict] {
+            #expect(
+                lacks("deferred/\(name)", "claimed/r/\(name)", having: "claimed/r/lock")
+                    == ["state/sequence.lock or state/names.lock"])
+            #expect(
+                lacks("claimed/r/\(name)", "new/\(name)", having: "claimed/r/lock", "state/sequence.lock").isEmpty)
+        }
+    }
+
+    @Test func `a foreign file is claimed under the locks of ids and names`() {
+        #expect(
+            lacks("new/x.json", "claimed/r/admitting-1", having: "claimed/r/lock")
+                == ["state/ids.lock", "state/names.lock"])
+    }
+
+    @Test func `whoever gives an operation another name, or brings it back, has the names lock`() {
+        for (from, to) in [("new", "deferred"), ("failed", "new"), ("quarantine", "new"), ("delivered", "deferred")] {
+            #expect(lacks("\(from)/\(Self.keyed)", "\(to)/\(Self.keyed)") == ["state/names.lock"])
+            #expect(lacks("\(from)/\(Self.plain)", "\(to)/\(Self.plain)").isEmpty)
+        }
+        #expect(lacks("state/.destinations.json", "state/destinations.json") == ["state/lock"])
+    }
+}
