@@ -70,7 +70,8 @@ struct GrowthTests {
         #expect(fleet.destination(Fleet.failing).window == nil)
     }
 
-    @Test func `a destination that never comes back costs fifty requests an hour at most, and its share of the queue`() {
+    @Test func `a destination that never comes back costs fifty requests an hour at most, and its share of the queue`()
+    {
         let fleet = fleet(.failure(.deadline, detail: "no answer"), .seconds(30), hours: 6..<24)
         expectOthersUnharmed(fleet)
         let waiting = fleet.items.filter { $0.destination == Fleet.failing && $0.deliveries == 0 }
