@@ -4,8 +4,8 @@ import Spool
 /// A run over the one operation of a `send`: it has claimed the operation from the start, and goes by the parts of a
 /// run, but lists no queue to choose.
 ///
-/// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and those of
-/// the same sequence wait. If the process dies, the next run recovers the operation like that of any run.
+/// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and
+/// operations of the same sequence wait. If the process dies, the next run recovers the operation.
 struct SendRun {
     private let spoolRun: SpoolRun
     private let spool: SpoolDirectory
@@ -137,7 +137,8 @@ struct SendRun {
         repeat {
             book.resumeLeft()
             _ = parts.dispatcher.attempt([candidate])
-        } while destination.isLeftForNow && parts.stop.waits(for: .zero) && !tally.hasEnded
+        } while parts.settler.outcome == nil && destination.isLeftForNow && parts.stop.waits(for: .zero)
+            && !tally.hasEnded
         guard let outcome = parts.settler.outcome else { return try wait(without: destination) }
         return step(after: outcome.event, isApplied: outcome.isApplied)
     }
