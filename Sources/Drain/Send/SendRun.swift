@@ -4,8 +4,8 @@ import Spool
 /// A run over the one operation of a `send`: it has claimed the operation from the start, and goes by the parts of a
 /// run, but lists no queue to choose.
 ///
-/// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and those of
-/// the same sequence wait. If the process dies, the next run recovers the operation like that of any run.
+/// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and those
+/// of the same sequence wait. If the process dies, the next run recovers the operation like that of any run.
 struct SendRun {
     private let spoolRun: SpoolRun
     private let spool: SpoolDirectory
