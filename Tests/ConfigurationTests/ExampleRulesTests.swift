@@ -104,6 +104,12 @@ struct `The rules of the examples` {
                 (Reply(503, "(not found)"), .deferred),
             ]),
         Case(
+            "healthchecks", "default", Reply(200, "OK"), .delivered,
+            near: [
+                (Reply(200, "<html>Sign in</html>"), .deferred), (Reply(200, "OK (rate limited)"), .deferred),
+                (Reply(500, "OK"), .deferred),
+            ]),
+        Case(
             "kafka3", "default", Reply(200, #"{"error_code":200,"offset":7}"#), .delivered,
             near: [
                 (Reply(200, #"{"error_code":"200"}"#), .failed), (Reply(200, #"{"offset":7}"#), .deferred),

@@ -180,12 +180,22 @@ struct DestinationTests {
         }
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
         try bench.add(1)
-        let summary = try bench.run { request in
-            request.headers.contains { $0.value == "new" } ? .status(200) : .status(401)
+        var isBusy = true
+        func serve(_ request: OutgoingRequest) -> AttemptReport.Result {
+            guard request.headers.contains(where: { $0.value == "new" }) else { return .status(401) }
+            return isBusy ? .status(503) : .status(200)
         }
-        #expect(summary.delivered == 1 && summary.attempts == 2 && refreshes == 1)
-        let marks = bench.sink?.requests.map { request in request.headers.first { $0.name == "Drainq-Attempt" }?.value }
-        #expect(marks == ["1", "2"])
+        func marks() -> [String?]? {
+            bench.sink?.requests.map { request in request.headers.first { $0.name == "Drainq-Attempt" }?.value }
+        }
+        let summary = try bench.run(answer: serve)
+        #expect(summary.deferred == 1 && summary.attempts == 2 && refreshes == 1)
+        // The request with the new secret is the first attempt; the next one has another number.
+        #expect(marks() == ["1", "1"])
+        isBusy = false
+        bench.pass(.seconds(3600))
+        #expect(try bench.run(answer: serve).delivered == 1)
+        #expect(marks() == ["2"])
     }
 
     @Test(arguments: [Outcome.deferred, .failed, .held])

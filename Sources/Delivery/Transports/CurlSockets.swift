@@ -17,13 +17,16 @@ final class CurlSockets {
     var performCount = 0
     private var sockets: [Int32: CurlSocket] = [:]
 
-    func noteOpened(_ descriptor: Int32) {
-        sockets[descriptor] = CurlSocket(descriptor)
+    /// Notes a socket that libcurl opens, and returns it.
+    func noteOpened(_ descriptor: Int32) -> CurlSocket {
+        let socket = CurlSocket(descriptor)
+        sockets[descriptor] = socket
+        return socket
     }
 
     /// Closes a socket for libcurl.
     func close(_ descriptor: Int32) -> Int32 {
-        sockets[descriptor] = nil
+        sockets.removeValue(forKey: descriptor)?.noteEnd()
         return closeDescriptor(descriptor)
     }
 
@@ -43,6 +46,12 @@ final class CurlSockets {
     /// Returns whether a socket that rests, if it is still open, has received an answer to no request.
     func hasStray(_ socket: CurlSocket, usesTLS: Bool) -> Bool {
         sockets[socket.descriptor] === socket && socket.hasStray(usesTLS: usesTLS)
+    }
+
+    /// Returns whether a socket was ended by an alert of TLS that no transfer has read.
+    func hasAlert(_ socket: CurlSocket) -> Bool {
+        if sockets[socket.descriptor] === socket { socket.noteEnd() }
+        return socket.endedByAlert
     }
 
     /// Returns the socket between two addresses; `nil` if it was not noted.
@@ -83,13 +92,23 @@ final class CurlSocket {
 
     /// Whether the socket, which rests between two HTTP/1.1 requests, has received a part of an answer to none of them.
     ///
-    /// Over TLS an alert or the end of the connection is none: a record shows its type, and an alert, also an encrypted
-    /// one, is shorter than any answer (RFC 8446 §5.2).
+    /// Over TLS an alert or the end of the connection is none.
     func hasStray(usesTLS: Bool) -> Bool {
+        usesTLS ? unreadRecord.map { $0.type == 23 && !$0.isAlert } ?? false : input == .bytes
+    }
+
+    /// Whether the next record was an alert of TLS at the last look, or when the socket was closed.
+    private(set) var endedByAlert = false
+
+    fileprivate func noteEnd() { endedByAlert = unreadRecord?.isAlert ?? false }
+
+    /// The type of the next TLS record, and whether the record is an alert: an encrypted one shows no type, and is
+    /// shorter than any answer (RFC 8446 §5.2). `nil` without the head of a record.
+    private var unreadRecord: (type: UInt8, isAlert: Bool)? {
         withUnsafeTemporaryAllocation(byteCount: 5, alignment: 1) { bytes in
             let count = recv(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-            guard usesTLS else { return count > 0 }
-            return count == 5 && bytes[0] == 23 && Int(bytes[3]) << 8 | Int(bytes[4]) > 24
+            guard count == 5 else { return nil }
+            return (bytes[0], bytes[0] == 21 || bytes[0] == 23 && Int(bytes[3]) << 8 | Int(bytes[4]) <= 24)
         }
     }
 

@@ -5,6 +5,10 @@ import Policy
 extension CurlTransfer {
     /// Returns the result of a transfer that ended with `code`, a CURLcode.
     func result(_ code: Int32) -> AttemptReport.Result {
+        if code != 0, wasRefusedByAlert {
+            return .failure(
+                .tls, detail: "the server ended the handshake with an alert: it may want a client certificate")
+        }
         switch stop {
         case .full: return answersPart(code) ?? .answer(answer)
         case .head(.noStatus):

@@ -53,6 +53,8 @@ final class CurlTransfer {
     private(set) var hasEarlyAnswer = false
     /// The number of requests that libcurl was allowed to send.
     private var requests = 0
+    /// The sockets that libcurl opened for this transfer.
+    private var opened: [CurlSocket] = []
     /// The socket that the request left on, if known.
     private(set) var socket: CurlSocket?
     /// Whether the connection has carried earlier requests, or may have.
@@ -149,11 +151,12 @@ final class CurlTransfer {
     private func setConnectionCallbacks(_ this: UnsafeMutableRawPointer) {
         // Sockets outlive the transfer that opens them.
         let sockets = Unmanaged.passUnretained(sockets).toOpaque()
-        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, sockets)
+        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
         ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
         ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
-        ccurl_set_opened_function(handle) { sockets, descriptor, _ in
-            CurlTransfer.sockets(sockets).noteOpened(descriptor)
+        ccurl_set_opened_function(handle) { this, descriptor, _ in
+            let transfer = CurlTransfer.at(this)
+            transfer.opened.append(transfer.sockets.noteOpened(descriptor))
             return 0
         }
         ccurl_set_close_function(handle) { sockets, descriptor in
@@ -262,6 +265,9 @@ final class CurlTransfer {
             isKept = socket.requests > 0
             if stop == nil { socket.requests += 1 }
             self.socket = socket
+        } else if !isFresh {
+            // A connection without a peer was reset while it rested. What was sent before is another transfer's.
+            stop = .stale
         }
         if stop != nil { return false }
         requests += 1
@@ -280,6 +286,12 @@ final class CurlTransfer {
         started = .now
         let left = max(1, Int((request.timeouts.connect - time).pollMilliseconds))
         ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
+    }
+
+    /// Whether the server ended the TLS handshake of a connection with an alert, before anything else. Over TLS 1.3 it
+    /// refuses a client's certificate when the client has sent its request (RFC 8446 §4.4.2.4).
+    var wasRefusedByAlert: Bool {
+        head.version == 0 && request.usesTLS && opened.contains { $0.requests <= 1 && sockets.hasAlert($0) }
     }
 
     /// Whether the connection has carried earlier requests, one at a time.

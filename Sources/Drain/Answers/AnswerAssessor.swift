@@ -65,7 +65,8 @@ final class AnswerAssessor {
         if meaning.mayNeedFreshSecrets, refreshesSecrets(of: attempt) {
             var again = attempt
             again.hasFreshSecrets = true
-            return queue.enqueueAgain(again)
+            // The same attempt: the refused request had no part in it.
+            return queue.enqueueFirst(again)
         }
         guard let each = meaning.each else {
             if attempt.isMerged, meaning.together.outcome == .failed { return sendApart(attempt) }
