@@ -124,7 +124,7 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     #expect(zip(head[1...3], head[4...6]).allSatisfy { $0 <= $1 }, words)
     #expect(head[1] + head[2] < head[4] + head[5], words)
     #expect((6...25).contains(lines.count), words)
-    for part in ["  the routes: a to one", "hands in #", "the power is cut", "broken: kept: operation"] {
+    for part in ["  the routes: ", "hands in #", "the power is cut", "broken: kept: operation"] {
         #expect(told.output.contains(part), words)
     }
 }
