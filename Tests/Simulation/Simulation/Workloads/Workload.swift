@@ -144,7 +144,9 @@ struct PlanMaker {
             plan.schedule.style = .priorities
             // Beyond the typical number of calls some have no effect: that is a smaller depth.
             let length = 200 << chance.below(5)
-            plan.schedule.changePoints = (0..<chance.below(7)).map { _ in 1 + chance.below(length) }
+            plan.schedule.countsTelling = chance.happens(0.5)
+            let last = plan.schedule.countsTelling ? length / 4 : length
+            plan.schedule.changePoints = (0..<chance.below(7)).map { _ in 1 + chance.below(last) }
         case 6..<9:
             plan.schedule.style = .random(
                 often: chance.pick([0.05, 0.2, 0.5]), seldom: chance.pick([0.0, 0.01, 0.05]))
@@ -379,7 +381,12 @@ struct PlanMaker {
                     at: moment, free: chance.pick([0, 100, 1500]),
                     time: chance.duration(.milliseconds(20), chance.pick([.seconds(1), .seconds(60)]))))
         }
-        if chance.happens(0.12) { cutPower(&plan) }
+        if chance.happens(0.08) { cutPower(&plan) }
+        if chance.happens(0.1) {
+            plan.faults.append(
+                .cutPowerAfter(
+                    promise: 1 + chance.below(20), wait: chance.pick([.zero, .milliseconds(1), .milliseconds(20)])))
+        }
         if chance.happens(0.03) { for _ in 0..<5 { cutPower(&plan) } }
         if chance.happens(0.05) {
             let moment = chance.pick(moments) + chance.duration(.zero, .milliseconds(200))
