@@ -45,6 +45,8 @@ package enum Workload: String, Hashable, Sendable, CaseIterable {
 /// features that mask each other are apart in some of them.
 struct PlanMaker {
     var chance: Chance
+    /// For seldom variations: what it draws changes no other part of a plan.
+    var variety: Chance
     private var label = 0
     private var actor = 0
     /// The moments at which processes come together.
@@ -54,6 +56,7 @@ struct PlanMaker {
         // Mixed first: the generator adds the same step to its state each time, so near seeds would share their numbers.
         var mixed = Chance(seed: seed ^ place << 56)
         chance = Chance(seed: mixed.next())
+        variety = Chance(seed: mixed.next())
     }
 
     mutating func plan(of workload: Workload) -> Plan {
@@ -70,6 +73,7 @@ struct PlanMaker {
         strangers(&plan, workload)
         faults(&plan, workload)
         if workload == .hosts || chance.happens(0.1) { hosts(&plan, workload) }
+        focus(&plan)
         return plan
     }
 
@@ -144,9 +148,7 @@ struct PlanMaker {
             plan.schedule.style = .priorities
             // Beyond the typical number of calls some have no effect: that is a smaller depth.
             let length = 200 << chance.below(5)
-            plan.schedule.countsTelling = chance.happens(0.5)
-            let last = plan.schedule.countsTelling ? length / 4 : length
-            plan.schedule.changePoints = (0..<chance.below(7)).map { _ in 1 + chance.below(last) }
+            plan.schedule.changePoints = (0..<chance.below(7)).map { _ in 1 + chance.below(length) }
         case 6..<9:
             plan.schedule.style = .random(
                 often: chance.pick([0.05, 0.2, 0.5]), seldom: chance.pick([0.0, 0.01, 0.05]))
@@ -381,12 +383,7 @@ struct PlanMaker {
                     at: moment, free: chance.pick([0, 100, 1500]),
                     time: chance.duration(.milliseconds(20), chance.pick([.seconds(1), .seconds(60)]))))
         }
-        if chance.happens(0.08) { cutPower(&plan) }
-        if chance.happens(0.1) {
-            plan.faults.append(
-                .cutPowerAfter(
-                    promise: 1 + chance.below(20), wait: chance.pick([.zero, .milliseconds(1), .milliseconds(20)])))
-        }
+        if chance.happens(0.12) { cutPower(&plan) }
         if chance.happens(0.03) { for _ in 0..<5 { cutPower(&plan) } }
         if chance.happens(0.05) {
             let moment = chance.pick(moments) + chance.duration(.zero, .milliseconds(200))
