@@ -20,6 +20,9 @@ final class Universe {
     private var chance: Chance
     /// The operations whose files have had a canonical name.
     private var named: Set<Label> = []
+    /// The number of promises so far, and the power cuts after some of them.
+    private var promises = 0
+    private var cuts: [Int: Duration] = [:]
 
     static let queue = "/queue"
     static let epoch = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
@@ -38,6 +41,7 @@ final class Universe {
                 .interrupt(let actor, let call), .error(let actor, let call, _):
                 faults[actor, default: [:]][call] = fault
             case .cutPower(let moment): scheduler.plan(at: moment) { [unowned self] in cutPower() }
+            case .cutPowerAfter(let promise, let wait): cuts[promise] = wait
             case .damage(let moment, let place): scheduler.plan(at: moment) { [unowned self] in damage(place) }
             case .fillDisk(let moment, let free, let time):
                 scheduler.plan(at: moment) { [unowned self] in if !isCalm { disk.freeBytes = free } }
@@ -60,6 +64,9 @@ final class Universe {
 
     func note(_ process: ProcessID, _ what: Event.What) {
         history.events.append(Event(time: scheduler.time, process: process, what: what))
+        guard what.isPromise, !cuts.isEmpty, !isCalm else { return }
+        promises += 1
+        if let wait = cuts[promises] { scheduler.plan(at: scheduler.time + wait) { [unowned self] in cutPower() } }
     }
 
     // MARK: - Clocks
@@ -134,11 +141,12 @@ final class Universe {
         case .error(_, _, let code):
             note(process.id, .refusedCall(call.name.rawValue, path: call.path, code))
             throw Errno(code)
-        case .cutPower, .damage, .fillDisk: break
+        case .cutPower, .cutPowerAfter, .damage, .fillDisk: break
         }
     }
 
     private func cutPower() {
+        if isCalm { return }
         note(.world, .cutPower)
         for process in scheduler.processes where process.isAlive { scheduler.kill(process, isCurrent: false) }
         disk.cutPower(using: &chance)

@@ -310,3 +310,72 @@ import Testing
     story.event(2, .movesUnlocked(from: "failed/a", to: "new/a", lacks: "state/names.lock"))
     #expect(story.broken == [.locks])
 }
+
+@Test func `kept: a damaged newer value excuses an older one only if its run had begun before`() {
+    var story = Story(.coalescing(.replace))
+    story.accept(1)
+    story.accept(2)
+    let early = story.then {
+        $0.event(1, .begins("run"))
+        $0.event(0, .damaged(2))
+    }
+    let late = story.then {
+        $0.event(0, .damaged(2))
+        $0.event(1, .begins("run"))
+    }
+    for (story, broken) in [(early, Set<Property>()), (late, [.kept])] {
+        #expect(story.then { $0.report(.superseded($0.id(1), by: $0.id(2)), by: 1) }.broken == broken)
+    }
+}
+
+@Test func `kept: a run evicts only for a newer file`() {
+    var story = Story(.plain)
+    (story.history.setup.operations, story.history.setup.dropsOldest) = (2, true)
+    story.offer(1, way: .foreign)
+    story.accept(2)
+    story.event(1, .begins("run"))
+    story.event(0, .names(1, story.name(1)))
+    story.leave(1, in: "new")
+    story.report(.evicted(story.id(2)), by: 1)
+    #expect(story.broken == [.kept])
+    #expect(
+        story.then {
+            $0.offer(3, way: .foreign)
+            $0.event(0, .names(3, $0.name(3)))
+            $0.leave(3, in: "new")
+            $0.report(.evicted($0.id(2)), by: 1)
+        }.broken.isEmpty)
+}
+
+@Test func `liveness: power cuts put no accepted operation into quarantine, deaths of runs do`() {
+    var story = Story(.plain)
+    story.accept(1)
+    for _ in 0..<5 { story.event(0, .cutPower) }
+    story.history.endsCalmly = true
+    story.leave(1, in: "quarantine")
+    #expect(story.broken == [.liveness])
+    #expect(
+        story.then {
+            for process in 10..<15 { $0.event(process, .killed) }
+        }.broken.isEmpty)
+}
+
+@Test(arguments: [true, false])
+func `nothing from nowhere: a command that began before a replacement is about the older content`(isBefore: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    var drop = Command(.drop)
+    drop.ids = [story.id(1)]
+    var offer = Offer(label: 2, way: .replacing, type: story.history.setup.kinds[0].type, payload: story.payload(2))
+    (offer.key, offer.id, offer.isReplacing) = ("k", story.id(1), true)
+    story.event(102, .begins("import --replace"))
+    story.event(102, .offers(offer))
+    if isBefore { story.event(90, .commands(drop)) }
+    story.event(0, .names(2, story.name(1)))
+    story.event(102, .answers(2, .accepted(story.name(1))))
+    if !isBefore { story.event(90, .commands(drop)) }
+    story.event(90, .changed(story.id(1)))
+    story.event(90, .done)
+    story.send([2], by: 1)
+    #expect(story.broken == (isBefore ? [] : [.nothingFromNowhere]))
+}

@@ -234,6 +234,16 @@ package struct Command: Hashable, Sendable {
     }
 }
 
+extension Event.What {
+    /// Whether somebody may rely on it from now on.
+    var isPromise: Bool {
+        switch self {
+        case .answers, .changed, .done, .learns, .reports: true
+        default: false
+        }
+    }
+}
+
 extension Event {
     package enum What: Hashable, Sendable {
         // MARK: Processes

@@ -190,6 +190,8 @@ package struct Plan: Sendable {
         case error(actor: Int, call: Int, code: Int32)
         /// The machine loses power at a time.
         case cutPower(at: Duration)
+        /// The machine loses power so long after the nth time that a process has answered, or has learned an answer.
+        case cutPowerAfter(promise: Int, wait: Duration)
         /// The file of an operation that waits, counted from the newest, loses its second half.
         case damage(at: Duration, place: Int)
         /// The disk has only so many free bytes, for this time.

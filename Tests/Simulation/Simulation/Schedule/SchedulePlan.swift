@@ -23,6 +23,8 @@ package struct SchedulePlan: Hashable, Sendable {
     package var style = Style.priorities
     /// The numbers of system calls at which the present process gets the lowest priority.
     package var changePoints: [Int] = []
+    /// Whether change points count only the calls that tell or change what others see.
+    package var countsTelling = false
     package var seed: UInt64 = 0
     /// The typical duration of a system call.
     package var pace: Duration = .microseconds(30)

@@ -8,6 +8,8 @@ package final class Scheduler: @unchecked Sendable {
     private(set) var time = Duration.zero
     /// The number of system calls so far, of all processes.
     private(set) var steps = 0
+    /// The number of those that tell or change what others see.
+    private var tellings = 0
     private(set) var processes: [SimulatedProcess] = []
     /// The digest of everything that the schedule has seen: the same for the same plan.
     private(set) var digest = TraceDigest()
@@ -98,7 +100,9 @@ package final class Scheduler: @unchecked Sendable {
         // The power may have been cut: nothing of the call happens.
         if process.state == .dead { giveAway(process) }
         try fault(process, call)
-        if changePoints.remove(steps) != nil {
+        if call.name.isTelling { tellings += 1 }
+        let isPoint = !plan.countsTelling || call.name.isTelling
+        if isPoint, changePoints.remove(plan.countsTelling ? tellings : steps) != nil {
             lowest -= 1
             process.priority = lowest
         }

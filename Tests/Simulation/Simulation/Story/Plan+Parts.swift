@@ -13,7 +13,7 @@ extension Plan.Fault {
         case .kill(let actor, _), .stop(let actor, _, _), .stall(let actor, _, _), .interrupt(let actor, _),
             .error(let actor, _, _):
             actor
-        case .cutPower, .damage, .fillDisk: nil
+        case .cutPower, .cutPowerAfter, .damage, .fillDisk: nil
         }
     }
 }

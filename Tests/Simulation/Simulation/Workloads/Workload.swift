@@ -45,6 +45,8 @@ package enum Workload: String, Hashable, Sendable, CaseIterable {
 /// features that mask each other are apart in some of them.
 struct PlanMaker {
     var chance: Chance
+    /// For seldom variations: what it draws changes no other part of a plan.
+    var variety: Chance
     private var label = 0
     private var actor = 0
     /// The moments at which processes come together.
@@ -54,6 +56,7 @@ struct PlanMaker {
         // Mixed first: the generator adds the same step to its state each time, so near seeds would share their numbers.
         var mixed = Chance(seed: seed ^ place << 56)
         chance = Chance(seed: mixed.next())
+        variety = Chance(seed: mixed.next())
     }
 
     mutating func plan(of workload: Workload) -> Plan {
@@ -70,6 +73,7 @@ struct PlanMaker {
         strangers(&plan, workload)
         faults(&plan, workload)
         if workload == .hosts || chance.happens(0.1) { hosts(&plan, workload) }
+        focus(&plan)
         return plan
     }
 
