@@ -27,9 +27,9 @@ import Synchronization
 /// then `new/` is synced). After a crash the checksum tells recovery whether the claim is the file or the copy: the
 /// file goes back to F, the copy to N.
 ///
-/// `import --replace` moves the operation that it replaces from N, D, X or Q to row W, beside the commitment that names
-/// it, before the new file enters. After a crash between the two moves the commitment is completed, at the latest
-/// before a run decides an order.
+/// `import --replace` gives an operation a new content under its name: N, D → C, C → C (one rename puts the synced new
+/// file in the place of the claim), C → N, D. In row X, where no run moves files, one rename does it. A batch of all or
+/// none is committed once all its claims are won; recovery completes it before it returns the claims.
 ///
 /// In row W the file `committed` names a batch that enters as a whole (`CommittedBatch`).
 ///
@@ -122,16 +122,15 @@ package final class SpoolDirectory {
     /// Opens a queue. Throws `noSuchQueue`, `notAQueue`, `newerFormat` or the system's error.
     package convenience init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {
         try self.init(unfinished: path, system: system)
+        try checkFormat()
         try checkLayout()
     }
 
-    /// Opens a directory that may lack parts of a queue. Throws `newerFormat` if a newer drainq has written it.
+    /// Opens a directory that may lack parts of a queue, of whatever format.
     init(unfinished path: String, system: SystemCalls) throws(SpoolError) {
         self.path = path
         self.system = system
         root = try Self.openRoot(path, system)
-        // All properties are set: if this throws, `deinit` runs and closes the root.
-        try checkFormat()
     }
 
     deinit {
@@ -146,6 +145,7 @@ package final class SpoolDirectory {
     package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
+        try queue.checkFormat()
         do throws(Errno) {
             var hasOtherFiles = false
             try system.list(queue.root, ".") { name in
@@ -233,12 +233,12 @@ package final class SpoolDirectory {
         }
     }
 
-    /// Throws `newerFormat` if a newer drainq has changed the format, and `notAQueue` if the version cannot be read.
+    /// Throws `newerFormat` if a newer drainq has changed the format, and `damaged` if the version cannot be read.
     func checkFormat() throws(SpoolError) {
         guard let format = try formatFile() else { return }
         let version = Int(String(decoding: format, as: UTF8.self).filter { !$0.isWhitespace })
         guard let version, version > 0 else {
-            throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: EINVAL)
+            throw SpoolError(kind: .damaged, verb: "read", path: Self.formatPath.description, code: EINVAL)
         }
         if version > Self.formatVersion {
             throw SpoolError(kind: .newerFormat(version), verb: "open", path: path, code: EINVAL)
@@ -254,8 +254,23 @@ package final class SpoolDirectory {
         }
     }
 
+    /// Writes the version of the format, unless a file says it. A damaged file is replaced: a process that changes the
+    /// format writes it in one step, so no newer version is lost.
     func completeFormat() throws(SpoolError) {
-        if try formatFile() == nil { try writeState("format", Array("\(Self.formatVersion)\n".utf8)) }
+        let isMissing = try formatFile() == nil
+        guard try isMissing ? true : isFormatDamaged else { return }
+        try writeState("format", Array("\(Self.formatVersion)\n".utf8))
+    }
+
+    var isFormatDamaged: Bool {
+        get throws(SpoolError) {
+            do throws(SpoolError) {
+                try checkFormat()
+                return false
+            } catch let error where error.kind == .damaged {
+                return true
+            }
+        }
     }
 
     static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {

@@ -11,6 +11,10 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         /// A path of the queue is something else, or a file too large to be read: the reason.
         case notTheFile(String)
         case notAQueue
+        /// A file of `state/` has no content that drainq writes.
+        case damaged
+        /// The ledger of destinations was damaged. It is moved aside; the holds and pauses that it had are lost.
+        case lostLedger
         /// A newer drainq has written the queue, in this format.
         case newerFormat(Int)
         /// The server has accepted the operation, but its file cannot be removed: to go on would multiply duplicates.
@@ -58,6 +62,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             switch kind {
             case .notTheFile(let reason): reason
             case .notAQueue: "not a queue"
+            case .damaged: "it is damaged"
+            case .lostLedger: "it was damaged: the holds and pauses of destinations that it had are lost"
             case .newerFormat(let version): "a newer drainq has written it (format \(version))"
             case .lostLock: "its lock is lost: \(Errno(code))"
             case .untrusted(let distrust): distrust.reason
@@ -74,6 +80,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .permission: "the queue must be writable by the user that runs drainq"
         case .notAQueue:
             "a queue has the directories new, deferred, claimed and tmp: drainq init makes them, drainq check examines them"
+        case .lostLedger: "it is now '\(path).damaged'; hold or pause the destinations again that must get nothing"
+        case .damaged: "drainq check --repair mends it or moves it aside"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery:
             "the operation has been delivered; it will be delivered again unless its file is removed"

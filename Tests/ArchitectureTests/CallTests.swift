@@ -173,4 +173,31 @@ struct `What is done in one place only` {
         let found = file.calls(of: ["unlink", "unlinkat", "rmdir"]).map { $0.split(separator: ":")[1] }
         #expect(found == ["1", "2", "3", "12"])
     }
+
+    /// Calls whose only error is that a text is not what it should be.
+    private static let readers = [
+        "JSONScanner.", "scanner.next()", "OperationFields(", "decodeHeader(", "OperationFile.split(", "JSONDocument(",
+        "JSONDecoder()", "encoder.encode(", "fields.", "answer.",
+    ]
+    /// Calls that tidy up. What they leave is swept, or ends with the process.
+    private static let tidying = ["close(", "unlock(", "unlink(", "removeDirectory("]
+
+    @Test(arguments: House.sources.filter { ["Drain", "Spool"].contains($0.target) })
+    func `a missing result is not taken for an error`(file: SourceFile) {
+        if file.path.hasPrefix("Sources/Spool/Format/") { return }
+        let text = House.text(file.path).split(separator: "\n", omittingEmptySubsequences: false)
+        for line in file.lines {
+            guard let call = line.code.firstMatch(of: /(?:^|[^A-Za-z])try\? (.*)/)?.1 else { continue }
+            let tidies = Self.tidying.contains {
+                call.hasPrefix("system.\($0)") || call.hasPrefix("queue.system.\($0)")
+            }
+            let reads = Self.readers.contains { call.contains($0) }
+            let isNamed = line.number > 1 && text[line.number - 2].contains("// try?: ")
+            if !tidies, !reads, !isNamed {
+                Issue.record(
+                    "\(file.path):\(line.number): \(line.code)\nhandle the error, or say in a line `// try?: …` above why it means the same"
+                )
+            }
+        }
+    }
 }

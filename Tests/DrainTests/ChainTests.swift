@@ -140,15 +140,18 @@ struct ChainTests {
         #expect(summary.failed == 2 && summary.attempts == 0)
     }
 
-    @Test func `what a person holds does not expire, although it lacks a value`() throws {
-        let bench = try bench()
-        bench.configuration.defaultRoute.expiresAfter = .seconds(600)
-        try bench.add(1) { $0.key = "a" }
-        let held = try #require(try bench.spool.hold(Entry(state: .new, name: bench.names(.new)[0])))
-        bench.now = bench.now + .seconds(601)
-        #expect(try bench.run(answer: serve).failed == 0)
-        _ = try bench.spool.release(held, now: bench.now)
-        #expect(try bench.run(answer: serve).failed == 1)
+    @Test func `merged operations that lack a value expire, and so do operations behind one that lacks it`() throws {
+        for coalesces in [true, false] {
+            let bench = try bench()
+            bench.configuration.defaultRoute.expiresAfter = .seconds(600)
+            bench.configuration.defaultRoute.coalesce = coalesces
+            bench.configuration.defaultRoute.mergesPayloads = coalesces
+            try bench.add(3) { $0.key = "a" }
+            #expect(try bench.run(answer: serve).failed == 0)
+            bench.now = bench.now + .seconds(601)
+            let summary = try bench.run(answer: serve)
+            #expect(summary.failed == 3 && summary.expired == 3 && summary.attempts == 0)
+        }
     }
 
     @Test func `what needs a value that is not there waits uncharged, with that reason, and what is behind it too`()

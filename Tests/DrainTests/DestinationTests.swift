@@ -830,6 +830,16 @@ struct DestinationTests {
         #expect(try bench.spool.readState(StateFile.destinations.rawValue) == newer)
     }
 
+    @Test func `a damaged ledger, which may have had a hold, is told once and moved aside`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        try bench.spool.writeState(StateFile.destinations.rawValue, Array("{\"version\":1".utf8))
+        let first = try bench.run(RunOptions(limit: 1))
+        #expect(first.inputOutputErrors == 1 && first.delivered == 1)
+        #expect(try bench.spool.readState("destinations.json.damaged") != nil)
+        #expect(try bench.run().inputOutputErrors == 0)
+    }
+
     @Test func `runs that share a destination do not undo each other's knowledge`() throws {
         let bench = try Bench()
         let file = DestinationsFile(spool: bench.spool)

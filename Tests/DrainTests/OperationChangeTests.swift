@@ -105,4 +105,41 @@ struct OperationChangeTests {
         try change.record(.released, of: ["http://three"])
         #expect(try bench.state(of: "http://three").isOpen)
     }
+
+    // MARK: - Older values
+
+    @Test(arguments: [false, true])
+    func `a dead letter goes once a newer value of its key is delivered, also in a later run`(isMerged: Bool) throws {
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.defaultRoute.mergesPayloads = isMerged
+        try bench.add(1, body: #"{"a":1}"#) { $0.key = "k" }
+        try bench.add(1, body: #"{"a":1}"#) { $0.key = "other" }
+        #expect(try bench.run { _ in .status(404) }.failed == 2)
+        try bench.add(1, body: #"{"b":1}"#) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        #expect(try bench.names(.failed).count == 3)
+        try bench.add(1, body: #"{"b":2}"#) { $0.key = "k" }
+        let summary = try bench.run()
+        #expect(summary.delivered == 1 && summary.superseded == 2)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-1"])
+    }
+
+    @Test(arguments: [false, true])
+    func `a dead letter is not retried while a newer value of its key is in the queue`(isClaimed: Bool) throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1) { $0.key = "k" }
+        let newer = Entry(state: .new, name: try bench.names(.new)[0])
+        let run = try bench.spool.beginRun(now: bench.now)
+        if isClaimed { _ = try #require(try run.claim(newer)) }
+        #expect(try change(.retry(), targets("default-0")).map { $0.hasPrefix("default-0 isSuperseded") } == [true])
+        #expect(try bench.names(.failed).count == 1)
+        try run.end()
+        bench.now = bench.now + .seconds(1)
+        #expect(try change(.retry(asNewest: true), targets("default-0")) == ["default-0"])
+        let summary = try bench.run()
+        #expect(summary.delivered == 1 && summary.superseded == 1 && bench.bodies.last == "0")
+        #expect(try bench.names(.failed).isEmpty)
+    }
 }

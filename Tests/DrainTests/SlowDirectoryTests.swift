@@ -101,7 +101,7 @@ struct SlowDirectoryTests {
         bench.configuration.defaultRoute.compress = .gzip
         // The parts have the configuration of their beginning: the second ones stop while the first of five is made.
         let stopped = try Parts(bench)
-        for _ in 0..<8 { _ = stopped.spoolRun.take([], limits: Limits()) }
+        for _ in 0..<8 { _ = stopped.spoolRun.take([]) }
         #expect(ids.count == 20 && parts.tally.summary.delivered == 20)
         _ = stopped.dispatcher().attempt(try stopped.candidates())
         #expect(try bench.names(.claimed).isEmpty)

@@ -135,6 +135,17 @@ struct ExportTests {
         #expect(receiver.requests().suffix(2).map(\.text) == ["{\"v\":2,\"n\":1}", "{\"v\":2,\"n\":2}"])
     }
 
+    @Test func `an operation that has changed in more than its content is not replaced, with a hint`() throws {
+        let queue = try Drainq()
+        try queue.run("add", "--type", "crm", input: "1\n")
+        let edited = try queue.run("export").output.replacing("\"type\":\"crm\"", with: "\"type\":\"erp\"")
+        let replaced = try queue.run("import", "--replace", input: edited)
+        #expect(replaced.status == 65 && replaced.lines.isEmpty)
+        #expect(replaced.error.contains("types in conflict"))
+        #expect(replaced.error.contains("drop the operation in the queue, then import this one"))
+        #expect(try queue.run("list", "--json", "--state", "new").lines.count == 1)
+    }
+
     @Test func `an operation in flight is not replaced, and that is said`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         defer { receiver.stop() }
@@ -146,6 +157,10 @@ struct ExportTests {
         let replaced = try queue.run("import", "--replace", input: exported)
         #expect(replaced.status == 75 && replaced.lines == [ids[1]])
         #expect(replaced.error.contains("'\(ids[0])': it is in flight, and was not replaced"))
+        let whole = try queue.run("import", "--replace", "--atomic", input: exported)
+        #expect(whole.status == 75 && whole.lines.isEmpty)
+        #expect(whole.error.contains("'\(ids[0])': it is in flight, and was not replaced"))
+        #expect(whole.error.contains("no operation was imported"))
         running.signal(SIGTERM)
         _ = try running.finish()
         let bodies = try queue.run("export").lines.map { try json($0)["payload"] as? Int }

@@ -147,7 +147,7 @@ struct KeptValueTests {
         operation.header.createdAt = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
         let created = operation.header.createdAt
         func settlement(_ route: Route, after age: Duration) -> Settlement? {
-            Settlement.decide(onLackOf: "v", for: operation, route: route, now: created + age)
+            Settlement.decide(onAgeOf: operation, lacking: "v", route: route, now: created + age)
         }
         #expect(settlement(Route(), after: day * 3 - .microseconds(1)) == nil)
         #expect(

@@ -271,7 +271,7 @@ struct BodyFileTests {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open(withStrangers).beginRun(now: now)
         let claim = try #require(try run.claim(entry))
-        guard case .notAnOperation(let reason) = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        guard case .notAnOperation(let reason) = try run.read(claim) else { throw Errno(0) }
         #expect(reason == "it belongs to user 4242, not to the queue's owner, root or the user that runs drainq")
         guard
             case .quarantined(let item) = try run.settle(
@@ -280,7 +280,7 @@ struct BodyFileTests {
         try run.end()
         #expect(try queue.open().retry(item, now: now))
         let other = try queue.open().beginRun(now: now)
-        guard case .operation = try other.read(#require(try other.claim(entry)), limits: Limits()) else {
+        guard case .operation = try other.read(#require(try other.claim(entry))) else {
             throw Errno(0)
         }
     }
@@ -296,6 +296,6 @@ struct BodyFileTests {
         }
         system.user = { 4711 }
         let run = try queue.open(system).beginRun(now: now)
-        guard case .operation = try run.read(#require(try run.claim(entry)), limits: Limits()) else { throw Errno(0) }
+        guard case .operation = try run.read(#require(try run.claim(entry))) else { throw Errno(0) }
     }
 }

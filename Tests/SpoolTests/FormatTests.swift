@@ -4,7 +4,8 @@ import Policy
 import Spool
 import Testing
 
-/// A queue that a newer drainq has made its own is left as it is; what a newer one has left in a queue of today is kept.
+/// A queue that a newer drainq has made its own is left as it is; what a newer one has left in a queue of today is
+/// kept.
 struct FormatTests {
     let queue: TemporaryQueue
     private let now = TemporaryQueue.now
@@ -13,7 +14,8 @@ struct FormatTests {
         queue = try TemporaryQueue()
     }
 
-    /// Everything below the queue with its mode and the time of its last change, which no rename or write leaves as it was.
+    /// Everything below the queue with its mode and the time of its last change, which no rename or write leaves as it
+    /// was.
     private func trace() throws -> [String] {
         let names = FileManager.default.enumerator(atPath: queue.path)?.allObjects as? [String] ?? []
         return try (["."] + names).sorted().map { name in
@@ -42,6 +44,19 @@ struct FormatTests {
             #expect(error?.kind == .newerFormat(2))
         }
         #expect(try trace() == before)
+    }
+
+    @Test(arguments: ["", "\0\0", "one\n", "0\n"])
+    func `a format that cannot be read is repaired, and closes the queue only until then`(content: String) throws {
+        try queue.put(content, at: "state/format")
+        let error = #expect(throws: SpoolError.self) { try queue.open() }
+        #expect(error?.kind == .damaged && error?.hint?.contains("check --repair") == true)
+        let damages = try SpoolDirectory.missingDirectories(at: queue.path)
+        #expect(damages == [.unreadableState("state/format")])
+        try SpoolDirectory.makeDirectories(damages, at: queue.path)
+        #expect(queue.text("state/format") == "1\n")
+        #expect(try SpoolDirectory.missingDirectories(at: queue.path).isEmpty)
+        _ = try queue.open()
     }
 
     @Test func `who has the queue open when a newer drainq takes it over neither claims nor accepts any more`() throws {

@@ -68,7 +68,7 @@ struct `Several hosts` {
         let entry = try queue.add(["a"])[0]
         do {
             let run = try elsewhere("far", "nfs4").beginRun(now: now)
-            _ = try run.claim(entry)
+            run.begin([try #require(try run.claim(entry))])
         }
         let run = try elsewhere("near", "nfs4").beginRun(now: now)
         #expect(try run.recover(now: now).returned.map(\.name.interruptions) == [1])
@@ -208,7 +208,7 @@ struct `Several hosts` {
         let run = try queue.open().beginRun(now: now)
         link("\(queue.path)/\(entry.path)", other)
         let claim = try #require(try run.claim(entry))
-        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        guard case .operation = try run.read(claim) else { throw Errno(0) }
         #expect(access(other, F_OK) != 0)
         #expect(try queue.entries().count == 1)
     }
@@ -226,7 +226,7 @@ struct `Several hosts` {
         let run = try queue.open(system).beginRun(now: now)
         link("\(queue.path)/\(entry.path)", elsewhere)
         let claim = try #require(try run.claim(entry))
-        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        guard case .operation = try run.read(claim) else { throw Errno(0) }
         #expect(pauses == 3)
     }
 

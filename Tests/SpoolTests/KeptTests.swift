@@ -1,9 +1,10 @@
 import CSystem
 import Foundation
 import Policy
-import Spool
 import Synchronization
 import Testing
+
+@testable import Spool
 
 /// `state/keys/`: what answers leave for later operations of a key.
 struct KeptTests {
@@ -29,7 +30,12 @@ struct KeptTests {
     }
 
     private func kept() throws -> [String: String] {
-        try queue.open().keptValues(of: Self.digest).mapValues(\.json)
+        do {
+            return try queue.open().keptValues(of: Self.digest).mapValues(\.json)
+        } catch let error as SpoolError {
+            if error.kind != .damaged { throw error }
+            return [:]
+        }
     }
 
     private func add(_ id: String, state: QueueState = .new) throws -> Entry {
@@ -76,6 +82,24 @@ struct KeptTests {
         #expect(try open.damages(now: now).contains(.unreadableState(Self.file)))
         _ = open.repair(now: now)
         #expect(queue.names("state/keys") == ["\(Self.digest).json.damaged"])
+    }
+
+    @Test func `a file of a newer drainq is neither read nor replaced, and a damaged one is said`() throws {
+        try keep(kept(["id": "17"]))
+        let bytes = try #require(queue.bytes(Self.file))
+        let text = String(decoding: bytes, as: UTF8.self).replacing("\"version\":1", with: "\"version\":2")
+        var newer = Array(text.utf8)
+        Checksum.fill(&newer, headerEnd: newer.count - 1, bodyEnd: newer.count)
+        try queue.put(newer, at: Self.file)
+        for attempt in [{ _ = try queue.open().keptValues(of: Self.digest) }, { _ = try keep(kept(["id": "18"])) }] {
+            let error = #expect(throws: SpoolError.self) { try attempt() }
+            #expect(error?.kind == .newerFormat(2))
+        }
+        #expect(queue.bytes(Self.file) == newer)
+        #expect(try !queue.open().damages(now: now).contains(.unreadableState(Self.file)))
+        try queue.put("x\n", at: Self.file)
+        let error = #expect(throws: SpoolError.self) { try queue.open().keptValues(of: Self.digest) }
+        #expect(error?.kind == .damaged && error?.description == "cannot read '\(Self.file)': it is damaged")
     }
 
     @Test func `a file that is no file of a key gives way to the next value`() throws {
@@ -163,7 +187,7 @@ struct KeptTests {
     private func deliver(_ open: SpoolDirectory, _ entry: Entry) -> Bool {
         do {
             let run = try open.beginRun(now: now)
-            guard let claim = try run.claim(entry), case .operation = try run.read(claim, limits: Limits()) else {
+            guard let claim = try run.claim(entry), case .operation = try run.read(claim) else {
                 return false
             }
             _ = try open.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)

@@ -20,7 +20,7 @@ struct OperatorTests {
         switch settled {
         case .moved(let entry): return entry
         case .quarantined(let item): return Entry(state: .quarantine, name: try #require(item.name))
-        case .gone: return entry
+        case .gone, .unkept: return entry
         }
     }
 
@@ -245,7 +245,7 @@ struct OperatorTests {
                 let run = try fresh.open().beginRun(now: now)
                 let last = try #require(entries.last)
                 let claim = try #require(try run.claim(last))
-                guard case .operation(let stored) = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+                guard case .operation(let stored) = try run.read(claim) else { throw Errno(0) }
                 #expect(stored.operation == fresh.operation("a"))
                 try run.end()
                 #expect(try fresh.entries().count == 1)

@@ -16,7 +16,7 @@ struct RecoveryTests {
     /// Claims, and dies: the lock goes, the file stays.
     func die(with entry: Entry) throws {
         let run = try queue.open().beginRun(now: now)
-        _ = try #require(try run.claim(entry))
+        run.begin([try #require(try run.claim(entry))])
     }
 
     @Test func `W: what a dead writer left is removed, what a live one writes is not`() throws {
@@ -79,6 +79,31 @@ struct RecoveryTests {
             ])
         #expect(try Set(queue.entries()) == Set(recovery.returned))
         #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `C: a claim for which no request has begun is returned without an interruption`() throws {
+        let added = try queue.add(["a", "b", "c"])
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claims = try added.map { try #require(try run.claim($0)) }
+            run.begin([claims[0], claims[1]])
+            // It is claimed again after it was put back.
+            _ = try run.settle(claims[1], .putBack, record: nil, now: now)
+            _ = try #require(try run.claim(added[1]))
+        }
+        let returned = try queue.recover().returned
+        #expect(Set(returned.map { "\($0.name.id) \($0.name.interruptions)" }) == ["a 1", "b 0", "c 0"])
+    }
+
+    @Test func `C: a power cut counts no interruption`() throws {
+        let added = try queue.add(["a"])
+        do {
+            var system = SystemCalls.real
+            system.boot = { "another boot" }
+            let run = try queue.open(system).beginRun(now: now)
+            run.begin([try #require(try run.claim(added[0]))])
+        }
+        #expect(try queue.recover().returned == added)
     }
 
     @Test func `C: a claim of a run that lives is left alone`() throws {
@@ -220,7 +245,7 @@ struct RecoveryTests {
         let run = try queue.open().beginRun(now: now)
         let claim = try #require(try run.claim(entry))
         link("\(queue.path)/claimed/\(run.name)/\(entry.name)", "\(queue.path)/\(entry.path)")
-        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        guard case .operation = try run.read(claim) else { throw Errno(0) }
         #expect(queue.names("new").isEmpty)
     }
 
@@ -254,7 +279,7 @@ struct RecoveryTests {
             let entries = try fresh.add(["a", "b"])
             do {
                 let run = try fresh.open().beginRun(now: now)
-                for entry in entries { _ = try run.claim(entry) }
+                run.begin(try entries.map { try #require(try run.claim($0)) })
             }
             let calls = InterceptedCalls()
             do {

@@ -144,7 +144,7 @@ struct RepairTests {
         let open = try queue.open()
         do {
             let dead = try open.beginRun(now: now)
-            _ = try #require(try dead.claim(added[0]))
+            dead.begin([try #require(try dead.claim(added[0]))])
         }
         let name = queue.names("claimed")[0]
         let live = try open.beginRun(now: now)
@@ -163,7 +163,10 @@ struct RepairTests {
         var tired = entry
         tired.name.interruptions = 4
         rename("\(queue.path)/\(entry.path)", "\(queue.path)/\(tired.path)")
-        do { _ = try #require(try queue.open().beginRun(now: now).claim(tired)) }
+        do {
+            let dead = try queue.open().beginRun(now: now)
+            dead.begin([try #require(try dead.claim(tired))])
+        }
         #expect(try repair().quarantined.count == 1)
         #expect(queue.names("quarantine").count == 2)
     }

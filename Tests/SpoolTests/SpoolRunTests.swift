@@ -26,7 +26,7 @@ struct SpoolRunTests {
         let claim = try #require(try first.claim(entry))
         #expect(try second.claim(entry) == nil && first.claim(entry) == nil)
         #expect(try first.claim(Entry(state: .failed, name: entry.name)) == nil)
-        #expect(try stored(first.read(claim, limits: Limits())) == queue.operation("a"))
+        #expect(try stored(first.read(claim)) == queue.operation("a"))
         try first.end()
         #expect(try second.claim(entry) != nil)
         try second.end()
@@ -165,10 +165,6 @@ struct SpoolRunTests {
         try queue.put("", at: "new/\(name("empty"))")
         try queue.put(Array(good.dropLast(5)), at: "new/\(name("truncated"))")
         try queue.put(good, at: "new/\(name("other"))")
-        try queue.put(
-            OperationFile.encode(queue.operation("big", body: String(repeating: "x", count: 101))),
-            at: "new/\(name("big"))")
-        try queue.put([UInt8](repeating: 0, count: 9_000_000), at: "new/\(name("huge"))")
         try FileManager.default.createDirectory(
             atPath: "\(queue.path)/new/\(name("directory"))", withIntermediateDirectories: false)
         symlink("/etc/passwd", "\(queue.path)/new/\(name("link"))")
@@ -178,14 +174,13 @@ struct SpoolRunTests {
         let reasons = [
             "empty": "it is empty", "truncated": "line 2: it is truncated: the body has 6 of 10 bytes",
             "other": "ids in conflict: 'other' in the name, 'x' in the header",
-            "big": "it is too long: a body of 101 bytes, 100 are allowed",
-            "huge": "it is too long: 9000000 bytes, 8454244 are allowed", "directory": "it is a directory",
+            "directory": "it is a directory",
             "link": "it is a symbolic link", "fifo": "it is a FIFO",
             "hard": "it has another name outside the queue's reach (a hard link)",
         ]
         for (id, reason) in reasons {
             let claim = try #require(try run.claim(Entry(state: .new, name: name(id))))
-            #expect(try run.read(claim, limits: Limits(operationBytes: 100)) == .notAnOperation(reason: reason))
+            #expect(try run.read(claim) == .notAnOperation(reason: reason))
             guard
                 case .quarantined(let item) = try run.settle(claim, .quarantined(reason: reason), record: nil, now: now)
             else { throw Errno(0) }
@@ -202,9 +197,9 @@ struct SpoolRunTests {
         try queue.put("{\"drainq\":2}\n", at: "new/\(name)")
         let run = try queue.open().beginRun(now: now)
         let claim = try #require(try run.claim(Entry(state: .new, name: name)))
-        #expect(try run.read(claim, limits: Limits()) == .newerFormat(2))
+        #expect(try run.read(claim) == .newerFormat(2))
         unlink("\(queue.path)/claimed/\(run.name)/\(name)")
-        #expect(throws: SpoolError.self) { try run.read(claim, limits: Limits()) }
+        #expect(throws: SpoolError.self) { try run.read(claim) }
         // Gone already is as good as removed.
         #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
     }
@@ -217,7 +212,7 @@ struct SpoolRunTests {
         let claim = try #require(try run.claim(entry))
         for call in ["open", "read", "status"] {
             calls.reset(.always(call, code))
-            #expect(throws: SpoolError.self) { try run.read(claim, limits: Limits()) }
+            #expect(throws: SpoolError.self) { try run.read(claim) }
         }
         calls.reset()
         try run.end()
@@ -293,6 +288,7 @@ struct SpoolRunTests {
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
         let claims = try entries.map { try #require(try run.claim($0)) }
+        run.begin(claims)
         calls.reset(.error(EIO, at: 1))
         #expect(try run.settle(claims[0], .delivered(keep: false), record: nil, now: now) == .gone)
         calls.reset(.always("unlink", EIO))
@@ -318,8 +314,10 @@ struct SpoolRunTests {
         let run = try queue.open(calls.calls).beginRun(now: now)
         let claim = try #require(try run.claim(entry))
         calls.reset(.always("renameNoReplace", ENOSPC))
-        #expect(
-            try run.settle(claim, .delivered(keep: true), record: TemporaryQueue.record(.delivered), now: now) == .gone)
+        let settled = try run.settle(
+            claim, .delivered(keep: true), record: TemporaryQueue.record(.delivered), now: now)
+        guard case .unkept(let error) = settled else { throw Errno(0) }
+        #expect(error.isFullDisk && error.description.contains("cannot keep a copy in 'delivered/"))
         try run.end()
         #expect(try queue.entries().isEmpty)
     }

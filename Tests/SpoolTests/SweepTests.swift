@@ -19,7 +19,7 @@ struct SweepTests {
         defer { if ends { try? run.end() } }
         do {
             guard let claim = try run.claim(entry) else { return false }
-            guard case .operation = try run.read(claim, limits: Limits()) else { return false }
+            guard case .operation = try run.read(claim) else { return false }
             let record = disposition == .putBack ? nil : TemporaryQueue.record()
             _ = try run.settle(claim, disposition, record: record, now: now)
             try run.sync()

@@ -24,6 +24,8 @@ extension Chooser {
         var destinations: [Digest: RunDestination] = [:]
         var precedence: Precedence?
         var failed = FailedSequences()
+        /// Operations whose files may say that they have expired.
+        var passedOver: PassedOver
     }
 
     /// Lists and chooses. Not `mutating`: the closure that is called for each name would then copy the chooser.
@@ -31,7 +33,8 @@ extension Chooser {
         budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
         var listing = Listing(
-            pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count))
+            pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count),
+            passedOver: PassedOver(at: now))
         switch authority {
         case .undecided: break
         case .hasSequenceLock, .showsOnly:
@@ -46,10 +49,12 @@ extension Chooser {
             if state == .new { listing.pass.foreign = foreign }
         }
         choose(&listing)
+        expireByFile(&listing, open)
         if let precedence = listing.precedence {
             try confirm(&listing.pass, listing.destinations.values, precedence, &kinds)
         }
         var pass = listing.pass
+        pass.errors += kept?.errors ?? []
         pass.leftDue -= pass.chosen.count
         for candidate in pass.chosen { listing.destinations[candidate.destination.digest]?.chosen += 1 }
         pass.cost = clock.instant() - pass.began
@@ -71,29 +76,65 @@ extension Chooser {
             if let sequence {
                 guard let place = place(of: name, in: state, sequence, kind, &listing) else { return }
                 isHead = place == .head
+                if place == .waits {
+                    if isNamed { _ = passOver(name, in: state, sequence, isHead, kind, .expiry, &listing, open) }
+                    return
+                }
             }
         }
         guard isNamed else { return }
         switch eligibility(of: name, kind) {
-        case .held:
-            if hasWaitedTooLong(name, in: state, kind) {
-                _ = opened(kind, &listing, open)
-                listing.pass.expire(candidate(name, in: state, sequence, isHead, kind), limit: options.limit)
-            }
+        case .held: _ = passOver(name, in: state, sequence, isHead, kind, .age, &listing, open)
         case .deferred(let until):
+            if passOver(name, in: state, sequence, isHead, kind, .expiry, &listing, open) { return }
             listing.pass.waiting += 1
             listing.pass.mayComeDue(until)
         case .due: offer(name, in: state, sequence, isHead: isHead, kind, &listing, open)
         }
     }
 
+    /// Fails an operation that is not attempted in this pass, and returns true, if its name says that it has expired.
+    private func passOver(
+        _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ isHead: Bool,
+        _ kind: OperationKinds.Kind, _ bound: WaitBound, _ listing: inout Listing,
+        _ open: (OperationKinds.Kind) -> RunDestination
+    ) -> Bool {
+        let candidate = { self.candidate(name, in: state, sequence, isHead, kind) }
+        guard hasExpired(name, kind, bound) else {
+            // A schedule puts nothing off beyond its expiry.
+            if case .retryAt = name.gate, bound == .expiry, sequence == nil { return false }
+            if expiries != nil { listing.passedOver.offer(name.mark, .init(candidate: candidate(), kind: kind)) }
+            return false
+        }
+        _ = opened(kind, &listing, open)
+        listing.pass.expire(candidate(), limit: options.limit)
+        return true
+    }
+
+    /// Fails operations that are not attempted in this pass if their files say that they have expired.
+    private func expireByFile(_ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination) {
+        guard let expiries else { return }
+        for element in listing.passedOver.elements {
+            do throws(SpoolError) {
+                let expiry = try expiries.expiry(of: element.candidate.entry, in: spool)
+                guard let expiry, expiry <= now else { continue }
+                _ = opened(element.kind, &listing, open)
+                listing.pass.expire(element.candidate, limit: options.limit)
+            } catch {
+                listing.pass.errors.append(error)
+            }
+        }
+    }
+
     private enum Place {
         case head
         case behindOthers
+        /// An older operation waits or holds it, or a newer one will carry its changes.
+        case waits
     }
 
-    /// Returns the place of an operation in its sequence; `nil` if it is not sent, because an older one waits or holds
-    /// it, or because a newer one supersedes it.
+    /// Returns the place of an operation in its sequence; `nil` if a newer one supersedes it, or if another run decides
+    /// the order.
     private func place(
         of name: ListedName, in state: QueueState, _ sequence: SequenceKey, _ kind: OperationKinds.Kind,
         _ listing: inout Listing
@@ -106,13 +147,13 @@ extension Chooser {
         case .free: place = .head
         case .inLine: place = .behindOthers
         case .blocked:
-            if holder == nil { return nil }
+            if holder == nil { return .waits }
             place = .behindOthers
         case .superseded(let newer):
             let isMerged = kind.route.mergesPayloads
             guard isNamed(newer) || isNamed(name) && !isMerged else { return nil }
             // An operation that must not be sent by itself is not merged either.
-            if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return nil }
+            if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return .waits }
             let entry = Entry(state: state, name: EntryName(name))
             listing.pass.superseded.append(
                 Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged))
@@ -120,7 +161,7 @@ extension Chooser {
         }
         guard holder != nil else { return place }
         if isNamed(name), eligibility(of: name, kind) == .due { listing.pass.heldBehindFailed += 1 }
-        return nil
+        return .waits
     }
 
     /// Offers a due operation for selection. Counts it as skipped or expired if its destination is blocked.
@@ -130,9 +171,8 @@ extension Chooser {
     ) {
         let destination = opened(kind, &listing, open)
         if !destination.admits(attempts: name.attempts) {
-            if let lifetime = kind.route.expiresAfter, name.createdAt.isOfSetClock, name.createdAt + lifetime <= now {
-                return listing.pass.expire(candidate(name, in: state, sequence, isHead, kind), limit: options.limit)
-            }
+            let bound: WaitBound = destination.block?.reason.needsOperator ?? false ? .age : .expiry
+            if passOver(name, in: state, sequence, isHead, kind, bound, &listing, open) { return }
             destination.skipped += 1
             guard let block = destination.block, let until = block.until else { return }
             listing.pass.mayComeDue(until)
@@ -172,12 +212,28 @@ extension Chooser {
     /// Chooses from the offered operations, and keeps the newest of each destination for samples.
     private func choose(_ listing: inout Listing) {
         let chosen = listing.selection.chosen()
-        listing.pass.chosen = chosen.map(\.element)
+        listing.pass.chosen = withOneSuspect(chosen.map(\.element))
         let byDestination = Dictionary(grouping: chosen, by: \.destination)
         for (digest, destination) in listing.destinations
         where destination.offered > byDestination[digest]?.count ?? 0 {
             let newest = listing.selection.newest(of: digest, besides: byDestination[digest] ?? [])
-            destination.newest = newest.map(\.element).filter(\.isHead)
+            destination.newest = newest.map(\.element).filter { $0.isHead && $0.entry.name.interruptions == 0 }
+        }
+    }
+
+    /// Leaves one of the operations in whose flight a run has died, with those behind the others: the run sends one at
+    /// a time, so that another death shows the culprit. The one with the fewest deaths goes first, so no blameless
+    /// operation meets them all.
+    private func withOneSuspect(_ chosen: [Candidate]) -> [Candidate] {
+        let suspects = chosen.filter { $0.entry.name.interruptions > 0 }
+        guard suspects.count > 1 else { return chosen }
+        let first = suspects.min { $0.entry.name.interruptions < $1.entry.name.interruptions }
+        var stopped: Set<SequenceKey> = []
+        return chosen.filter { candidate in
+            if candidate.sequence.map(stopped.contains) ?? false { return false }
+            if candidate.entry.name.interruptions == 0 || candidate === first { return true }
+            if let sequence = candidate.sequence { stopped.insert(sequence) }
+            return false
         }
     }
 

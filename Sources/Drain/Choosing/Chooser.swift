@@ -87,9 +87,11 @@ package struct Chooser {
     func failedSequences(_ kinds: inout OperationKinds) throws(SpoolError) -> FailedSequences {
         var failed = FailedSequences()
         guard configuration.holdsBehindFailed else { return failed }
-        try spool.forEachName(in: .failed) { name, _ in
-            let kind = kinds.kind(of: name)
-            if kind.route.holdsBehindFailed { failed.note(EntryName(name), of: kind.route, to: kind.destination) }
+        for state in [QueueState.failed, .quarantine] {
+            try spool.forEachName(in: state) { name, _ in
+                let kind = kinds.kind(of: name)
+                if kind.route.holdsBehindFailed { failed.note(EntryName(name), of: kind.route, to: kind.destination) }
+            }
         }
         return failed
     }

@@ -11,13 +11,15 @@ final class KeptLookup {
     private var chains: [OperationID: Digest?] = [:]
     /// Upper bound on the files that a pass opens for their chains.
     private static let mostRead = 10_000
+    /// The errors met: an operation whose values cannot be read waits, as one that lacks them does.
+    private(set) var errors: [SpoolError] = []
 
     init(_ spool: SpoolDirectory) {
         self.spool = spool
     }
 
     /// Returns the first of these names that has no value kept for the key; `nil` if all have one. A file that cannot
-    /// be read counts as empty.
+    /// be read counts as empty, and `errors` has the reason.
     func lack(of wanted: Set<String>, for key: Digest) -> String? {
         wanted.subtracting(names(of: key)).min()
     }
@@ -30,8 +32,8 @@ final class KeptLookup {
         guard chains.count < Self.mostRead else { return nil }
         var chain: Digest?
         for state in [QueueState.new, .deferred] {
-            guard case .operation(let stored)? = (try? spool.read(Entry(state: state, name: name))).flatMap(\.self)
-            else { continue }
+            let file = noting { () throws(SpoolError) in try spool.read(Entry(state: state, name: name)) }
+            guard case .operation(let stored) = file else { continue }
             chain = route.chainDigest(of: stored.operation)
             break
         }
@@ -40,12 +42,22 @@ final class KeptLookup {
     }
 
     private func names(of key: Digest) -> Set<String> {
-        if keys == nil { keys = (try? spool.keptKeys()) ?? [] }
+        if keys == nil { keys = noting { () throws(SpoolError) in try spool.keptKeys() } ?? [] }
         guard keys?.contains(key) ?? false else { return [] }
         if let known = names[key] { return known }
-        let read = Set(((try? spool.keptValues(of: key)) ?? [:]).keys)
-        names[key] = read
-        return read
+        let read = noting { () throws(SpoolError) in try spool.keptValues(of: key) }
+        names[key] = Set((read ?? [:]).keys)
+        return names[key] ?? []
+    }
+
+    /// Returns the result; `nil` after an error, which it notes.
+    private func noting<Result>(_ body: () throws(SpoolError) -> Result?) -> Result? {
+        do throws(SpoolError) {
+            return try body()
+        } catch {
+            errors.append(error)
+            return nil
+        }
     }
 }
 
@@ -56,15 +68,5 @@ extension Chooser {
     func lack(_ name: @autoclosure () -> EntryName, _ names: Set<String>, _ route: Route) -> String? {
         guard !names.isEmpty, let kept, let chain = kept.chain(of: name(), route) else { return nil }
         return kept.lack(of: names, for: chain)
-    }
-
-    /// Whether an operation has waited for a kept value as long as its route or its own expiry allows.
-    func hasWaitedTooLong(_ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind) -> Bool {
-        // A person who holds it has taken over its age.
-        guard !name.isHeld, lack(EntryName(name), kind.keptNames, kind.route) != nil else { return false }
-        let ages = [kind.route.expiresAfter, kind.route.retry.maxAge].compactMap(\.self)
-        if let age = ages.min(), name.createdAt.isOfSetClock, name.createdAt + age <= now { return true }
-        let entry = Entry(state: state, name: EntryName(name))
-        return expiries?.expiry(of: entry, in: spool).map { $0 <= now } ?? false
     }
 }

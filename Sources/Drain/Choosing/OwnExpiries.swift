@@ -1,25 +1,65 @@
 import Policy
 import Spool
 
-/// The expiries of operations that wait for kept values, read from their files at most once in a run: names lack them.
+/// The expiries that operations have of their own (`expiresAt`), read from their files: names lack them. A run reads
+/// the file of an operation only while the operation is not attempted, and once.
 package final class OwnExpiries {
-    /// Upper bound on the files that a run opens for this.
-    private static let mostRead = 10_000
-    private var known: [OperationID: Timestamp] = [:]
+    /// Upper bound on the files that one listing reads. Of more operations it reads a random part, so a later listing
+    /// reads the others.
+    static let mostRead = 10_000
+    private static let mostKnown = 10 * mostRead
+    /// The expiry by id; `nil` in it for an operation without one.
+    private var known: [OperationID: Timestamp?] = [:]
 
-    /// Returns `expiresAt` of an operation; `nil` if it has none, or if its file cannot be read or is one too many.
-    func expiry(of entry: Entry, in spool: SpoolDirectory) -> Timestamp? {
-        if let expiry = known[entry.name.id] { return expiry == .max ? nil : expiry }
-        guard known.count < Self.mostRead else { return nil }
-        var expiry: Timestamp?
-        if case .operation(let stored)? = (try? spool.read(entry)).flatMap(\.self) {
-            expiry = stored.operation.header.expiresAt
-        }
-        known[entry.name.id] = expiry ?? .max
+    /// Returns `expiresAt` of an operation; `nil` if it has none, or has gone.
+    func expiry(of entry: Entry, in spool: SpoolDirectory) throws(SpoolError) -> Timestamp? {
+        if let expiry = known[entry.name.id] { return expiry }
+        if known.count >= Self.mostKnown { known = [:] }
+        let expiry = try spool.header(of: entry)?.expiresAt
+        known[entry.name.id] = .some(expiry)
         return expiry
     }
 }
 
-extension Timestamp {
-    fileprivate static let max = Timestamp(microseconds: .max)
+/// A random part of the operations of one listing that are not attempted.
+struct PassedOver {
+    /// An operation, with what its expiry needs.
+    struct Element {
+        let candidate: Candidate
+        let kind: OperationKinds.Kind
+    }
+
+    private(set) var elements: [Element] = []
+    private var count: UInt64 = 0
+    /// Differs from listing to listing.
+    private let salt: UInt64
+
+    init(at now: Timestamp) {
+        salt = UInt64(bitPattern: now.microseconds)
+    }
+
+    /// Takes in an operation by the mark of its name: each has the same chance, however many there are.
+    mutating func offer(_ mark: UInt64, _ element: @autoclosure () -> Element) {
+        count += 1
+        if elements.count < OwnExpiries.mostRead { return elements.append(element()) }
+        let index = Int((((mark ^ salt) &* 0x9E37_79B9_7F4A_7C15) >> 16) % count)
+        if index < elements.count { elements[index] = element() }
+    }
+}
+
+/// How long an operation that is not attempted may wait.
+enum WaitBound {
+    /// Until it expires, by its own time or by its route: it waits for its own time, or for an older operation.
+    case expiry
+    /// Also until the age of its schedule is over: an operator, a credential or a kept value makes it wait.
+    case age
+}
+
+extension Chooser {
+    /// Whether an operation that is not attempted has waited too long, as far as its name says.
+    func hasExpired(_ name: ListedName, _ kind: OperationKinds.Kind, _ bound: WaitBound) -> Bool {
+        let ages = [kind.route.expiresAfter, bound == .age ? kind.route.retry.maxAge : nil].compactMap(\.self)
+        guard let age = ages.min() else { return false }
+        return name.createdAt.isOfSetClock && name.createdAt + age <= now
+    }
 }

@@ -22,12 +22,14 @@ struct Pass {
     var waiting = 0
     var nextDue: Timestamp?
     var superseded: [Superseded] = []
-    /// Operations that expired behind a blocked destination, or while they waited for a kept value. At most the limit.
+    /// Operations that expired while they waited. At most the limit.
     var expired: [Candidate] = []
     /// The number of expired operations beyond the limit.
     var leftExpired = 0
     /// The number of due operations held behind a failed one of their sequence.
     var heldBehindFailed = 0
+    /// The errors that kept the listing from a part of what it needs.
+    var errors: [SpoolError] = []
     /// The number of files in `new/` whose names are not canonical.
     var foreign = 0
     /// The start of the listing, by the monotonic clock.

@@ -37,6 +37,7 @@ final class PassChooser {
         let now = world.now()
         let isPlanning = authority == .showsOnly
         try book.read(now)
+        if !isPlanning { try book.tellDamage() }
         conditions.look(isPlanning: isPlanning)
         let budget = isPlanning ? budget : min(budget, options.portion)
         do throws(SpoolError) {
@@ -59,11 +60,13 @@ final class PassChooser {
             deferred: operations.deferred,
             apart: operations.apart,
             parked: book.parked(now), peers: peers, expiries: operations.expiries)
-        return try chooser.choose(budget: budget, clock: world.clock) { kind in
+        let pass = try chooser.choose(budget: budget, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)
             if !destination.isBlocked, authority != .showsOnly { sender.prepare(for: kind.route, destination) }
             return destination
         }
+        for error in pass.errors where operations.toldErrors.insert(error).inserted { tally.inputOutput(error) }
+        return pass
     }
 }

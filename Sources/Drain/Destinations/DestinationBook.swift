@@ -54,6 +54,11 @@ final class DestinationBook {
         for destination in destinations.values { refresh(destination, now) }
     }
 
+    /// Reports, once, that the ledger was damaged: it may have had a hold.
+    func tellDamage() throws(SpoolError) {
+        if let error = try shared.moveDamagedAside() { tally.inputOutput(error) }
+    }
+
     /// Takes over what other runs and operators have recorded about one destination, and returns it.
     func read(_ identity: Destination, _ now: Timestamp) throws(SpoolError) -> RunDestination {
         tell()

@@ -28,6 +28,11 @@ struct SharedLedger {
         return read.ledger
     }
 
+    /// Moves the file aside if it was damaged when it was read last. Returns the error to report.
+    func moveDamagedAside() throws(SpoolError) -> SpoolError? {
+        if let content { try file.moveAside(content) } else { nil }
+    }
+
     /// Adopts the file's ledger.
     mutating func read() throws(SpoolError) { ledger = try peek() }
 

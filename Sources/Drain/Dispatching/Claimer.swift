@@ -40,7 +40,7 @@ final class Claimer {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        if maker.route.batch != nil, !isSample, !attempt.isProbe, !isLastAttempt(of: first, maker.route) {
+        if maker.route.batch != nil, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
             fill(&attempt)
         }
         return attempt
@@ -58,7 +58,7 @@ final class Claimer {
             !settler.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
         }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
-        let outcomes = settler.spoolRun.take(candidates.map(\.entry), limits: limits, leavingBodies: leavesBodies)
+        let outcomes = settler.spoolRun.take(candidates.map(\.entry), leavingBodies: leavesBodies)
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
     }
 
@@ -85,7 +85,7 @@ final class Claimer {
     private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
         return try settler.spoolRun.take(
-            entry, limits: limits, leavingBodies: maker.leavesBodies)
+            entry, leavingBodies: maker.leavesBodies)
     }
 
     // MARK: - One operation
@@ -127,7 +127,9 @@ final class Claimer {
             return try ready(member, candidate, destination, maker)
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
-            if !leavesParts(candidate) { queue.advance(candidate.sequence, continues: true) }
+            if !leavesParts(candidate) {
+                queue.advance(candidate.sequence, continues: !maker.route.holdsBehindFailed)
+            }
         case .newerFormat(let version):
             try settler.putBack(claim)
             throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)
@@ -177,9 +179,11 @@ final class Claimer {
         return true
     }
 
-    /// Whether the operation has to be attempted alone, see `Settlement.isLastAttempt`.
-    private func isLastAttempt(of member: Member, _ route: Route) -> Bool {
-        Settlement.isLastAttempt(of: member.operation, name: member.name, route: route, now: clock.now())
+    /// Whether the operation has to be attempted alone: a run died while it was in flight, or see
+    /// `Settlement.isLastAttempt`.
+    private func isSentAlone(_ member: Member, _ route: Route) -> Bool {
+        member.name.interruptions > 0
+            || Settlement.isLastAttempt(of: member.operation, name: member.name, route: route, now: clock.now())
     }
 
     // MARK: - Several
@@ -196,7 +200,7 @@ final class Claimer {
             if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
             while let next = dequeued.popFirst() {
                 guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
-                guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
+                guard !isSentAlone(member, attempt.route), draft.admit(member.operation) else {
                     // The next batch begins with this operation.
                     queue.putBackClaimed(next, member)
                     for other in dequeued { queue.putBack(other) }
@@ -240,7 +244,7 @@ final class Claimer {
         var length = member.operation.bodyLength
         var isOutdated = false
         for entry in older {
-            guard let taken = try settler.spoolRun.take(entry, limits: limits) else {
+            guard let taken = try settler.spoolRun.take(entry) else {
                 queue.lostClaimCount += 1
                 queue.claimsLost.insert(entry.name.id)
                 return .outdated

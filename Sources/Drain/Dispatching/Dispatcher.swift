@@ -175,6 +175,7 @@ final class Dispatcher {
         let destination = attempt.destination
         do throws(SpoolError) {
             let refusal: RequestError?
+            settler.spoolRun.begin(attempt.members.compactMap(\.claim))
             do throws(SinkError) {
                 refusal = try sender.send(&attempt)
             } catch {

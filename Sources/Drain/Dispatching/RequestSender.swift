@@ -59,6 +59,7 @@ final class RequestSender {
     /// Starts an agent while the queue is still listed and claims are synced.
     func prepare(for route: Route, _ destination: RunDestination) {
         if sink != nil { return }
+        // try?: the request says why it has no transport.
         if let choice = try? route.transportChoice(settings: destination.settings, available: world.transports) {
             open().prepare(choice.transport)
         }

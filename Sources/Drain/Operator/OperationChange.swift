@@ -53,21 +53,20 @@ package struct OperationChange {
         self.clock = clock
         self.report = report
         now = clock.now()
-        due = if case .retry(.some) = action { now } else { nil }
+        due = if case .retry(spacing: .some, asNewest: _) = action { now } else { nil }
     }
 
     /// Makes the change. If it throws, `hasBegun` says whether an operation has changed; files in quarantine come
-    /// first.
+    /// last.
     package mutating func perform(on choice: Choice) throws(SpoolError) {
         var (entries, items) = try chosen(choice)
         entries = Array(entries.prefix(options.limit))
         items = Array(items.prefix(options.limit - entries.count))
-        try changeQuarantined(items)
         let before = try heldBehindFailed()
         var released = before
         defer { reportReleased(released) }
         if case .drop(withFollowers: true) = action {
-            let chosen = Set(entries.map(\.name.id))
+            let chosen = Set(entries.map(\.name.id) + items.compactMap(\.name?.id))
             let followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
             released = before.filter { !chosen.contains($0.value.failed) }
             // Drops the newest first and the failed ones last: if the change ends early, no run sends a follower.
@@ -78,6 +77,7 @@ package struct OperationChange {
         for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
             try change(entries[start..<min(start + Self.batchSize, entries.count)])
         }
+        try changeQuarantined(items)
     }
 
     // MARK: - Choosing
@@ -112,7 +112,7 @@ package struct OperationChange {
 
     // MARK: - Followers
 
-    /// An operation that is held behind a failed one.
+    /// An operation that is held behind a failed one, or behind one in quarantine.
     private struct Follower {
         var entry: Entry
         var failed: OperationID
@@ -136,6 +136,7 @@ package struct OperationChange {
 
     /// Reports how many operations are no longer held, because the failed ones have changed.
     private func reportReleased(_ before: [OperationID: Follower]) {
+        // try?: the change is made, and only this count is missing.
         guard !before.isEmpty, let after = try? heldBehindFailed() else { return }
         let count = before.keys.count { after[$0] == nil }
         if count > 0 { report(.released(count)) }
@@ -147,9 +148,11 @@ package struct OperationChange {
     private mutating func change(_ batch: some Sequence<Entry>) throws(SpoolError) {
         var done: [(entry: Entry, due: Timestamp?)] = []
         var refused: [(entry: Entry, objection: OperatorAction.Objection)] = []
-        func change(_ entry: Entry) throws(SpoolError) {
+        func change(_ entry: Entry, _ values: NewerValues?) throws(SpoolError) {
             if let objection = action.objection(to: entry) {
                 refused.append((entry, objection))
+            } else if let newer = values?.newer(than: entry) {
+                refused.append((entry, .isSuperseded(by: newer)))
             } else if try perform(on: entry) {
                 done.append((entry, due))
                 due = due(after: 1)
@@ -161,7 +164,16 @@ package struct OperationChange {
         defer { hasBegun = hasBegun || !done.isEmpty }
         var work = Result<Void, SpoolError>.success(())
         try spool.withSharedSyncs {
-            work = Result { () throws(SpoolError) in for entry in batch { try change(entry) } }
+            work = Result { () throws(SpoolError) in
+                guard case .retry(spacing: _, asNewest: false) = action, configuration.hasSequentialRoutes else {
+                    for entry in batch { try change(entry, nil) }
+                    return
+                }
+                try spool.withNamesLock { () throws(SpoolError) in
+                    let values = try NewerValues(than: batch, in: spool, configuration)
+                    for entry in batch { try change(entry, values) }
+                }
+            }
         }
         // Each answered change is durable, even if the work ended early.
         for (entry, due) in done { report(.changed(entry, due: due)) }
@@ -174,6 +186,8 @@ package struct OperationChange {
     private func perform(on entry: Entry) throws(SpoolError) -> Bool {
         if options.isDryRun { return true }
         return switch action {
+        case .retry(spacing: _, asNewest: true) where entry.state == .failed:
+            try spool.retryAsNewest(entry, now: now, notBefore: due, by: configuration) != nil
         case .retry: try spool.retry(entry, now: now, notBefore: due) != nil
         case .hold: try spool.hold(entry) != nil
         case .release: try spool.release(entry, now: now) != nil
@@ -183,7 +197,7 @@ package struct OperationChange {
 
     /// Returns the due time of an operation after `count` more; `nil` if the action sets none.
     private func due(after count: Int) -> Timestamp? {
-        guard case .retry(let spacing?) = action, let due else { return nil }
+        guard case .retry(spacing: let spacing?, asNewest: _) = action, let due else { return nil }
         return due + spacing * count
     }
 

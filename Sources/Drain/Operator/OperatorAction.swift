@@ -4,7 +4,8 @@ package import Spool
 /// What an operator does to operations.
 package enum OperatorAction: Hashable, Sendable {
     /// Makes operations due again. `spacing` is the time between the due times of two; `nil` makes all due at once.
-    case retry(spacing: Duration? = nil)
+    /// `asNewest`: a dead letter is created anew, now, so no newer value of its key supersedes it.
+    case retry(spacing: Duration? = nil, asNewest: Bool = false)
     case hold
     case release
     /// Removes operations for good. `withFollowers`: also those that are held behind the chosen failed ones.
@@ -37,6 +38,8 @@ package enum OperatorAction: Hashable, Sendable {
         case isNotHeld
         /// A run was faster.
         case isClaimed
+        /// A newer value of its key is in the queue.
+        case isSuperseded(by: OperationID)
     }
 
     /// Returns why an operation cannot change; `nil` if it can.

@@ -141,7 +141,8 @@ final class Passes {
         if let end, pass.began >= end { return false }
         settler.book.resumeLeft()
         // Operations that this pass deferred are not in its listing: list again before deciding that none is left. If
-        // that fails, the next pass reports why.
+        // that fails, the next pass does the same.
+        // try?: the next pass reports the error.
         guard let again = try? choose(budget: options.limit) else { return true }
         if !again.chosen.isEmpty || tally.summary.leftForeign { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {

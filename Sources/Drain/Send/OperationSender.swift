@@ -90,6 +90,7 @@ package final class OperationSender {
                 return result
             }
         } catch {
+            // try?: the first error is thrown, and the next run recovers what this one leaves.
             try? spoolRun.end()
             throw error
         }

@@ -5,7 +5,7 @@ import Spool
 /// the request is sent: if its answer could not be kept, every run would send it again.
 func checkKept(of operation: Operation, _ route: Route, in spool: SpoolDirectory) throws(SpoolError) {
     guard !route.keep.isEmpty, let chain = route.chainDigest(of: operation) else { return }
-    _ = try spool.keptValues(of: chain)
+    try spool.checkKept(of: chain)
 }
 
 /// Reads the values kept for an operation's chain into the operation. Returns the first name that has no value; `nil`

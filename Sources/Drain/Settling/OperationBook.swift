@@ -17,6 +17,8 @@ final class OperationBook {
     /// what was chosen, or an answer has left a value that operations wait for.
     var hasToListAgain = false
     let expiries = OwnExpiries()
+    /// The errors of listings that have been reported: a later listing meets them again.
+    var toldErrors: Set<SpoolError> = []
     /// Whether there is room to keep values; `nil` before the first check.
     var hasRoomToKeep: Bool?
     /// The older operations that each operation of this pass is merged with, oldest first.

@@ -57,15 +57,10 @@ extension Settler {
         if configuration.sendsKeptValues, !kept.values.isEmpty { operations.hasToListAgain = true }
     }
 
-    /// Returns the settlement of an operation that has expired or lacked a kept value too long; `nil` if it may wait.
+    /// Returns the settlement of an operation that has waited too long; `nil` if it may wait.
     func settlementOfAge(_ operation: Operation, _ maker: RequestMaker) throws(SpoolError) -> Settlement? {
-        if let settlement = Settlement.decide(onExpiryOf: operation, route: maker.route, now: world.now()) {
-            return settlement
-        }
-        var operation = operation
-        guard let missing = try fillKeptValues(maker.keptNames, of: &operation, maker.route, in: spool) else {
-            return nil
-        }
-        return Settlement.decide(onLackOf: missing, for: operation, route: maker.route, now: world.now())
+        var filled = operation
+        let lack = try fillKeptValues(maker.keptNames, of: &filled, maker.route, in: spool)
+        return Settlement.decide(onAgeOf: operation, lacking: lack, route: maker.route, now: world.now())
     }
 }

@@ -50,18 +50,30 @@ extension Settler {
 
     /// Whether a file can be sent as an operation.
     private func isSound(_ entry: Entry) throws(SpoolError) -> Bool {
-        guard case .operation(let stored)? = try spool.read(entry) else { return false }
-        return stored.operation.bodyLength <= configuration.limits.operationBytes
+        if case .operation = try spool.read(entry) { true } else { false }
     }
 
     /// Removes an older value. Returns false if another process has it.
     private func supersede(_ older: Pass.Superseded) throws(SpoolError) -> Bool {
         guard let claim = try spoolRun.claim(older.entry) else { return false }
         _ = try spoolRun.settle(claim, .superseded, record: nil, now: world.now())
-        tally.summary.superseded += 1
-        let name = older.entry.name
-        tally.tell(.superseded(name, by: older.newer, destination: book.table.destination(of: name).name))
+        noteSuperseded(older.entry.name, by: older.newer)
         return true
+    }
+
+    /// Row X → gone: removes the dead letters of a key whose newer value is delivered.
+    func supersedeDeadLetters(by newer: EntryName) {
+        do throws(SpoolError) {
+            for entry in try deadLetters.supersede(by: newer) { noteSuperseded(entry.name, by: newer.id) }
+        } catch {
+            // The newer value is delivered all the same.
+            tally.inputOutput(error)
+        }
+    }
+
+    private func noteSuperseded(_ name: EntryName, by newer: OperationID) {
+        tally.summary.superseded += 1
+        tally.tell(.superseded(name, by: newer, destination: book.table.destination(of: name).name))
     }
 
     /// Row N, D → X: fails the expired operations of a pass. A signal or the time limit ends this between two
@@ -84,7 +96,7 @@ extension Settler {
         guard let claim = try spoolRun.claim(candidate.entry) else { return }
         let destination = book[candidate]
         let maker = sender.maker(of: claim.name.type, to: destination)
-        guard case .operation(let stored) = try spoolRun.read(claim, limits: configuration.limits),
+        guard case .operation(let stored) = try spoolRun.read(claim),
             let settlement = try settlementOfAge(stored.operation, maker)
         else { return try putBack(claim) }
         let attempt = Attempt(members: [], destination: destination, maker: maker, began: world.now())

@@ -26,6 +26,7 @@ final class Settler {
     private var decided: [Decision]?
     private var syncPace: SyncPace
     private var newestValues: NewestValues
+    var deadLetters: DeadLetters
 
     init(
         _ spoolRun: SpoolRun, of spool: SpoolDirectory, _ configuration: Configuration, _ world: World,
@@ -43,6 +44,7 @@ final class Settler {
         self.hasSubmitter = hasSubmitter
         syncPace = SyncPace(now: world.clock.instant())
         newestValues = NewestValues(spool: spool, configuration: configuration, clock: world.clock)
+        deadLetters = DeadLetters(spool: spool, configuration: configuration, clock: world.clock)
     }
 
     // MARK: - Answers
@@ -144,8 +146,8 @@ final class Settler {
         guard let sequence = member.sequence else { return }
         let continues =
             switch disposition {
-            case .failed: !configuration.route(of: member.name.type).holdsBehindFailed
-            case .delivered, .superseded, .quarantined: true
+            case .failed, .quarantined: !configuration.route(of: member.name.type).holdsBehindFailed
+            case .delivered, .superseded: true
             case .deferred, .putBack, .held: false
             }
         if continues { syncPace.ended(in: sequence) }
@@ -193,6 +195,7 @@ final class Settler {
     ) throws(SpoolError) {
         try settleParts(of: member, settlement, attempt)
         try keep(settlement.kept, of: member.operation, attempt.maker.route)
+        if case .delivered = settlement.disposition { supersedeDeadLetters(by: member.name) }
         let settled = try member.claim.map { (claim) throws(SpoolError) in
             try spoolRun.settle(settling(claim, settlement), now: world.now())
         }
@@ -216,6 +219,7 @@ final class Settler {
         let id = member.name.id
         operations.deferred.remove(id)
         if case .deferred = disposition { operations.deferred.insert(id) }
+        if case .failed = disposition { deadLetters.note(member.name) }
         if disposition != .putBack {
             book.unpark(id, attempt.destination)
             attempt.destination.done += 1
@@ -226,7 +230,11 @@ final class Settler {
     private func tell(
         _ settled: Settled?, _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) {
-        if case .quarantined(let item) = settled { tally.quarantined(item) }
+        switch settled {
+        case .quarantined(let item): tally.quarantined(item)
+        case .unkept(let error): tally.inputOutput(error)
+        case .gone, .moved, nil: break
+        }
         syncPace.settled()
         tally.settled(AttemptEvent(of: member, settlement, attempt), isSent: isSent)
     }

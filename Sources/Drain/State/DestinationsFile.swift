@@ -10,8 +10,8 @@ package import Spool
 /// `state/destinations.json`: what runs remember about destinations.
 ///
 /// A change applies events to the file's content at that moment, under the lock of `state/`: runs that share a
-/// destination do not undo each other's changes. A file that cannot be decoded counts as empty, which costs a probe. A
-/// newer drainq's file is neither read nor replaced (`newerFormat`).
+/// destination do not undo each other's changes. A damaged file counts as empty, and the next run moves it aside and
+/// says so, since it may have had a hold. A newer drainq's file is neither read nor replaced (`newerFormat`).
 package struct DestinationsFile {
     private static let file = StateFile.destinations
 
@@ -20,6 +20,8 @@ package struct DestinationsFile {
     struct Content {
         fileprivate(set) var bytes: [UInt8]?
         fileprivate(set) var ledger = DestinationLedger()
+        /// Whether the bytes are no ledger. It may have had a hold.
+        fileprivate(set) var isDamaged = false
     }
 
     let spool: SpoolDirectory
@@ -56,6 +58,11 @@ package struct DestinationsFile {
         try Self.file.update(in: spool, durable: durable) { old in
             result = Result { () throws(SpoolError) in try Self.decode(old, knowing: known) }
             guard case .success(let content) = result else { return nil }
+            if content.isDamaged {
+                result = .failure(
+                    SpoolError(kind: .damaged, verb: "write", path: "state/\(Self.file.rawValue)", code: 0))
+                return nil
+            }
             var ledger = content.ledger
             if let salt { ledger.adopt(salt: salt) }
             for (destination, event) in events {
@@ -72,7 +79,7 @@ package struct DestinationsFile {
     /// Records since when this machine has no network; `nil` records that it has one.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try Self.file.update(in: spool, durable: false) { old in
-            guard var ledger = try? Self.decode(old), (ledger.offline == nil) != (offline == nil) else {
+            guard var ledger = Self.changeable(old), (ledger.offline == nil) != (offline == nil) else {
                 return nil
             }
             ledger.offline = offline
@@ -87,7 +94,7 @@ package struct DestinationsFile {
     ) throws(SpoolError) -> Bool {
         var isDue = false
         try Self.file.update(in: spool, durable: false) { old in
-            guard var ledger = try? Self.decode(old),
+            guard var ledger = Self.changeable(old),
                 ledger[destination].availability(
                     settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) == .probe
             else { return nil }
@@ -98,19 +105,40 @@ package struct DestinationsFile {
         return isDue
     }
 
-    private static func decode(_ bytes: [UInt8]?, knowing known: Content?) throws(SpoolError) -> Content {
-        if let known, known.bytes == bytes { return known }
-        return Content(bytes: bytes, ledger: try decode(bytes))
+    /// Moves a damaged file aside, and returns the error to report: the next process finds no file, and so the damage is
+    /// told once. Returns `nil` if the file is not damaged.
+    func moveAside(_ content: Content) throws(SpoolError) -> SpoolError? {
+        guard content.isDamaged, let bytes = content.bytes else { return nil }
+        try spool.moveStateAside(Self.file.rawValue, having: bytes)
+        return SpoolError(
+            kind: .lostLedger, verb: "read", path: "state/\(Self.file.rawValue)", code: 0)
     }
 
-    static func decode(_ bytes: [UInt8]?) throws(SpoolError) -> DestinationLedger {
-        guard let bytes else { return DestinationLedger() }
+    /// Returns the ledger in these bytes, to be changed; `nil` if the file must stay as it is: it is damaged, or a newer
+    /// drainq wrote it.
+    private static func changeable(_ bytes: [UInt8]?) -> DestinationLedger? {
+        do throws(SpoolError) {
+            return if let bytes { try decode(bytes) } else { DestinationLedger() }
+        } catch {
+            return nil
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]?, knowing known: Content?) throws(SpoolError) -> Content {
+        if let known, known.bytes == bytes { return known }
+        guard let bytes else { return Content() }
+        if let ledger = try decode(bytes) { return Content(bytes: bytes, ledger: ledger) }
+        return Content(bytes: bytes, isDamaged: true)
+    }
+
+    /// Returns the ledger in these bytes; `nil` if they are none.
+    static func decode(_ bytes: [UInt8]) throws(SpoolError) -> DestinationLedger? {
         do {
             return try JSONDecoder().decode(DestinationLedger.self, from: Data(bytes))
         } catch let newer as DestinationLedger.NewerVersion {
             throw SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(file.rawValue)", code: 0)
         } catch {
-            return DestinationLedger()
+            return nil
         }
     }
 }

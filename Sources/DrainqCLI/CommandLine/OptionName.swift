@@ -56,6 +56,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case all
     case reason
     case followers
+    case asNewest = "as-newest"
     case repair
     case watch
     case interval

@@ -58,7 +58,12 @@ private final class ActionReport {
             printChanged(ActionResult(id: id, state: entry.state.word, due: due), id.description)
         case .refused(let entry, let objection):
             let id = entry.name.id.description
-            let command = objection == .isClaimed ? nil : remedy(entry)
+            let command: String? =
+                switch objection {
+                case .isClaimed: nil
+                case .isSuperseded: pasted("retry", "--as-newest", id)
+                case .state, .isHeld, .isNotHeld: remedy(entry)
+                }
             fail(id, objection.words, hint: command ?? pasted("show", id))
         case .changedFile(let item, let due):
             printChanged(ActionResult(state: QueueState.quarantine.word, path: item.place, due: due), item.place)
@@ -105,6 +110,7 @@ extension OperatorAction.Objection {
         case .isHeld: "it is held already"
         case .isNotHeld: "it is not held individually"
         case .isClaimed: "a run has just claimed it"
+        case .isSuperseded(let newer): "'\(newer)' is a newer value of its key"
         }
     }
 }

@@ -96,7 +96,6 @@ final class AddReport {
                 "cannot \(verb) line \(place.line) of '\(place.source)': \(limit)",
                 hint: "see limits in drainq-config(5)")
         case .notAttempted:
-            if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if isJSON {
                 let reason = "not \(verb.participle): --atomic \(verb)s all operations or none"
                 JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))

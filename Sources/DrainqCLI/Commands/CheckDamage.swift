@@ -78,6 +78,7 @@ extension Damage {
             "'\(path)' and '\(latest)' are the same file: a move was interrupted"
         case .earlierGeneration(let path, let latest): "'\(path)' is an older version of '\(latest)'"
         case .conflict(let path, let latest): "'\(path)' and '\(latest)' are two operations with the same id"
+        case .unreadableState("state/format"): "'state/format' cannot be read: no other command uses the queue"
         case .unreadableState(let path): "'\(path)' cannot be read: runs begin again without its contents"
         case .orphanedReason(let path): "'\(path)' is the reason for a file that is gone"
         }
@@ -95,6 +96,7 @@ extension Damage {
         case .interruptedMove(_, let latest): "'\(pasted("check", "--repair"))' keeps the name '\(latest)'"
         case .earlierGeneration: "'\(pasted("check", "--repair"))' removes the older version"
         case .conflict: "move one of them out of the queue: drainq cannot know which one is right"
+        case .unreadableState("state/format"): "'\(pasted("check", "--repair"))' writes it again"
         case .unreadableState: "'\(pasted("check", "--repair"))' moves it aside"
         case .orphanedReason: "'\(pasted("check", "--repair"))' removes it"
         }

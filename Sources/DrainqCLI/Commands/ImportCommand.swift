@@ -17,8 +17,10 @@ func importOperations(_ arguments: ImportArguments, environment: [String: String
             ) { report.take($0) })
         do {
             try importer.read(arguments.files)
-            let isComplete = try importer.adder.end()
-            if !isComplete { throw report.nothingEntered(.dataInvalid) }
+            _ = try importer.adder.end()
+            if arguments.isAtomic, report.entered == 0, !report.applying.isEmpty {
+                throw report.nothingEntered(.first(of: report.applying))
+            }
         } catch let error as AdderError {
             throw CommandFailure(error, .import)
         } catch let error as SpoolError {

@@ -6,7 +6,8 @@ import Policy
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
-        return try arguments.action.perform(.retry(spacing: arguments.rate?.interval), verb: "retry", on: queue)
+        return try arguments.action.perform(
+            .retry(spacing: arguments.rate?.interval, asNewest: arguments.isNewest), verb: "retry", on: queue)
     }
 }
 

@@ -118,6 +118,11 @@ private struct Waiting {
             standardOutput.write(bytes: kept.body)
             if kept.isCut { Messages.notice("the answer to '\(id)' is cut: it was longer than 'answerLimit'") }
         }
+        // The line of the delivery has the answer, and is lost with it.
+        if last?.outcome != .delivered, queue.configuration.route(of: entry.name.type).keepsAnswer {
+            result.error = "its answer could not be kept"
+            return close(target, .failed, error: "'\(id)' was delivered, but its answer could not be kept", result)
+        }
         close(target, .ok, result)
     }
 

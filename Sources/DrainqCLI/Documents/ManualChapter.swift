@@ -56,8 +56,10 @@ extension ManualChapter {
                 once; if it is cut off again, it waits as its schedule says.
 
                 An operation that expires, by `expiresAt` or by `expiresAfter` of its route, fails without another \
-                attempt. An operation that a newer one of its key replaces is superseded: the run removes it, and only \
-                counts it in the summary.
+                attempt, also while it is held or parked, while its destination is held or paused, and while it waits \
+                for its time, an older operation or a kept value. `maxAge` of its schedule ends these waits too, except \
+                the wait for its time or an older operation. An operation that a newer one of its key replaces is \
+                superseded: the run removes it, and only counts it in the summary.
                 """),
         ])
 

@@ -11,7 +11,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// This machine has no network, which explains the error.
     case noNetwork(NetworkError, NetworkAbsence)
     case attemptsUsedUp(allowed: Int, last: Rule)
-    case ageUsedUp(Duration, last: Rule)
+    /// The age of the schedule is over. `last` is the rule that deferred the operation before; `nil` if it waited.
+    case ageUsedUp(Duration, last: Rule?)
     case expired(at: Timestamp)
     /// No request could be made of the operation; nothing was sent.
     case request(RequestError)
@@ -63,7 +64,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         case .attemptsUsedUp(let allowed, let last):
             "attempts used up (\(allowed) of \(allowed)); last \(last)"
         case .ageUsedUp(let age, let last):
-            "age used up (\(age.quantity)); last \(last)"
+            "age used up (\(age.quantity))" + (last.map { "; last \($0)" } ?? "")
         case .expired(let moment):
             "expired at \(moment.rfc3339)"
         case .request(let error):

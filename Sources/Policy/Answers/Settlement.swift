@@ -82,14 +82,14 @@ package struct Settlement: Hashable, Sendable {
         return [operation.header.expiresAt, aged].compactMap { $0 }.min()
     }
 
-    /// Decides on an operation that waits for a kept value that is not there; `nil` while it may wait. The operation's
-    /// expiry and the age of its schedule bound the wait as they bound attempts.
+    /// Decides on an operation that is not attempted, because it, its destination or a kept value makes it wait; `nil`
+    /// while it may wait. The operation's expiry and the age of its schedule bound the wait as they bound attempts.
     package static func decide(
-        onLackOf kept: String, for operation: Operation, route: Route, now: Timestamp
+        onAgeOf operation: Operation, lacking kept: String?, route: Route, now: Timestamp
     ) -> Settlement? {
         if let settlement = decide(onExpiryOf: operation, route: route, now: now) { return settlement }
         guard let age = route.retry.maxAge, let begin = operation.ageBegins, begin + age <= now else { return nil }
-        return unsent(.failed, rule: .ageUsedUp(age, last: .notKept(kept)), now: now)
+        return unsent(.failed, rule: .ageUsedUp(age, last: kept.map { .notKept($0) }), now: now)
     }
 
     private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {

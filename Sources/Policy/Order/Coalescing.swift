@@ -44,3 +44,12 @@ package struct Coalescing: Sendable {
         }
     }
 }
+
+extension Configuration {
+    /// Returns the group of operations of which only the newest, or one merged document, is sent; `nil` without a key,
+    /// or if the route does not coalesce.
+    package func coalescingGroup(of name: EntryName, _ destinations: DestinationTable) -> SequenceKey? {
+        let route = route(of: name.type)
+        return route.coalesce ? route.group(of: name, to: destinations.destination(of: name)) : nil
+    }
+}

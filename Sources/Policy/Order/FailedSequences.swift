@@ -1,5 +1,6 @@
-/// The sequences in which a dead letter holds the operations behind it (`onFailure: "hold"`). Takes in the names in
-/// `failed/`, then answers. The dead letter itself is the only record of the hold.
+/// The sequences in which a dead letter, or an operation in quarantine, holds the operations behind it (`onFailure:
+/// "hold"`). Takes in the names in `failed/` and `quarantine/`, then answers. The file itself is the only record of the
+/// hold.
 package struct FailedSequences: Sendable {
     /// The oldest dead letter of each sequence.
     private var failed: [SequenceKey: Age] = [:]

@@ -75,18 +75,21 @@ package struct AdmissionControl {
         waiting?.bytes +|= batch.bytes - replaced.bytes
     }
 
-    /// Counts an operation in, or returns why it cannot enter. `number` is its own in the batch. A replaced operation
+    /// Counts in an operation that takes the place of another one, or returns why it cannot. The replaced operation
     /// makes room, and the one that replaces it stays in the batch.
     mutating func admit(
-        _ submission: inout Submission, number: Int, replacing replaced: Entry?, _ queue: SpoolDirectory
+        _ submission: Submission, replacing old: Entry, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
-        guard let old = replaced else { return try admit(&submission, number: number, queue) }
-        guard QueueState.waiting.contains(old.state) else { return try admit(&submission, number: nil, queue) }
-        let size = try queue.size(of: old) ?? 0
-        countReplaced(size, by: 1)
-        let result = try admit(&submission, number: nil, queue)
-        if case .failure = result { countReplaced(size, by: -1) }
-        return result
+        if let difference = submission.objection(toReplacing: old) { return .failure(.defect(difference)) }
+        if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
+        var file = submission.file
+        file.entry = old
+        file.replaces = true
+        let size = file.waits ? try queue.size(of: old) ?? 0 : 0
+        if file.waits { countReplaced(size, by: 1) }
+        guard let limit = try makeRoom(for: file, nil, queue) else { return .success(file) }
+        if file.waits { countReplaced(size, by: -1) }
+        return .failure(.limit(limit))
     }
 
     /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of
@@ -101,17 +104,15 @@ package struct AdmissionControl {
         return .success(file)
     }
 
-    /// Counts in an operation that replaces none, or returns why it cannot enter. Without `number` no later operation
-    /// of the batch displaces it.
+    /// Counts in an operation that replaces none, or returns why it cannot enter. `number` is its own in the batch;
+    /// without it no later operation of the batch displaces it.
     mutating func admit(
         _ submission: inout Submission, number: Int?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         try rule.complete(&submission, in: queue)
         let file = submission.file
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
-        let limit =
-            file.waits ? try makeRoom(for: file, number, sparesNewer: false, queue) : limitOfFreeSpace(file.bytes.count)
-        return limit.map { .failure(.limit($0)) } ?? .success(file)
+        return try makeRoom(for: file, number, queue).map { .failure(.limit($0)) } ?? .success(file)
     }
 
     /// Returns why an operation cannot enter, whatever room there is.
@@ -131,6 +132,12 @@ package struct AdmissionControl {
         if free < limit || free -| limit < size { return .minimumFree(limit) }
         free -= size
         return nil
+    }
+
+    private mutating func makeRoom(
+        for file: IncomingFile, _ number: Int?, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> FullLimit? {
+        file.waits ? try makeRoom(for: file, number, sparesNewer: false, queue) : limitOfFreeSpace(file.bytes.count)
     }
 
     private mutating func makeRoom(

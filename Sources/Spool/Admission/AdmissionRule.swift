@@ -72,6 +72,7 @@ package final class AdmissionRule {
     package func complete(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.key == nil, !submission.isPortable {
             let form = form(of: submission.header.type)
+            // try?: `objection` says why there is no key.
             if let key = try? form.key(of: submission.operation) { submission.setKey(key) }
         }
         try date(&submission, in: spool)

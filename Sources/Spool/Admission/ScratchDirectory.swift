@@ -1,19 +1,24 @@
 import CSystem
 import Policy
 
-/// A writer's own directory under `tmp/`, row W. Nothing in it is promised: a run sweeps it when the writer is dead.
+/// A writer's own directory, row W: under `tmp/`, or hidden in a run's directory under `claimed/`. Nothing in it is
+/// promised: a run sweeps it when the writer is dead.
 final class ScratchDirectory {
+    let path: QueuePath
     private let queue: SpoolDirectory
-    private let directory: LockedDirectory
+    /// `nil` if the directory is part of a run's.
+    private let directory: LockedDirectory?
     private var count = 0
+    /// Whether its committed batch is left to another process.
+    private(set) var isLeft = false
 
     init(_ queue: SpoolDirectory, now: Timestamp = Timestamp(microseconds: 0)) throws(SpoolError) {
         self.queue = queue
-        do throws(Errno) {
-            directory = try LockedDirectory.make(in: QueuePath("tmp"), at: now, queue)
-        } catch {
-            throw SpoolError(error, "write to", QueuePath("tmp"))
+        let directory = try queue.attempt("write to", QueuePath("tmp")) { () throws(Errno) in
+            try LockedDirectory.make(in: QueuePath("tmp"), at: now, queue)
         }
+        self.directory = directory
+        path = directory.path
         do throws(SpoolError) {
             try queue.checkFormat()
         } catch {
@@ -22,7 +27,20 @@ final class ScratchDirectory {
         }
     }
 
-    var path: QueuePath { directory.path }
+    /// Makes the directory for files that take the place of a run's claims: one lock covers both, so a commitment is
+    /// completed before the claims go back.
+    init(in run: SpoolRun) throws(SpoolError) {
+        queue = run.queue
+        directory = nil
+        let path = Self.path(in: run.directory.path)
+        self.path = path
+        try queue.attempt("write to", path) { () throws(Errno) in
+            try run.queue.system.makeDirectory(run.queue.root, path.bytes, 0o700)
+        }
+    }
+
+    /// The path of the directory that is part of a run's. Listings skip its name.
+    static func path(in run: QueuePath) -> QueuePath { QueuePath(in: run, ".entering".utf8) }
 
     /// Returns a path that no file has yet. The name is long because ext4 compares a new name with all names in the
     /// same block of a directory, and a block has room for fewer long names.
@@ -31,18 +49,21 @@ final class ScratchDirectory {
         var name = [UInt8](repeating: UInt8(ascii: "0"), count: 64)
         let number = Array(String(count).utf8)
         name.replaceSubrange(64 - number.count..<64, with: number)
-        return QueuePath(in: directory.path, name)
+        return QueuePath(in: path, name)
     }
 
     /// Removes the directory and the files that are left in it.
     func close() {
-        queue.removeFiles(in: directory.path, keepingLock: true)
-        directory.remove()
+        queue.removeFiles(in: path, keepingLock: true)
+        directory?.remove()
+        if directory == nil { try? queue.system.removeDirectory(queue.root, path.bytes) }
     }
 
-    /// Unlocks the directory, and leaves its committed batch to the next run.
+    /// Unlocks the directory, and leaves its committed batch to the next run. A run's directory is unlocked with the
+    /// run.
     func leave() {
-        directory.release()
+        isLeft = true
+        directory?.release()
     }
 }
 
@@ -68,6 +89,7 @@ extension SpoolDirectory {
                 let lock = QueuePath(in: path, "lock".utf8)
                 let hasLock = try self.status(lock, "look at") != nil
                 guard hasLock || isOld || LockedDirectory.isName(name) else { continue }
+                // try?: what cannot be judged waits for the next run.
                 guard let dead = try? LockedDirectory.takeOver(path, name: name, self),
                     try self.status(CommittedBatch.path(in: path), "look at") == nil
                 else { continue }
@@ -81,20 +103,24 @@ extension SpoolDirectory {
 
     /// Removes every file in a directory that has few names, but not the directory. Files that cannot be removed stay.
     func removeFiles(in directory: QueuePath, keepingLock: Bool) {
+        // try?: what cannot be listed or moved stays for the next sweep; so here and below.
         var left = (try? names(in: directory, all: true)) ?? []
         var count = 0
         while let name = left.popLast() {
             if keepingLock, name.elementsEqual("lock".utf8) { continue }
             let path = QueuePath(in: directory, name)
+            // try?: as above.
             guard (try? system.statusAt(root, path.bytes).kind) == .directory else {
                 try? system.unlink(root, path.bytes)
                 continue
             }
             // Its files move up to this directory, so neither depth nor length of a path limits what can be removed.
+            // try?: as above.
             for inner in (try? names(in: path, all: true)) ?? [] {
                 count += 1
                 let name = Array("inner-\(system.random())-\(count)".utf8)
                 let from = QueuePath(in: path, inner)
+                // try?: as above.
                 if (try? system.rename(root, from.bytes, QueuePath(in: directory, name).bytes)) != nil {
                     left.append(name)
                 }

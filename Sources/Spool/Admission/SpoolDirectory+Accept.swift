@@ -13,9 +13,9 @@ extension SpoolDirectory {
     /// Removes operations that newer ones displace once those are in: an error or a crash before that costs none of
     /// them. So the queue can exceed its limits for a moment, and after a crash until the next `add`.
     ///
-    /// With `replacing` an operation replaces the operation that has its id, in one step: at each moment, and after a
-    /// crash, one of the two is there, or will be before anything else is added or sent (`CommittedBatch`). An
-    /// operation that is in flight stays as it is.
+    /// With `replacing` an operation takes the place of the operation that has its id, in one step: at each moment, and
+    /// after a crash, one of the two is there. Its type, key and time of creation must be the same. An operation that
+    /// is in flight stays as it is.
     ///
     /// A caller that gives more than one batch keeps the `AdmissionControl` between them.
     package func accept(
@@ -57,11 +57,14 @@ extension SpoolDirectory {
                 continue
             }
             var submission = submission
-            switch try control.admit(&submission, number: taken.count, replacing: replaced, self) {
+            let admission =
+                if let replaced { try control.admit(submission, replacing: replaced, self) } else {
+                    try control.admit(&submission, number: taken.count, self)
+                }
+            switch admission {
             case .failure(.limit(let limit)): results.append(.rejected(limit))
             case .failure(.defect(let reason)): results.append(.refused(reason))
-            case .success(var file):
-                file.replaced = replaced
+            case .success(let file):
                 seen[id] = file.entry.state
                 taken.append((index, file))
                 results.append(.accepted(file.entry.name))
@@ -80,11 +83,19 @@ extension SpoolDirectory {
             for number in unpublished.collisions {
                 accepted.results[taken[number].index] = .duplicate(of: taken[number].file.entry.state)
             }
-            for number in unpublished.unreplaced { accepted.results[taken[number].index] = .inFlight }
-            for (number, file) in taken.map(\.file).enumerated() where !unpublished.unreplaced.contains(number) {
-                guard let old = file.replaced else { continue }
-                accepted.replaced.append(old)
-                if old.state == .quarantine { removeReason(QuarantineItem(fileName: old.name.description)) }
+            let unreplaced = Set(unpublished.unreplaced)
+            if allOrNone, !unreplaced.isEmpty {
+                for (number, (index, _)) in taken.enumerated() {
+                    accepted.results[index] = unreplaced.contains(number) ? .inFlight : .notAttempted
+                }
+                return accepted
+            }
+            for (number, (index, file)) in taken.enumerated() where file.replaces {
+                if unreplaced.contains(number) {
+                    accepted.results[index] = .inFlight
+                } else {
+                    accepted.replaced.append(file.entry)
+                }
             }
         }
         isDone = remove(control.victims, &accepted)

@@ -10,26 +10,51 @@ extension SpoolDirectory {
     struct Unpublished {
         /// Files whose names were taken.
         var collisions: [Int] = []
-        /// Files that were to replace an operation which another process has claimed or moved.
+        /// Files that were to replace an operation which another process has claimed or moved. With `allOrNone` no file
+        /// is placed then.
         var unreplaced: [Int] = []
     }
 
     /// Writes all files, makes the data durable, renames all, makes the names durable. On an error takes back the files
     /// that it has renamed, as far as no run was faster, and leaves nothing in `tmp/`.
     ///
-    /// With `allOrNone`, or if files replace others, commits the batch before the first rename. After a crash, or an
-    /// error when a run has already claimed a part, the next process that recovers or adds completes the batch.
+    /// A file that replaces an operation takes its place under its name. The process claims the operation as a run
+    /// does: row N, D → C; renames the file over the claim, C → C; and puts the claim back, C → N, D. In row X no run
+    /// moves files, so one rename replaces the operation. After a crash the operation is there with its old or its new
+    /// content.
     ///
-    /// With `run` the files become claims of that run instead, and only their data are durable.
+    /// With `allOrNone` commits the batch before the first rename. After a crash, or an error when a file cannot be
+    /// taken back, the next process that recovers or adds completes the batch.
+    ///
+    /// With `claimer` the files become claims of that run instead, and only their data are durable.
     func publish(
-        _ files: [IncomingFile], durable: Bool, allOrNone: Bool, claimedBy run: SpoolRun? = nil
+        _ files: [IncomingFile], durable: Bool, allOrNone: Bool, claimedBy claimer: SpoolRun? = nil
     ) throws(SpoolError) -> Unpublished {
-        let scratch = try ScratchDirectory(self)
-        let replaces = files.contains { $0.replaced != nil }
-        let batch = replaces || allOrNone && files.count > 1 ? CommittedBatch(in: scratch.path, self) : nil
-        var isLeft = false
+        guard files.contains(where: \.replaces) else {
+            let scratch = try ScratchDirectory(self)
+            return try publish(
+                files, scratch, replacedBy: nil, claimedBy: claimer, durable: durable, allOrNone: allOrNone)
+        }
+        let run = try beginRun(now: Timestamp(microseconds: 0))
+        try run.syncRunDirectory()
+        let scratch = try ScratchDirectory(in: run)
+        do throws(SpoolError) {
+            return try publish(
+                files, scratch, replacedBy: run, claimedBy: nil, durable: durable, allOrNone: allOrNone)
+        } catch {
+            // A committed batch stays with its claims, as if the process had died: the next process completes it.
+            if !scratch.isLeft { try withNamesLock { () throws(SpoolError) in try run.end() } }
+            throw error
+        }
+    }
+
+    private func publish(
+        _ files: [IncomingFile], _ scratch: ScratchDirectory, replacedBy run: SpoolRun?,
+        claimedBy claimer: SpoolRun?, durable: Bool, allOrNone: Bool
+    ) throws(SpoolError) -> Unpublished {
+        let batch = allOrNone && files.count > 1 ? CommittedBatch(in: scratch.path, self) : nil
         defer {
-            if !isLeft {
+            if !scratch.isLeft {
                 batch?.withdraw()
                 scratch.close()
             }
@@ -41,72 +66,53 @@ extension SpoolDirectory {
             try attempt("accept into", file.entry.state.path) { () throws(Errno) in
                 try createFile(temporary, file.bytes, durable: durable && !grouped)
             }
-            let target = run?.path(of: file.entry.name) ?? QueuePath(file.entry.path)
+            let target = claimer?.path(of: file.entry.name) ?? QueuePath(file.entry.path)
             moves.append(
-                CommittedBatch.Move(from: temporary, to: target, old: file.replaced.map { QueuePath($0.path) }))
+                CommittedBatch.Move(from: temporary, to: target, replaces: file.replaces))
         }
-        try batch?.write(moves)
         // `root` was opened before the files were written, so syncfs reports an error in writing any of them back.
         if durable, grouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
-        try batch?.commit(durable: durable, isSynced: grouped)
         var unpublished = Unpublished()
         func enter() throws(SpoolError) {
-            do throws(SpoolError) {
-                if let batch, replaces { unpublished.unreplaced = try takeOld(of: moves, batch, durable: durable) }
-                try place(
-                    moves, of: files, &unpublished, durable: durable && run == nil, isCommitted: batch != nil)
-            } catch {
-                if let batch, !takeBack(moves, batch) {
-                    isLeft = true
-                    scratch.leave()
+            if let run { unpublished.unreplaced = try run.claim(files, &moves) }
+            if !allOrNone || unpublished.unreplaced.isEmpty {
+                try batch?.commit(moves, durable: durable)
+                do throws(SpoolError) {
+                    try place(moves, &unpublished, durable: durable && claimer == nil, isCommitted: batch != nil)
+                } catch {
+                    if batch != nil, !takeBack(moves) { scratch.leave() }
+                    throw error
                 }
-                throw error
+                batch?.end(durable: durable)
             }
+            scratch.close()
+            try run?.end()
         }
-        // No other process decides an order while an operation is in neither place.
-        if replaces { try withNamesLock(enter) } else { try enter() }
-        batch?.end(durable: durable)
+        // No other process decides an order while an operation is out of its row.
+        if run == nil { try enter() } else { try withNamesLock(enter) }
         return unpublished
-    }
-
-    /// Row N, D, X, Q → W for the operations that files replace, durable before the files enter. Returns the numbers of
-    /// the files whose operations are not there any more.
-    private func takeOld(
-        of moves: [CommittedBatch.Move], _ batch: CommittedBatch, durable: Bool
-    ) throws(SpoolError) -> [Int] {
-        var missing: [Int] = []
-        var sources: Set<QueuePath> = []
-        for (index, move) in moves.enumerated() {
-            if try !batch.takeOld(of: move) { missing.append(index) }
-            if let old = move.old { sources.insert(old.parent) }
-        }
-        if durable, let directory = moves.first?.from.parent {
-            for directory in [directory] + Array(sources) { try syncDirectory(directory) }
-        }
-        return missing
     }
 
     /// Row W → the row of each file. On an error without a commitment removes the placed files again.
     private func place(
-        _ moves: [CommittedBatch.Move], of files: [IncomingFile], _ unpublished: inout Unpublished, durable: Bool,
-        isCommitted: Bool
+        _ moves: [CommittedBatch.Move], _ unpublished: inout Unpublished, durable: Bool, isCommitted: Bool
     ) throws(SpoolError) {
         let left = Set(unpublished.unreplaced)
         var published: [QueuePath] = []
         var target = QueueState.new.path
         do throws(Errno) {
             for (index, move) in moves.enumerated() where !left.contains(index) {
-                target = files[index].entry.state.path
+                target = move.to.parent
                 do throws(Errno) {
-                    try self.move(move.from, move.to)
-                    published.append(move.to)
+                    try enter(move)
+                    if !move.replaces { published.append(move.to) }
                 } catch let error where error == .exists {
                     unpublished.collisions.append(index)
                 }
             }
             if durable {
-                for directory in Set(files.map(\.entry.state)) {
-                    target = directory.path
+                for directory in Set(moves.map(\.to.parent)) {
+                    target = directory
                     try sync(target)
                 }
             }
@@ -116,17 +122,42 @@ extension SpoolDirectory {
         }
     }
 
-    /// Row N, D, X, K → W, and the replaced operations back into their rows. Returns false if a run has already claimed
-    /// a file, or the system refuses: the commitment stands then.
-    private func takeBack(_ moves: [CommittedBatch.Move], _ batch: CommittedBatch) -> Bool {
+    /// Row W → the row of a file.
+    func enter(_ move: CommittedBatch.Move) throws(Errno) {
+        if move.replaces { try replace(move.from, move.to) } else { try self.move(move.from, move.to) }
+    }
+
+    /// Row N, D, X, K → W. Returns false if a run has already claimed a file, if a file has replaced an operation, or
+    /// if the system refuses: the commitment stands then.
+    private func takeBack(_ moves: [CommittedBatch.Move]) -> Bool {
         for move in moves.reversed() {
             do throws(Errno) {
-                if try !exists(move.from) { try self.move(move.to, move.from, isOwn: false) }
+                if try exists(move.from) { continue }
+                if move.replaces { return false }
+                try self.move(move.to, move.from, isOwn: false)
             } catch {
                 return false
             }
-            if !batch.giveBack(move) { return false }
         }
         return true
+    }
+}
+
+extension SpoolRun {
+    /// Row N, D → C for the operations that files replace: each claim becomes the target of its file. Returns the
+    /// numbers of the files whose operations another process has claimed or moved.
+    fileprivate func claim(
+        _ files: [IncomingFile], _ moves: inout [CommittedBatch.Move]
+    ) throws(SpoolError) -> [Int] {
+        var missing: [Int] = []
+        for (index, file) in files.enumerated() where file.replaces {
+            switch file.entry.state {
+            case .new, .deferred:
+                if let claim = try claim(file.entry) { moves[index].to = claim.path } else { missing.append(index) }
+            case .claimed, .failed, .quarantine, .delivered:
+                if try queue.size(of: file.entry) == nil { missing.append(index) }
+            }
+        }
+        return missing
     }
 }

@@ -74,6 +74,7 @@ extension SpoolRun {
     /// may be.
     private func inOrder(_ names: [[UInt8]], _ now: Timestamp) -> [[UInt8]] {
         let files = names.map { name in
+            // try?: reading the file meets the error again, and reports it.
             let status = try? queue.system.statusAt(queue.root, QueuePath(in: QueueState.new.path, name).bytes)
             return (created: status?.creation(at: now) ?? now, written: status?.modifiedNanoseconds ?? 0, name: name)
         }

@@ -70,6 +70,24 @@ package struct Submission: Sendable {
         if case .portable = content { true } else { false }
     }
 
+    /// Returns why it cannot take the place of an operation in the queue; `nil` if it can. It takes the name of that
+    /// operation, which says its attempts and when it is due.
+    func objection(toReplacing old: Entry) -> String? {
+        func isWaiting(_ state: QueueState) -> Bool { QueueState.waiting.contains(state) }
+        let name = EntryName(naming: header)
+        var difference = old.name.contradiction(to: header)
+        if difference == nil, old.name.keyDigest != name.keyDigest || old.name.originDigest != name.originDigest {
+            difference = "the name in the queue has no digest of the key or url"
+        }
+        if difference == nil, old.state != entry.state, !(isWaiting(old.state) && isWaiting(entry.state)) {
+            difference = "states in conflict: '\(old.state.rawValue)' in the queue, '\(entry.state.rawValue)' here"
+        }
+        if difference == nil, old.name.isHeld != entry.name.isHeld {
+            difference = "one of the two operations is held"
+        }
+        return difference.map { "\($0); drop the operation in the queue, then import this one" }
+    }
+
     /// Sets the key in its header and its name. Leaves a portable operation as it is.
     mutating func setKey(_ key: String) {
         guard case .operation(var operation, var name) = content else { return }
@@ -124,8 +142,8 @@ package struct Submission: Sendable {
 struct IncomingFile {
     var entry: Entry
     var bytes: [UInt8]
-    /// The operation that it replaces.
-    var replaced: Entry?
+    /// Whether it takes the place of the operation of this entry.
+    var replaces = false
     /// The length of the operation's body in bytes.
     var bodyLength: Int
     /// The length in bytes of the part after the body: its newline, and records of attempts.

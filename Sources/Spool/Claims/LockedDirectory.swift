@@ -3,8 +3,8 @@ import Policy
 
 /// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
 ///
-/// The lock file is made once and never rewritten. The process that has its lock removes it last, so a directory with
-/// files in it and no lock file has no owner.
+/// The lock file is made once and never replaced; a run writes the marks of its claims into it (`BegunMarks`). The
+/// process that has its lock removes it last, so a directory with files in it and no lock file has no owner.
 ///
 /// The directory's name has the host in it. If the file system's locks reach only this host, a free lock does not prove
 /// that another host's process is dead, and its directory stays: an operator who knows that the host is gone removes
@@ -38,7 +38,7 @@ final class LockedDirectory {
         descriptor = -1
     }
 
-    private var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
+    var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
 
     /// Makes a directory in `parent`; another one if a sweeper takes it for dead before it is locked. Throws EBUSY
     /// after 100.
@@ -186,6 +186,11 @@ final class LockedDirectory {
                 return false
             }
         }
+    }
+
+    /// Writes bytes into the lock file, unless the system refuses.
+    func write(_ bytes: [UInt8], at offset: Int) {
+        do throws(Errno) { try queue.write(descriptor, bytes, at: offset) } catch {}
     }
 
     /// Removes the lock file and the directory, or keeps them as the spare one, if the directory has no other file.

@@ -9,8 +9,8 @@ import CSystem
 /// - A run that decides an order has it from the first directory read for `Precedence` to the last one of its choice,
 ///   and never while it sends.
 /// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
-///   `hold`, `release`, recovery, the removal of earlier generations, `import --replace`, and the completion of a batch
-///   (`CommittedBatch`). A run recovers also without `SequenceLock`.
+///   `hold`, `release`, recovery, the removal of earlier generations, `import --replace` from its claims to their
+///   return, and the completion of a batch (`CommittedBatch`). A run recovers also without `SequenceLock`.
 /// - A run that admits foreign files has it from the claim of each file to its name, and the ids lock with it, which is
 ///   taken first. So no listing that decides an order meets a file between the two.
 ///

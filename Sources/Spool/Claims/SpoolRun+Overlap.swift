@@ -28,26 +28,26 @@ extension SpoolRun {
     package var isSlowToSettle: Bool { settlers.isWorthwhile }
 
     /// Claims and reads one operation: row N, D → C; `nil` if another run was faster. Throws as `claim` and `read` do.
-    package func take(_ entry: Entry, limits: Limits, leavingBodies: Bool = false) throws(SpoolError) -> Taken? {
-        try takers.alone { () throws(SpoolError) in try takeUntimed(entry, limits, leavingBodies) }
+    package func take(_ entry: Entry, leavingBodies: Bool = false) throws(SpoolError) -> Taken? {
+        try takers.alone { () throws(SpoolError) in try takeUntimed(entry, leavingBodies) }
     }
 
     /// Claims and reads operations: row N, D → C. Returns for each entry, in order, the result or error of its `take`.
     package func take(
-        _ entries: [Entry], limits: Limits, leavingBodies: Bool = false
+        _ entries: [Entry], leavingBodies: Bool = false
     ) -> [Result<Taken?, SpoolError>] {
         takers.map(entries) { entry in
             do throws(SpoolError) {
-                return .success(try takeUntimed(entry, limits, leavingBodies))
+                return .success(try takeUntimed(entry, leavingBodies))
             } catch {
                 return .failure(error)
             }
         }
     }
 
-    private func takeUntimed(_ entry: Entry, _ limits: Limits, _ leavingBodies: Bool) throws(SpoolError) -> Taken? {
+    private func takeUntimed(_ entry: Entry, _ leavingBodies: Bool) throws(SpoolError) -> Taken? {
         guard let claim = try claim(entry) else { return nil }
-        return (claim, try read(claim, limits: limits, leavingBodies: leavingBodies))
+        return (claim, try read(claim, leavingBodies: leavingBodies))
     }
 
     /// Settles one claim, as `settle(_:_:record:now:)` does.

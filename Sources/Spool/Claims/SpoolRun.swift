@@ -17,6 +17,7 @@ package final class SpoolRun {
     private struct Changes {
         /// The claims that are not settled yet.
         var claims: [EntryName: Claim] = [:]
+        var marks = BegunMarks()
         /// Directories with changed names that `sync` must make durable. Those with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
@@ -37,8 +38,24 @@ package final class SpoolRun {
     /// Whether the file of a claim is still in the run's directory.
     package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name] === claim } }
 
-    /// Forgets a claim whose file has left the run's directory, or stays there for the next run.
-    func forget(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = nil } }
+    /// Forgets a claim whose file has left the run's directory, or stays there for the next run. `isBack`: the file has
+    /// its row and its name again.
+    func forget(_ claim: Claim, isBack: Bool = false) {
+        changes.withLock {
+            $0.claims[claim.name] = nil
+            $0.marks.end(claim.name, isBack: isBack, in: directory)
+        }
+    }
+
+    /// Notes that a request with these operations begins. If the process dies from here on, recovery counts an
+    /// interruption of each.
+    package func begin(_ claims: [Claim]) { mark(claims.map(\.name)) }
+
+    func mark(_ names: [EntryName]) {
+        changes.withLock { for name in names { $0.marks.mark(name, in: directory, queue.system) } }
+    }
+
+    func unmark(_ name: EntryName) { changes.withLock { $0.marks.end(name, isBack: true, in: directory) } }
 
     /// Notes that a directory has a new name, which `sync` makes durable.
     func noteAddition(in directory: QueuePath) {
@@ -176,7 +193,8 @@ package final class SpoolRun {
     /// Upper bound on the lines behind a body that is read, in bytes.
     static let longestRecords = 8 << 20
 
-    /// Reads a claimed operation. A file that can be no operation is a result, for `settle` to put into quarantine. An
+    /// Reads a claimed operation, however long it is: a limit that was lowered does not touch what was accepted. A file
+    /// that can be no operation is a result, for `settle` to put into quarantine. An
     /// error of the system is thrown, and the caller puts the claim back.
     ///
     /// Another user's file is no operation, whatever its content: the queue believes its canonical name unread, and its
@@ -184,25 +202,15 @@ package final class SpoolRun {
     /// copies those files.
     ///
     /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, which stays open.
-    package func read(
-        _ claim: Claim, limits: Limits, leavingBodies: Bool = false
-    ) throws(SpoolError) -> StoredFile {
+    package func read(_ claim: Claim, leavingBodies: Bool = false) throws(SpoolError) -> StoredFile {
         let path = claim.path
-        // Records of attempts do not count against the operation.
-        let limit = limits.operationBytes +| OperationFile.headerLimit +| Self.longestRecords
         // A shared file system keeps an open file that is removed under a hidden name, in a directory that cannot be
         // removed then.
         let left = leavingBodies && queue.fileSystem.isLocal ? Self.leftLength : .max
-        guard let file = try queue.read(path, name: claim.name, limit: limit, left: left) else {
+        guard let file = try queue.read(path, name: claim.name, limit: SpoolDirectory.readLimit, left: left) else {
             throw SpoolError(.missing, "read", path)
         }
         guard case .operation(let stored) = file else { return file }
-        if stored.operation.bodyLength > limits.operationBytes {
-            return .notAnOperation(
-                reason:
-                    "it is too long: a body of \(stored.operation.bodyLength) bytes, \(limits.operationBytes) are allowed"
-            )
-        }
         let isKnown = try queue.attempt("read", path) { () throws(Errno) in try queue.knowsOwner(of: stored.status) }
         guard isKnown else {
             return .notAnOperation(reason: Self.strangers(stored.status.owner))
@@ -303,15 +311,18 @@ package final class SpoolRun {
         // A copy that is about to get its canonical name has another one in the directory of its run.
         let claimed = QueueState.claimed.path
         for run in try queue.names(in: claimed).map({ QueuePath(in: claimed, $0) }) {
-            guard let files = try? queue.names(in: run) else { continue }
-            paths += files.filter { Self.isAdmittingName($0) }.map { QueuePath(in: run, $0) }
+            for directory in [run, ScratchDirectory.path(in: run)] {
+                paths += try queue.namesUnlessEnded(in: directory).filter {
+                    directory != run || Self.isAdmittingName($0)
+                }
+                .map { QueuePath(in: directory, $0) }
+            }
         }
         let tmp = QueuePath("tmp")
         for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
         where try queue.status(writer, "look at")?.kind == .directory {
             // A writer that is just ending takes its directory with it.
-            guard let files = try? queue.names(in: writer) else { continue }
-            paths += files.map { QueuePath(in: writer, $0) }
+            paths += try queue.namesUnlessEnded(in: writer).map { QueuePath(in: writer, $0) }
         }
         return paths
     }

@@ -41,6 +41,11 @@ func hostIdentity() -> String {
         + String(decoding: name.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
 }
 
+/// Returns the id of this boot of the kernel; empty if the system has none.
+func bootIdentity() -> String {
+    text("/proc/sys/kernel/random/boot_id").split(separator: "\n").first.map(String.init) ?? ""
+}
+
 /// Returns the text of a small file; empty if it cannot be read.
 private func text(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

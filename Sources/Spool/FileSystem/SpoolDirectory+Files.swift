@@ -55,12 +55,27 @@ extension SpoolDirectory {
         }
     }
 
-    func write(_ descriptor: Int32, _ bytes: [UInt8]) throws(Errno) {
+    /// Reads bytes from this offset on, as many as there are and fit. Returns how many.
+    func read(_ descriptor: Int32, into bytes: inout [UInt8], from offset: Int) throws(Errno) -> Int {
+        let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeMutableBytes { buffer in
+            do throws(Errno) {
+                return .success(try system.read(descriptor, buffer, offset))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try outcome.get()
+    }
+
+    /// Writes all bytes at the file's position, or from an offset on.
+    func write(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int? = nil) throws(Errno) {
         var written = 0
         while written < bytes.count {
             let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeBytes { buffer in
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
                 do throws(Errno) {
-                    return .success(try system.write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[written...])))
+                    guard let offset else { return .success(try system.write(descriptor, rest)) }
+                    return .success(try system.writeAt(descriptor, rest, offset + written))
                 } catch {
                     return .failure(error)
                 }
@@ -228,6 +243,7 @@ extension SpoolDirectory {
                 return
             } catch {
                 // NFS lost a reply: the move has happened if the source is gone and the target is there.
+                // try?: then it is not known, and the first error counts.
                 let happened = isOwn && ((try? exists(to) && !exists(from)) ?? false)
                 if !happened { throw error }
                 return

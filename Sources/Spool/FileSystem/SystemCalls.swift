@@ -14,6 +14,8 @@ package struct SystemCalls {
     package var open: (Int32, Path, Int32, UInt32) throws(Errno) -> Int32
     package var close: (Int32) throws(Errno) -> Void
     package var write: (Int32, UnsafeRawBufferPointer) throws(Errno) -> Int
+    /// Writes at an offset, whatever the position.
+    package var writeAt: (Int32, UnsafeRawBufferPointer, Int) throws(Errno) -> Int
     package var read: (Int32, UnsafeMutableRawBufferPointer, Int) throws(Errno) -> Int
     package var fsync: (Int32) throws(Errno) -> Void
     /// Syncs the whole file system; fails if anything written on it since the descriptor was opened was lost.
@@ -46,6 +48,8 @@ package struct SystemCalls {
     package var fileSystem: (Int32) -> FileSystem
     /// A text that tells this host from others, the same from boot to boot.
     package var host: () -> String
+    /// A text that tells this boot of the machine from others; empty if the system has none.
+    package var boot: () -> String
     /// The time since a fixed moment; it goes on while the machine sleeps.
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
@@ -83,6 +87,9 @@ extension SystemCalls {
             },
             write: { (descriptor, bytes) throws(Errno) in
                 try checked { posixWrite(descriptor, bytes.baseAddress, bytes.count) }
+            },
+            writeAt: { (descriptor, bytes, offset) throws(Errno) in
+                try checked { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
             },
             read: { (descriptor, buffer, offset) throws(Errno) in
                 try checked { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
@@ -139,6 +146,7 @@ extension SystemCalls {
             },
             fileSystem: { FileSystem(of: $0) },
             host: { hostIdentity() },
+            boot: { bootIdentity() },
             elapsed: { ContinuousClock.now - beginning },
             sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) },
             random: {

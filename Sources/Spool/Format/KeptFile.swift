@@ -22,23 +22,31 @@ struct KeptFile: Hashable {
         self.key = key
     }
 
-    /// Reads a file. Returns `nil` for a damaged file and for a later version: a doubtful value must not be sent.
-    init?(_ bytes: [UInt8]) {
+    /// Why a file is not read: a doubtful value must not be sent.
+    enum Defect: Error {
+        case damaged
+        case newer(Int)
+    }
+
+    /// Reads a file.
+    init(_ bytes: [UInt8]) throws(Defect) {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")), end == bytes.count - 1,
             case .present = Checksum.presence(bytes, headerEnd: end),
             Checksum.objection(to: bytes, headerEnd: end, bodyEnd: bytes.count) == nil,
             let fields = try? OperationFields(bytes, in: 0..<end, file: "", line: 1),
-            (try? fields.integer("version")) == Self.version,
-            let key = try? fields.string("key"), let range = fields.range("values"),
+            let version = try? fields.integer("version")
+        else { throw .damaged }
+        if version > Self.version { throw .newer(version) }
+        guard version == Self.version, let key = try? fields.string("key"), let range = fields.range("values"),
             let members = try? JSONScanner.members(of: bytes, in: range)
-        else { return nil }
+        else { throw .damaged }
         self.key = key
         for member in members {
             guard let value = try? OperationFields(bytes, in: member.value, file: "", line: 1),
                 let json = value.range("value"), let kept = KeptValue(json: bytes[json]),
                 let from = (try? value.string("from")).flatMap({ $0 }).flatMap({ OperationID($0) }),
                 let at = try? value.time("at")
-            else { return nil }
+            else { throw .damaged }
             values[member.name] = Value(value: kept, from: from, at: at)
         }
     }

@@ -88,6 +88,28 @@ extension SpoolDirectory {
         try read(QueuePath(entry.path), name: entry.name, limit: Self.readLimit)
     }
 
+    /// Returns the header of an entry's file, without proof of its checksum; `nil` if the file is no longer there, or
+    /// has no header that can be read.
+    package func header(of entry: Entry) throws(SpoolError) -> OperationHeader? {
+        let path = QueuePath(entry.path)
+        var head = [UInt8](repeating: 0, count: OperationFile.headerLimit)
+        let length = try attempt("read", path) { () throws(Errno) in
+            do throws(Errno) {
+                return try Self.withDescriptor(system, root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) {
+                    (descriptor) throws(Errno) in try read(descriptor, into: &head, from: 0)
+                }
+            } catch let error where error == .missing {
+                return 0
+            }
+        }
+        guard let end = head.prefix(length).firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        do throws(OperationFileError) {
+            return try OperationFile.decodeHeader(head, in: 0..<end, file: entry.path).0
+        } catch {
+            return nil
+        }
+    }
+
     /// Returns the bytes of the entry's file; `nil` if it is no longer there.
     package func size(of entry: Entry) throws(SpoolError) -> Int? {
         try status(QueuePath(entry.path), "look at")?.size
@@ -169,10 +191,13 @@ private struct OtherUsersFiles {
     }
 
     func own(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard let known,
-            let status = try? queue.system.statusAt(queue.root, QueuePath(in: directory, name).bytes)
-        else { return false }
-        return !known.contains(status.owner)
+        guard let known else { return false }
+        do throws(Errno) {
+            return try !known.contains(queue.system.statusAt(queue.root, QueuePath(in: directory, name).bytes).owner)
+        } catch {
+            // A name that is not known to be drainq's is not believed.
+            return error != .missing
+        }
     }
 }
 

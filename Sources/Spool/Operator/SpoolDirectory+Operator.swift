@@ -34,6 +34,22 @@ extension SpoolDirectory {
         return result
     }
 
+    /// Row X → W → N: retries a dead letter as one that is created now, so that it is the newest of its sequence. A
+    /// crash leaves at least one of the two files. Returns `nil` if the dead letter is no longer there, or no
+    /// operation.
+    package func retryAsNewest(
+        _ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil, by configuration: Configuration
+    ) throws(SpoolError) -> Entry? {
+        guard case .success(let old)? = try portable(entry) else { return nil }
+        let renewed = Self.retried(entry, now, notBefore)
+        var submission = Submission(
+            Operation(header: old.header, body: old.body), as: renewed.name, hasOwnID: true, at: now, isDated: false)
+        submission.useSubmissionTime()
+        try AdmissionRule(configuration).complete(&submission, in: self)
+        _ = try publish([submission.file], durable: true, allOrNone: false)
+        return try drop(entry) ? submission.entry : nil
+    }
+
     /// Returns the state and the name of an operation after its retry.
     static func retried(_ entry: Entry, _ now: Timestamp, _ notBefore: Timestamp?) -> Entry {
         let wait = notBefore.flatMap { $0 > now ? EntryName.Gate.notBefore($0) : nil }

@@ -10,6 +10,7 @@ extension SpoolDirectory {
             guard let text = String(validating: name, as: UTF8.self), !text.hasSuffix(QuarantineItem.reasonSuffix)
             else { continue }
             var item = QuarantineItem(fileName: text, name: EntryName(text))
+            // try?: the file is shown without a reason that cannot be read.
             if let reason = try? readFile(item.reasonPath, limit: OperationFile.headerLimit) { item.readReason(reason) }
             items.append(item)
         }
@@ -83,6 +84,7 @@ extension SpoolDirectory {
             // A reason without a file is from a crash. Errors are ignored: the file must leave its place on a full disk
             // too.
             try? system.unlink(root, item.reasonPath.bytes)
+            // try?: a full disk must not keep a file from quarantine.
             try? createFile(item.reasonPath, item.reasonBytes, durable: false)
             do throws(Errno) {
                 try move(path, item.path)

@@ -3,8 +3,8 @@ package import Policy
 
 /// Recovery of the files that dead runs and writers left.
 extension SpoolRun {
-    /// Row C of dead runs → N or D with one more interruption, or Q; foreign files → F; row W of dead writers → gone;
-    /// two generations of one operation → the later one.
+    /// Row C of dead runs → N or D, with one more interruption if a request had begun (`BegunMarks`), or Q; foreign
+    /// files → F; row W of dead writers → gone; two generations of one operation → the later one.
     ///
     /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
     /// is a dead run's again. Reports in `errors` what it cannot recover, and leaves it to the next run.
@@ -44,8 +44,14 @@ extension SpoolRun {
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int
     ) throws(SpoolError) {
         var first: SpoolError?
+        let scratch = ScratchDirectory.path(in: dead.path)
+        try CommittedBatch(in: scratch, queue).complete()
+        queue.removeFiles(in: scratch, keepingLock: false)
+        try? queue.system.removeDirectory(queue.root, scratch.bytes)
         let names: [[UInt8]]
+        let begun: Set<String>
         do throws(SpoolError) {
+            begun = try BegunMarks.read(of: dead, queue)
             names = try queue.names(in: dead.path)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered it, although this host still had it in its cache (GlusterFS).
@@ -59,6 +65,10 @@ extension SpoolRun {
                     continue
                 }
                 let mine = QueuePath(in: directory.path, bytes)
+                let hasBegun = begun.contains(name.description)
+                // If this run dies too, the next one counts the interruption.
+                if hasBegun { mark([name]) }
+                defer { unmark(name) }
                 let isThere = try queue.attempt("recover", from) { () throws(Errno) in
                     do throws(Errno) {
                         try queue.move(from, mine)
@@ -70,7 +80,7 @@ extension SpoolRun {
                 }
                 guard isThere else { continue }
                 noteRemoval(in: dead.path)
-                try returnClaim(mine, name, &recovery, now, maximumInterruptions)
+                try returnClaim(mine, name, hasBegun: hasBegun, &recovery, now, maximumInterruptions)
             } catch {
                 first = first ?? error
             }
@@ -79,7 +89,8 @@ extension SpoolRun {
     }
 
     private func returnClaim(
-        _ path: QueuePath, _ name: EntryName, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int
+        _ path: QueuePath, _ name: EntryName, hasBegun: Bool, _ recovery: inout Recovery, _ now: Timestamp,
+        _ maximumInterruptions: Int
     ) throws(SpoolError) {
         if try isInterruptedMove(path, name) {
             try remove(path)
@@ -87,7 +98,7 @@ extension SpoolRun {
             return
         }
         var name = name
-        name.interruptions = min(name.interruptions + 1, 99)
+        if hasBegun { name.interruptions = min(name.interruptions + 1, 99) }
         if name.interruptions >= maximumInterruptions {
             let reason = "its run died \(name.interruptions) times while it was being attempted"
             recovery.quarantined.append(try quarantine(path, name, reason: reason, now))
@@ -96,7 +107,7 @@ extension SpoolRun {
         switch try place(path, Entry(state: .home(of: name), name: name), "put back", now) {
         case .moved(let entry): recovery.returned.append(entry)
         case .quarantined(let item): recovery.quarantined.append(item)
-        case .gone: break
+        case .gone, .unkept: break
         }
     }
 
@@ -203,7 +214,7 @@ extension EntryName {
 
 /// The result of `recover`.
 package struct Recovery: Hashable, Sendable {
-    /// Returned operations in their new rows, the interruption counted.
+    /// Returned operations in their new rows.
     package var returned: [Entry] = []
     /// Operations interrupted too often, or whose name another operation has.
     package var quarantined: [QuarantineItem] = []

@@ -20,6 +20,7 @@ extension SpoolDirectory {
         }
         try self.init(unfinished: path, system: system)
         if absent.isEmpty { try checkLayout() }
+        if damages.isEmpty { try checkFormat() }
     }
 
     /// Returns everything that is not as it should be in a queue that can be opened, in the order of its repair.
@@ -33,8 +34,9 @@ extension SpoolDirectory {
         return damages
     }
 
-    /// Returns the directories of the layout that are missing or something else, of a queue that may therefore not
-    /// open. Throws `noSuchQueue`, or `notAQueue` if fewer than two are there, or `newerFormat`.
+    /// Returns the directories of the layout that are missing or something else, and whether the version of the format
+    /// cannot be read, of a queue that may therefore not open. Throws `noSuchQueue`, or `notAQueue` if fewer than two
+    /// directories are there, or `newerFormat`.
     package static func missingDirectories(
         at path: String, system: SystemCalls = .real
     ) throws(SpoolError) -> [Damage] {
@@ -56,6 +58,7 @@ extension SpoolDirectory {
         if Self.directories.count - missing.count < 2 {
             throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
         }
+        if try isFormatDamaged { missing.append(.unreadableState(Self.formatPath.description)) }
         return missing
     }
 
@@ -188,7 +191,9 @@ extension SpoolDirectory {
             let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: 64 << 20) }
             switch content {
             case .missing: continue
-            case .bytes(let bytes, _) where path.parent == Self.keys: if KeptFile(bytes) != nil { continue }
+            case .bytes(let bytes, _) where path.parent == Self.keys:
+                do throws(KeptFile.Defect) { _ = try KeptFile(bytes) } catch .newer { continue } catch { break }
+                continue
             case .bytes(let bytes, _): if (try? JSONDocument(bytes)) != nil { continue }
             case .notAFile, .tooLong: break
             }

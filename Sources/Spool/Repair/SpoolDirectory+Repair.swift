@@ -4,11 +4,14 @@ package import Policy
 /// The repairs by `check --repair`. Each step is one that a run or an operator could make: a rename, an unlink of a
 /// file that was not promised, a mode. A crash in between leaves less damage than there was.
 extension SpoolDirectory {
-    /// Makes the directories that are missing. What is in the place of others, as `missingDirectories` says, stays.
+    /// Makes the directories that are missing, and writes the version of the format again. What is in the place of
+    /// others, as `missingDirectories` says, stays.
     package static func makeDirectories(_ missing: [Damage], at path: String, system: SystemCalls = .real)
         throws(SpoolError)
     {
         let queue = try SpoolDirectory(unfinished: path, system: system)
+        // Throws for a newer format before anything is made.
+        _ = try queue.isFormatDamaged
         for case .missingDirectory(let directory) in missing {
             do throws(Errno) {
                 try system.makeDirectory(queue.root, directory, 0o700)
@@ -21,8 +24,8 @@ extension SpoolDirectory {
             }
         }
         if missing.contains(where: { if case .notADirectory = $0 { true } else { false } }) { return }
-        try queue.checkLayout()
         try queue.completeFormat()
+        try queue.checkLayout()
     }
 
     /// Repairs what `damages` finds, as far as that needs no operator. Recovers dead runs as the next run would.
@@ -109,9 +112,11 @@ extension SpoolDirectory {
                 try move(temporary, earlier)
                 return false
             } catch {
+                // try?: the first error is thrown, and the file must not stay in a directory that is swept.
                 if (try? move(temporary, earlier)) == nil {
                     let reason = "a repair moved it away and could not move it back to '\(earlier.description)'"
                     let name = EntryName(earlier.name)
+                    // try?: the first error is thrown.
                     _ = try? quarantine(
                         temporary, as: name, originalName: Array(earlier.name.utf8), reason: reason, source: "check",
                         now)
@@ -127,12 +132,23 @@ extension SpoolDirectory {
         let lock = try lockState()
         defer { lock.release() }
         for path in try unreadableStates() {
-            let aside = QueuePath("\(path.description).damaged")
-            try attempt("move aside", path) { () throws(Errno) in
-                try system.rename(root, path.bytes, aside.bytes)
-                try sync(path.parent)
-            }
+            try moveAside(path)
         }
+    }
+
+    /// Renames a file of `state/` to `NAME.damaged`. The caller has the lock of `state/`.
+    private func moveAside(_ path: QueuePath) throws(SpoolError) {
+        try attempt("move aside", path) { () throws(Errno) in
+            try system.rename(root, path.bytes, QueuePath("\(path.description).damaged").bytes)
+            try sync(path.parent)
+        }
+    }
+
+    /// Moves a file of `state/` aside if its content is still this one, so it is met once.
+    package func moveStateAside(_ name: String, having bytes: [UInt8]) throws(SpoolError) {
+        let lock = try lockState()
+        defer { lock.release() }
+        if try readState(name) == bytes { try moveAside(QueuePath("state/\(name)")) }
     }
 
     // MARK: - Proofs

@@ -4,4 +4,6 @@ package enum Settled: Hashable, Sendable {
     case gone
     case moved(Entry)
     case quarantined(QuarantineItem)
+    /// Delivered, and its copy or the answer in it could not be kept.
+    case unkept(SpoolError)
 }

@@ -23,7 +23,7 @@ extension SpoolDirectory {
         Set(try namesIfThere(in: Self.keys).compactMap(Self.key(ofFile:)))
     }
 
-    /// Returns the values of a key; none if its file is damaged.
+    /// Returns the values of a key. Throws `damaged` or `newerFormat` for a file that cannot be read.
     package func keptValues(of key: Digest) throws(SpoolError) -> [String: KeptValue] {
         try keptFile(of: key)?.values.mapValues(\.value) ?? [:]
     }
@@ -64,6 +64,7 @@ extension SpoolDirectory {
             do throws(Errno) {
                 try createFile(proof, [UInt8](repeating: 0, count: 4096), durable: false)
             } catch {
+                // try?: the first error is thrown.
                 try? remove()
                 throw error
             }
@@ -167,27 +168,41 @@ extension SpoolDirectory {
     /// Whether a run has claimed foreign files that it has not admitted yet.
     private func isAdmitting() throws(SpoolError) -> Bool {
         for run in try names(in: QueueState.claimed.path) {
-            do throws(SpoolError) {
-                let claims = try names(in: QueuePath(in: QueueState.claimed.path, run))
-                if claims.contains(where: { SpoolRun.isAdmittingName($0) }) { return true }
-            } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
-                // The run has ended meanwhile, or this is no run's directory.
-            }
+            let claims = try namesUnlessEnded(in: QueuePath(in: QueueState.claimed.path, run))
+            if claims.contains(where: { SpoolRun.isAdmittingName($0) }) { return true }
         }
         return false
     }
 
-    /// Returns a key's file, which is to be replaced; `nil` if it cannot be read.
+    /// Throws if values cannot be kept for a key, because a newer drainq wrote its file, or the system refuses it.
+    package func checkKept(of key: Digest) throws(SpoolError) {
+        do throws(SpoolError) { _ = try keptFile(of: key) } catch let error where error.kind == .damaged {}
+    }
+
+    /// Returns a key's file, which is to be replaced; `nil` if it is damaged, or if something else is in its place.
     private func replaceableFile(of key: Digest) throws(SpoolError) -> KeptFile? {
         do throws(SpoolError) {
             return try keptFile(of: key)
-        } catch let error where error.code == EACCES || error.code == EIO {
-            return nil
+        } catch {
+            if case .notTheFile = error.kind { return nil }
+            if error.kind == .damaged { return nil }
+            throw error
         }
     }
 
     private func keptFile(of key: Digest) throws(SpoolError) -> KeptFile? {
-        try readFile(QueuePath("state/\(Self.file(of: key))"), limit: KeptFile.limit).flatMap { KeptFile($0) }
+        let path = QueuePath("state/\(Self.file(of: key))")
+        guard let bytes = try readFile(path, limit: KeptFile.limit) else { return nil }
+        do throws(KeptFile.Defect) {
+            return try KeptFile(bytes)
+        } catch {
+            let kind: SpoolError.Kind =
+                switch error {
+                case .damaged: .damaged
+                case .newer(let version): .newerFormat(version)
+                }
+            throw SpoolError(kind: kind, verb: "read", path: path.description, code: 0)
+        }
     }
 
     /// Makes `state/keys/`, which queues of earlier versions lack.
@@ -206,6 +221,16 @@ extension SpoolDirectory {
         do throws(SpoolError) {
             return try names(in: directory)
         } catch let error where error.code == Errno.missing.code {
+            return []
+        }
+    }
+
+    /// Returns the names in the directory of another process; none if the process has ended, or if there is no
+    /// directory.
+    func namesUnlessEnded(in directory: QueuePath) throws(SpoolError) -> [[UInt8]] {
+        do throws(SpoolError) {
+            return try names(in: directory)
+        } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
             return []
         }
     }

@@ -24,11 +24,12 @@ extension SpoolRun {
             try removeDelivered(claim)
             settled = .gone
         case .delivered(keep: true):
-            append(record, to: claim)
+            let loss = append(record, to: claim)
             name.interruptions = 0
             name.isHeld = false
             name.gate = .open
-            settled = try keepDelivered(claim, name)
+            let kept = try keepDelivered(claim, name)
+            settled = if let loss, record?.answer != nil { .unkept(loss) } else { kept }
         case .deferred(let until, let countsAttempt):
             append(record, to: claim, upTo: Self.mostOfRecords)
             name = name.deferred(until: until, countsAttempt: countsAttempt)
@@ -53,7 +54,7 @@ extension SpoolRun {
         case .quarantined(let reason):
             settled = .quarantined(try quarantine(claim.path, claim.name, reason: reason, now))
         }
-        forget(claim)
+        forget(claim, isBack: disposition == .putBack)
         return settled
     }
 
@@ -142,7 +143,7 @@ extension SpoolRun {
             return .moved(entry)
         } catch {
             try removeDelivered(claim)
-            return .gone
+            return .unkept(SpoolError(error, "keep a copy in", QueuePath(entry.path)))
         }
     }
 
@@ -150,10 +151,11 @@ extension SpoolRun {
     /// not grow until it is too long for `read`, which allows twice as much.
     package static let mostOfRecords = longestRecords / 2
 
-    /// Appends an attempt's line, unless the lines have this length, and ignores errors: a full disk must not keep the
-    /// operation from its row. The next line ends a line that was torn.
-    private func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) {
-        guard let record else { return }
+    /// Appends an attempt's line, unless the lines have this length. Returns an error instead of throwing it: a full disk
+    /// must not keep the operation from its row. The next line ends a line that was torn.
+    @discardableResult
+    private func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) -> SpoolError? {
+        guard let record else { return nil }
         do throws(Errno) {
             let flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK
             try SpoolDirectory.withDescriptor(queue.system, queue.root, claim.path, flags) {
@@ -161,33 +163,24 @@ extension SpoolRun {
                 let size = try queue.system.status(descriptor).size
                 if size > most, try lengthOfRecords(descriptor, size) > most { return }
                 var last: [UInt8] = [0]
-                let got: Swift.Result<Int, Errno> = last.withUnsafeMutableBytes { buffer in
-                    do throws(Errno) {
-                        return .success(try queue.system.read(descriptor, buffer, max(size - 1, 0)))
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-                _ = try got.get()
+                _ = try queue.read(descriptor, into: &last, from: max(size - 1, 0))
                 let isEnded = last[0] == UInt8(ascii: "\n")
                 try queue.write(descriptor, (isEnded ? [] : [UInt8(ascii: "\n")]) + OperationFile.encode(record))
                 // The answer is nowhere else, so it must be as durable as the rename that follows.
                 if record.answer != nil { try queue.system.fsync(descriptor) }
             }
+            return nil
         } catch {
             // The rename alone then says that there was an attempt.
+            return SpoolError(error, "keep the answer in", QueuePath("delivered/\(claim.name)"))
         }
     }
 
     /// Returns the length of an open operation file behind its body; 0 if its header cannot be read.
     private func lengthOfRecords(_ descriptor: Int32, _ size: Int) throws(Errno) -> Int {
         var head = [UInt8](repeating: 0, count: OperationFile.headerLimit)
-        let got: Swift.Result<Int, Errno> = head.withUnsafeMutableBytes { buffer in
-            do throws(Errno) { return .success(try queue.system.read(descriptor, buffer, 0)) } catch {
-                return .failure(error)
-            }
-        }
-        guard let end = head.prefix(try got.get()).firstIndex(of: UInt8(ascii: "\n")),
+        let count = try queue.read(descriptor, into: &head, from: 0)
+        guard let end = head.prefix(count).firstIndex(of: UInt8(ascii: "\n")),
             let (_, length) = try? OperationFile.decodeHeader(head, in: 0..<end, file: "")
         else { return 0 }
         return max(0, size - (end + 1) -| length)

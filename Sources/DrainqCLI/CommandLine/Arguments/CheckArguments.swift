@@ -30,9 +30,9 @@ extension CommandDescription {
 
         With --repair it makes missing directories, sets the modes 0700 and 0600 (except for a `new/` that others may \
         write to, and the path to it), removes files that dead writers left in `tmp/`, returns the claims of dead runs \
-        as the next run would, with one interruption counted, finishes interrupted moves, removes files that a move \
-        left behind, renames unreadable documents in `state/` to a name that ends in `.damaged`, and removes reasons \
-        without a file in `quarantine/`. A run is alive if it has its lock; its age is no evidence. The exit status is \
+        as the next run would, finishes interrupted moves, removes files that a move left behind, writes an unreadable \
+        `state/format` again, renames other unreadable documents in `state/` to a name that ends in `.damaged`, and \
+        removes reasons without a file in `quarantine/`. A run is alive if it has its lock; its age is no evidence. The exit status is \
         0 if no damage is left.
         """,
         examples: [

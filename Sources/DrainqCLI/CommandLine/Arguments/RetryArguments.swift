@@ -5,6 +5,8 @@ struct RetryArguments: CommandArguments {
     var action = ActionOptions()
     /// The rate at which operations become due; `nil` if all are due at once.
     var rate: Rate?
+    /// Whether failed operations are retried as the newest of their keys.
+    var isNewest = false
 
     mutating func take(operands: [String]) { action.ids = operands }
 
@@ -15,6 +17,14 @@ struct RetryArguments: CommandArguments {
             Operations become due one after the other at this rate, the oldest first: thousands of operations that \
             failed together do not come back together. Each waits for its time regardless of the schedule; --dry-run \
             shows the times.
+            """)
+        Option(
+            .asNewest, \.isNewest, "also retry a value that a newer one of its key supersedes",
+            """
+            Gives a failed operation a new time of creation, so it is sent after every operation of its key, and no \
+            newer value supersedes it. Without this option the command leaves a failed operation alone if its route \
+            coalesces and a newer value of its key is in the queue; when that value is delivered, the run removes the \
+            failed one.
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }

@@ -32,7 +32,7 @@ extension CommandDescription {
         Waits until each operation is delivered, has failed or is gone. Runs send the operations; this command only \
         waits. It prints the kept answer of each operation (`keepAnswer` of its route), unchanged, as soon as it is \
         delivered. The status is 0 if all are delivered, 1 if one has failed, is quarantined, or is not in the queue \
-        when the command begins.
+        when the command begins, or if an answer could not be kept.
 
         An operation that is gone was delivered, unless a person dropped it or a newer one replaced it. The status is \
         then 0, unless its route keeps delivered operations (`keepAnswer`, `retention.delivered`): without a kept copy \

@@ -113,7 +113,7 @@ extension DiskCaller {
 
     // MARK: - Content
 
-    func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(Errno) -> Int {
+    func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(Errno) -> Int {
         try before(.write, descriptor)
         let file = try descriptors.file(descriptor)
         let inode = file.inode
@@ -121,7 +121,7 @@ extension DiskCaller {
         if inode.kind != .regular { throw Errno(EAGAIN) }
         if bytes.isEmpty { return 0 }
         let size = inode.bytes.count
-        let position = file.flags & O_APPEND != 0 ? size : file.position
+        let position = offset ?? (file.flags & O_APPEND != 0 ? size : file.position)
         var count = bytes.count
         if disk.shortWriteRate > 0, count > 1, gate.random() % disk.shortWriteRate == 0 {
             count = 1 + Int(gate.random() % UInt64(count - 1))
@@ -138,7 +138,7 @@ extension DiskCaller {
         let overlap = min(count, inode.bytes.count - position)
         if overlap > 0 { inode.bytes.replaceSubrange(position..<position + overlap, with: bytes[..<overlap]) }
         if overlap < count { inode.bytes += bytes[overlap..<count] }
-        file.position = position + count
+        if offset == nil { file.position = position + count }
         inode.isDirty = true
         let time = gate.now()
         inode.modified = time

@@ -12,6 +12,9 @@ extension SimulatedDisk {
         }
         calls.close = { (descriptor) throws(Errno) in try caller.close(descriptor) }
         calls.write = { (descriptor, bytes) throws(Errno) in try caller.write(descriptor, bytes) }
+        calls.writeAt = { (descriptor, bytes, offset) throws(Errno) in
+            try caller.write(descriptor, bytes, at: offset)
+        }
         calls.read = { (descriptor, buffer, offset) throws(Errno) in try caller.read(descriptor, buffer, offset) }
         calls.fsync = { (descriptor) throws(Errno) in try caller.fsync(descriptor) }
         calls.syncfs = { (descriptor) throws(Errno) in try caller.syncfs(descriptor) }
@@ -41,6 +44,7 @@ extension SimulatedDisk {
         calls.freeBytes = { (descriptor) throws(Errno) in try caller.freeBytes(descriptor) }
         calls.fileSystem = { [unowned self] _ in fileSystem }
         calls.host = { host }
+        calls.boot = { [unowned self] in "boot\(powerCuts)" }
         calls.elapsed = gate.elapsed
         calls.sleep = gate.sleep
         calls.random = gate.random

@@ -77,6 +77,7 @@ extension SimulatedDisk {
 
     /// Loses what was not synced, as the journal's model allows, by chance. The descriptors of all processes end.
     package func cutPower(using chance: inout Chance) {
+        powerCuts += 1
         for process in processes.keys.sorted() { end(process) }
         let used = inodes().reduce(0) { $0 + $1.bytes.count }
         let count = inodes().count

@@ -30,8 +30,8 @@ package import Spool
 /// of each other descriptor of the file throws EIO, and the next `syncfs` of each other descriptor, once.
 ///
 /// Not here: groups (nobody is a member of a file's group), ACLs, EXDEV, the times of access, the blocks of files
-/// (a byte takes a byte), and signals. fs.protected_symlinks. Nothing passes through a FIFO; an open of one that would wait for another process throws EDEADLK,
-/// which no real open does.
+/// (a byte takes a byte), and signals. fs.protected_symlinks. Nothing passes through a FIFO; an open of one that would
+/// wait for another process throws EDEADLK, which no real open does.
 ///
 /// Several processes use it in turn, one at a time. While `Gate.before` runs nothing of it is in use.
 package final class SimulatedDisk {
@@ -39,6 +39,8 @@ package final class SimulatedDisk {
     let seed: UInt64
     let root: Inode
 
+    /// How often the power has been cut.
+    var powerCuts = 0
     /// The bytes that may still be written; `nil` for no bound. A write beyond it throws ENOSPC.
     package var freeBytes: Int?
     /// Told of each write that finds no free byte, with the path under which the file was opened.

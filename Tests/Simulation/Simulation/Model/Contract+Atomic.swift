@@ -11,6 +11,9 @@ extension Contract {
             let outside = members.filter { index in
                 record.lives[index].isRejected && record.lives[index].answer != .duplicate || fates[index] == .lost
                     || fates[index] == .absent && !mayBeReplaced(index, record)
+            }.filter { index in
+                // Of one id a batch takes the first.
+                !inside.contains { record.lives[$0].id != nil && record.lives[$0].id == record.lives[index].id }
             }
             guard let one = inside.first, let other = outside.first(where: { !inside.contains($0) }) else { return [] }
             return [

@@ -29,12 +29,13 @@ extension Contract {
         let deliveries = MergedDeliveries(record)
         var fates = record.lives.map { fate(of: $0, in: record, deliveries) }
         excuseEvictedFiles(&fates, record)
-        // A newer value excuses an older one, and has to be excused first itself. The parts of a merged document do not
-        // replace each other.
+        // A newer value excuses an older one, and has to be excused first itself.
         for (sequence, members) in record.sequences where sequence.isValue {
-            guard record.lives[members[0]].kind.coalescing == .replace else { continue }
+            let isMerging = record.lives[members[0]].kind.coalescing == .merge
             let newestFirst = members.sorted { bound(record.lives[$0]) > bound(record.lives[$1]) }
             for index in newestFirst where fates[index] == .lost {
+                // The parts of a merged document do not replace each other, but a newer value replaces a dead letter.
+                if isMerging, !mayHaveFailed(record.lives[index], in: record) { continue }
                 let isReplaced = newestFirst.contains { newer in
                     // Of a foreign file that was never named nobody knows the place in the order.
                     (record.lives[index].created == nil && newer != index
@@ -57,6 +58,12 @@ extension Contract {
             unknown -= 1
             fates[index] = .evicted
         }
+    }
+
+    /// Whether the operation was a dead letter, or may have been: the run that failed it may have died before it said so.
+    private static func mayHaveFailed(_ life: Life, in record: Record) -> Bool {
+        life.leaves.contains { if case .failed = $0.leave { true } else { false } }
+            || record.isKilled(after: life.offered)
     }
 
     private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }

@@ -1,0 +1,62 @@
+import CSystem
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// An operation that waits expires as one that is attempted does, whatever it waits for.
+struct ExpiryTests {
+    enum Wait: String, CaseIterable {
+        case heldByItself, heldDestination, pausedDestination, parked, ownTime
+    }
+
+    enum Bound: String, CaseIterable {
+        case own, route, schedule
+    }
+
+    /// A bench with one operation that waits and ends by this bound in 200 s.
+    private func bench(_ wait: Wait, _ bound: Bound) throws -> Bench {
+        let bench = try Bench()
+        let end = bench.now + .seconds(200)
+        switch bound {
+        case .own: break
+        case .route: bench.configuration.defaultRoute.expiresAfter = .seconds(200)
+        case .schedule: bench.configuration.defaultRoute.retry.maxAge = .seconds(200)
+        }
+        let later = bench.now + .seconds(86_400)
+        try bench.add(1) { header in
+            if bound == .own { header.expiresAt = end }
+            if wait == .ownTime { header.notBefore = later }
+        }
+        let entry = Entry(state: .new, name: try bench.names(.new)[0])
+        let destination = DestinationTable(bench.configuration).destination(of: entry.name).name
+        func record(_ event: DestinationEvent) throws {
+            try DestinationsFile(spool: bench.spool).record(
+                [(destination, event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+        }
+        switch wait {
+        case .heldByItself: _ = try bench.spool.hold(entry)
+        case .heldDestination: try record(.heldByHand(reason: "test"))
+        case .pausedDestination: try record(.paused)
+        case .parked: #expect(try bench.run { _ in .status(403) }.attempts == 1)
+        case .ownTime: break
+        }
+        return bench
+    }
+
+    @Test(arguments: Wait.allCases, Bound.allCases)
+    func `an operation that waits fails when its expiry or the age of its schedule is over`(
+        wait: Wait, bound: Bound
+    ) throws {
+        let bench = try bench(wait, bound)
+        bench.now = bench.now + .seconds(150)
+        #expect(try bench.run { _ in .status(403) }.failed == 0)
+        bench.now = bench.now + .seconds(51)
+        let summary = try bench.run { _ in .status(403) }
+        // Its own time is part of its schedule: the operation gets its attempt then.
+        let hasFailed = wait != .ownTime || bound != .schedule
+        #expect(summary.failed == (hasFailed ? 1 : 0) && summary.attempts == 0)
+        #expect(try bench.names(.failed).count == (hasFailed ? 1 : 0))
+    }
+}

@@ -1,0 +1,87 @@
+import CSystem
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// Quarantine is not a way out of the order, and no way into it for operations that did no harm.
+struct QuarantineTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    /// Makes a run die after it has begun requests for these operations.
+    private func die(with ids: [String]) throws {
+        let run = try bench.spool.beginRun(now: bench.now)
+        var claims: [Claim] = []
+        for state in [QueueState.new, .deferred] {
+            for name in try bench.names(state) where ids.contains(name.id.description) {
+                claims.append(try #require(try run.claim(Entry(state: state, name: name))))
+            }
+        }
+        #expect(claims.count == ids.count)
+        run.begin(claims)
+    }
+
+    @Test(arguments: [Ordering.key, .strict], [false, true])
+    func `operations behind one in quarantine wait as behind a dead letter`(ordering: Ordering, holds: Bool) throws {
+        bench.configuration.defaultRoute.ordering = ordering
+        bench.configuration.defaultRoute.onFailure = holds ? .hold : .continue
+        try bench.add(3) { $0.key = "k" }
+        for _ in 1...5 {
+            try die(with: ["default-0"])
+            let run = try bench.spool.beginRun(now: bench.now)
+            _ = try run.recover(now: bench.now)
+            try run.end()
+        }
+        #expect(try bench.spool.quarantined().count == 1)
+        #expect(try bench.run().delivered == (holds ? 0 : 2))
+        guard holds else { return }
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        #expect(try bench.names(.new).allSatisfy { known.failedHolder(of: $0)?.description == "default-0" })
+        let clock = bench.clock
+        var change = OperationChange(.retry(), in: bench.spool, bench.configuration, clock: clock) { _ in }
+        try change.perform(on: .targets([.id(OperationID("default-0")!)]))
+        #expect(try bench.run(RunOptions(concurrency: 1)).delivered == 3)
+        #expect(bench.bodies.suffix(3) == ["0", "1", "2"])
+    }
+
+    @Test func `a damaged operation holds those behind it in the run that finds it, too`() throws {
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.onFailure = .hold
+        try bench.add(2) { $0.key = "k" }
+        let path = "\(bench.directory.path)/new/\(try bench.names(.new)[0])"
+        let file = try #require(CSystem.fopen(path, "r+"))
+        fseek(file, -2, SEEK_END)
+        fputc(0x39, file)
+        fclose(file)
+        let summary = try bench.run()
+        #expect(summary.quarantined == 1 && summary.delivered == 0)
+        #expect(try bench.run().delivered == 0)
+    }
+
+    @Test func `operations that a death has interrupted are sent alone, one at a time, the least interrupted first`()
+        throws
+    {
+        bench.configuration.defaultRoute.batch = Batch(max: 20)
+        try bench.add(5)
+        try die(with: ["default-0", "default-1", "default-2", "default-3"])
+        // The one that the next death meets comes last in the run after it.
+        let run = try bench.spool.beginRun(now: bench.now)
+        _ = try run.recover(now: bench.now)
+        try run.end()
+        try die(with: ["default-0"])
+        let summary = try bench.run(RunOptions(concurrency: 5))
+        #expect(summary.delivered == 5)
+        #expect(bench.bodies.filter { ["1", "2", "3"].contains($0) } == ["1", "2", "3"])
+        #expect(bench.bodies.last == "0" && bench.bodies.count == 5)
+    }
+
+    @Test func `a limit that was lowered does not touch what was accepted`() throws {
+        try bench.add(1, body: "\"\(String(repeating: "x", count: 5000))\"")
+        bench.configuration.limits.operationBytes = 1000
+        let summary = try bench.run()
+        #expect(summary.delivered == 1 && summary.quarantined == 0)
+    }
+}
