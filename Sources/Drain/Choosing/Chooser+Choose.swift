@@ -99,7 +99,10 @@ extension Chooser {
         _ listing: inout Listing
     ) -> Place? {
         guard let turn = listing.precedence?.position(of: name, of: kind.route, to: kind.destination, mark: name.mark)
-        else { return nil }
+        else {
+            listing.pass.undecided += 1
+            return nil
+        }
         let holder = listing.failed.holder(of: name, of: kind.route, to: kind.destination)
         let place: Place
         switch turn {

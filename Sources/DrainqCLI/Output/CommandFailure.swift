@@ -48,7 +48,7 @@ extension ExitStatus {
             case .noSuchQueue, .notAQueue: .noInput
             case .permission, .untrusted: .permission
             case .newerFormat: .configuration
-            case .io, .notTheFile, .full, .notRemovedAfterDelivery, .lostLock: .inputOutput
+            case .io, .notTheFile, .notRemovedAfterDelivery, .lostLock: .inputOutput
             }
     }
 }
