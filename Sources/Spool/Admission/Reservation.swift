@@ -37,7 +37,7 @@ extension SpoolDirectory {
     /// Row – → W: reserves the id of an operation that is not in the queue. If an operation in the queue has the id,
     /// makes it durable and returns its state.
     package func reserve(_ id: OperationID) throws(SpoolError) -> (Reservation?, existing: QueueState?) {
-        try withIDs([id]) { found throws(SpoolError) in
+        try withIDs([id], always: true) { found throws(SpoolError) in
             if let entry = found[id] {
                 try syncExisting([entry])
                 return (nil, entry.state)

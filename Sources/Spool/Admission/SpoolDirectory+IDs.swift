@@ -12,13 +12,13 @@ package import Policy
 extension SpoolDirectory {
     /// Calls `body` with the operations that have these ids, while no other process adds one of them. Throws
     /// EWOULDBLOCK if the lock, or an id that `send` has reserved, is not free within `namesPatience`. Without ids
-    /// takes no lock.
+    /// takes the lock only if `always`.
     func withIDs<Result>(
-        _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
+        _ ids: [OperationID], always: Bool, _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
-        if ids.isEmpty { return try body([:]) }
+        if ids.isEmpty, !always { return try body([:]) }
         return try withIDsLock(freeOf: Set(ids)) { () throws(SpoolError) in
-            try body(try withNamesLock { () throws(SpoolError) in try find(ids) })
+            try body(ids.isEmpty ? [:] : withNamesLock { () throws(SpoolError) in try find(ids) })
         }
     }
 
