@@ -6,13 +6,13 @@ extension Chooser {
     /// Lists the waiting operations and chooses up to `budget` of those that are due. Calls `open` once for each kind
     /// that has a due or expired operation.
     mutating func choose(
-        budget: Int, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
+        budget: Int, of cut: borrowing Cut? = nil, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
         var kinds = kinds
         defer { self.kinds = kinds }
-        guard case .hasSequenceLock = authority else { return try list(budget: budget, clock, &kinds, open) }
+        guard case .hasSequenceLock = authority else { return try list(budget: budget, cut, clock, &kinds, open) }
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-            try list(budget: budget, clock, &kinds, open)
+            try list(budget: budget, cut, clock, &kinds, open)
         }
     }
 
@@ -28,7 +28,8 @@ extension Chooser {
 
     /// Lists and chooses. Not `mutating`: the closure that is called for each name would then copy the chooser.
     private func list(
-        budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
+        budget: Int, _ cut: borrowing Cut?, _ clock: RunClock, _ kinds: inout OperationKinds,
+        _ open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
         var listing = Listing(
             pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count))
@@ -41,7 +42,7 @@ extension Chooser {
         }
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
-                take(name, in: state, kinds.kind(of: name), &listing, open)
+                take(name, in: state, kinds.kind(of: name), cut, &listing, open)
             }
             if state == .new { listing.pass.foreign = foreign }
         }
@@ -58,8 +59,8 @@ extension Chooser {
 
     /// Processes one name: offers a due operation, and notes one that is superseded, has expired or waits.
     private func take(
-        _ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind, _ listing: inout Listing,
-        _ open: (OperationKinds.Kind) -> RunDestination
+        _ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind, _ cut: borrowing Cut?,
+        _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
         guard kind.isAskedFor, !isSetAside(name) else { return }
         let isNamed = isNamed(name)
@@ -71,6 +72,10 @@ extension Chooser {
             if let sequence {
                 guard let place = place(of: name, in: state, sequence, kind, &listing) else { return }
                 isHead = place == .head
+                if !(cut?.has(name.id) ?? true) {
+                    listing.pass.waiting += 1
+                    return listing.pass.mayComeDue(now)
+                }
             }
         }
         guard isNamed else { return }

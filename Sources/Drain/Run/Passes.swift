@@ -89,10 +89,8 @@ final class Passes {
         settler.book.isFirstPass = false
     }
 
-    /// Lists and chooses. Foreign files that the listing has are admitted first, and the queue is listed again: an
-    /// order is decided only once each of them has its name. If files come all the time, those after the last of some
-    /// listings belong to the next pass, so a stream of files stops nothing. While a file cannot be named, only
-    /// operations without an order are chosen.
+    /// Lists and chooses. If the listing has foreign files, makes a cut, admits them, and decides an order only for the
+    /// operations of the cut. While one of the files cannot be named, only operations without an order are chosen.
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
         let otherRuns = try spoolRun.otherRuns
@@ -100,24 +98,20 @@ final class Passes {
         let peers = options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
         let authority: Chooser.Authority = spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided
         tally.summary.leftForeign = false
-        var pass = try chooser.choose(budget: budget, authority, peers)
-        for _ in 0..<Self.cuts where pass.foreign > 0 {
-            let isNamed = try admit()
-            pass = try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers)
-            if !isNamed { break }
-        }
-        return pass
+        let pass = try chooser.choose(budget: budget, authority, peers)
+        if pass.foreign == 0 { return pass }
+        var cut = try chooser.cut()
+        let isNamed = try admit(&cut)
+        return try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers, of: consume cut)
     }
-
-    /// How many listings in a row may have foreign files that came after the one before. Then the run goes on.
-    private static let cuts = 4
 
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
     /// each file that was there has its name, or is in quarantine.
-    private func admit() throws(SpoolError) -> Bool {
+    private func admit(_ cut: inout Cut) throws(SpoolError) -> Bool {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)
             let admission = try spoolRun.admitForeign(now: clock.now(), within: &control)
+            cut.take(admission)
             tally.count(admission)
             if !tally.summary.leftForeign { return admission.errors.isEmpty }
         }
