@@ -23,8 +23,6 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case lostLock
         /// A user who should not can write to the queue.
         case untrusted(Distrust)
-        /// A limit leaves no room for a new operation.
-        case full(FullLimit)
     }
 
     package var kind: Kind
@@ -53,6 +51,9 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether space or inodes ran out; work that needs neither can go on.
     package var isFullDisk: Bool { Errno(code).isFullDisk }
 
+    /// Whether a newer drainq has written what could not be read.
+    package var isOfNewerFormat: Bool { if case .newerFormat = kind { true } else { false } }
+
     /// Whether a wait for a lock timed out because another process has it.
     package var isLocked: Bool { Errno(code) == .wouldBlock }
 
@@ -67,7 +68,6 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             case .newerFormat(let version): "a newer drainq has written it (format \(version))"
             case .lostLock: "its lock is lost: \(Errno(code))"
             case .untrusted(let distrust): distrust.reason
-            case .full(let limit): limit.description
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
             }
         return "cannot \(verb) '\(path)': \(reason)"
@@ -88,7 +88,6 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .lostLock: "this run stops and touches nothing more; the next run recovers its claims"
         case .untrusted(let distrust): distrust.hint(for: "\(path)")
         case .notTheFile: "move the file away: drainq did not make it"
-        case .full: "see limits in drainq-config(5); files dropped into new wait there for room"
         case .io:
             switch code {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:

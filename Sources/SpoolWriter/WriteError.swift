@@ -64,7 +64,6 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
             case .noSuchQueue, .notAQueue: .noQueue
             case .newerFormat: .newerFormat
             case .permission, .untrusted: .permission
-            case .full: .full
             case .io, .notTheFile, .notRemovedAfterDelivery, .lostLock: .inputOutput
             }
         description = error.description

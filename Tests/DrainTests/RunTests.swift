@@ -228,6 +228,17 @@ struct RunTests {
         #expect(try bench.names(.delivered).isEmpty)
     }
 
+    @Test func `delivered copies go once retention is turned off`() throws {
+        let bench = try Bench()
+        bench.configuration.retention.delivered = .seconds(3600)
+        try bench.add(1)
+        #expect(try bench.run().delivered == 1 && bench.names(.delivered).count == 1)
+        bench.configuration.retention.delivered = .zero
+        bench.now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)) + .seconds(1)
+        _ = try bench.run()
+        #expect(try bench.names(.delivered).isEmpty)
+    }
+
     @Test func `a clock that is a year ahead for less than a day removes nothing from failed`() throws {
         let bench = try Bench()
         bench.configuration.retention.failed = .seconds(30 * 86_400)

@@ -123,6 +123,27 @@ struct SharedQueueTests {
         #expect(first.acquire(at: .zero, inFlight: 0), "its span goes on, and the slot is free")
     }
 
+    @Test func `a run leaves a slow rate to the run that has it`() throws {
+        let bench = try Bench()
+        let settings = DestinationSettings(rate: Rate(count: 6, per: .seconds(60)))
+        func limits() -> DestinationLimits {
+            DestinationLimits(of: Destination(named: "http://one"), settings, in: bench.spool, bench.clock) { _ in }
+        }
+        let (first, second) = (limits(), limits())
+        var elapsed = Duration.zero
+        func pass(_ time: Duration) {
+            bench.pass(time)
+            elapsed += time
+        }
+        #expect(first.acquire(at: elapsed, inFlight: 0))
+        pass(.seconds(4))
+        #expect(!second.acquire(at: elapsed, inFlight: 0) && !second.isExhausted(at: elapsed))
+        pass(second.wait(at: elapsed) - .milliseconds(40))
+        #expect(first.acquire(at: elapsed, inFlight: 0), "it has the next span, too")
+        pass(.milliseconds(40))
+        #expect(!second.acquire(at: elapsed, inFlight: 0) && second.isExhausted(at: elapsed))
+    }
+
     @Test func `a wait for a slot begins when asking is over, and refusals of long ago do not count`() throws {
         let bench = try Bench()
         let destination = Destination(named: "http://one")

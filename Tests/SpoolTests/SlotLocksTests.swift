@@ -35,6 +35,17 @@ struct SlotLocksTests {
         #expect(try slots(2).acquire())
     }
 
+    @Test func `only taken slots have an open file`() throws {
+        let calls = InterceptedCalls()
+        let spool = try queue.open(calls.calls)
+        let slots = SlotLocks(of: Digest(of: "one"), size: 40, in: spool)
+        let before = calls.descriptors.count
+        for _ in 0..<20 { #expect(try slots.acquire()) }
+        #expect(calls.descriptors.count == before + 20)
+        slots.giveBack(downTo: 3)
+        #expect(calls.descriptors.count == before + 3)
+    }
+
     @Test func `what has another name has slots of its own`() throws {
         let (one, two) = (slots(1), slots(1, of: "two"))
         #expect(try one.acquire() && two.acquire())

@@ -6,13 +6,13 @@ extension Chooser {
     /// Lists the waiting operations and chooses up to `budget` of those that are due. Calls `open` once for each kind
     /// that has a due or expired operation.
     mutating func choose(
-        budget: Int, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
+        budget: Int, of cut: borrowing Cut? = nil, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
         var kinds = kinds
         defer { self.kinds = kinds }
-        guard case .hasSequenceLock = authority else { return try list(budget: budget, clock, &kinds, open) }
+        guard case .hasSequenceLock = authority else { return try list(budget: budget, cut, clock, &kinds, open) }
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-            try list(budget: budget, clock, &kinds, open)
+            try list(budget: budget, cut, clock, &kinds, open)
         }
     }
 
@@ -30,7 +30,8 @@ extension Chooser {
 
     /// Lists and chooses. Not `mutating`: the closure that is called for each name would then copy the chooser.
     private func list(
-        budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
+        budget: Int, _ cut: borrowing Cut?, _ clock: RunClock, _ kinds: inout OperationKinds,
+        _ open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
         var listing = Listing(
             pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count),
@@ -44,7 +45,7 @@ extension Chooser {
         }
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
-                take(name, in: state, kinds.kind(of: name), &listing, open)
+                take(name, in: state, kinds.kind(of: name), cut, &listing, open)
             }
             if state == .new { listing.pass.foreign = foreign }
         }
@@ -63,8 +64,8 @@ extension Chooser {
 
     /// Processes one name: offers a due operation, and notes one that is superseded, has expired or waits.
     private func take(
-        _ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind, _ listing: inout Listing,
-        _ open: (OperationKinds.Kind) -> RunDestination
+        _ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind, _ cut: borrowing Cut?,
+        _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
         guard kind.isAskedFor, !isSetAside(name) else { return }
         let isNamed = isNamed(name)
@@ -79,6 +80,10 @@ extension Chooser {
                 if place == .waits {
                     if isNamed { _ = passOver(name, in: state, sequence, isHead, kind, .expiry, &listing, open) }
                     return
+                }
+                if !(cut?.has(name.id) ?? true) {
+                    listing.pass.waiting += 1
+                    return listing.pass.mayComeDue(now)
                 }
             }
         }
@@ -140,7 +145,10 @@ extension Chooser {
         _ listing: inout Listing
     ) -> Place? {
         guard let turn = listing.precedence?.position(of: name, of: kind.route, to: kind.destination, mark: name.mark)
-        else { return nil }
+        else {
+            listing.pass.undecided += 1
+            return nil
+        }
         let holder = listing.failed.holder(of: name, of: kind.route, to: kind.destination)
         let place: Place
         switch turn {

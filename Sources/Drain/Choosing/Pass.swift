@@ -20,6 +20,8 @@ struct Pass {
     /// The number of operations that wait for a time, their own or their destination's. Excludes those that wait for an
     /// operator.
     var waiting = 0
+    /// The number of operations that have an order which this listing does not decide.
+    var undecided = 0
     var nextDue: Timestamp?
     var superseded: [Superseded] = []
     /// Operations that expired while they waited. At most the limit.

@@ -31,9 +31,16 @@ final class PassChooser {
         self.sender = sender
     }
 
+    /// Lists the queue for the operations that have an order.
+    func cut() throws(SpoolError) -> Cut {
+        try spool.cut { configuration.route(of: TypeName($0)).isSequential }
+    }
+
     /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
-    /// this run's share first.
-    func choose(budget: Int, _ authority: Chooser.Authority, _ peers: Peers = .none) throws(SpoolError) -> Pass {
+    /// this run's share first. With a cut, chooses none that has an order and came after it.
+    func choose(
+        budget: Int, _ authority: Chooser.Authority, _ peers: Peers = .none, of cut: borrowing Cut? = nil
+    ) throws(SpoolError) -> Pass {
         let now = world.now()
         let isPlanning = authority == .showsOnly
         try book.read(now)
@@ -41,18 +48,18 @@ final class PassChooser {
         conditions.look(isPlanning: isPlanning)
         let budget = isPlanning ? budget : min(budget, options.portion)
         do throws(SpoolError) {
-            return try list(budget, authority, peers, now)
+            return try list(budget, authority, peers, now, cut)
         } catch let error where error.isLocked && authority == .hasSequenceLock {
             // This run has the sequence lock, but another process has the names lock. That delays only operations that
             // have an order.
             if !isNamesLockTold { tally.inputOutput(error) }
             isNamesLockTold = true
-            return try list(budget, .undecided, peers, now)
+            return try list(budget, .undecided, peers, now, cut)
         }
     }
 
     private func list(
-        _ budget: Int, _ authority: Chooser.Authority, _ peers: Peers, _ now: Timestamp
+        _ budget: Int, _ authority: Chooser.Authority, _ peers: Peers, _ now: Timestamp, _ cut: borrowing Cut?
     ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: book.table, options: options, now: now,
@@ -60,7 +67,7 @@ final class PassChooser {
             deferred: operations.deferred,
             apart: operations.apart,
             parked: book.parked(now), peers: peers, expiries: operations.expiries)
-        let pass = try chooser.choose(budget: budget, clock: world.clock) { kind in
+        let pass = try chooser.choose(budget: budget, of: cut, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)
             if !destination.isBlocked, authority != .showsOnly { sender.prepare(for: kind.route, destination) }

@@ -7,7 +7,7 @@ import Spool
 /// A lock or file error, such as a full disk, stops no delivery: for a minute the process applies the limits to
 /// its own attempts only. It reports the first error.
 final class DestinationLimits {
-    /// The time without a slot after which a process leaves the destination to others.
+    /// The time without a slot, or without a span of the rate, after which a process leaves the destination to others.
     static let patience = Duration.seconds(10)
     /// The time from a refusal of a slot to the next request.
     private static let retryInterval = Duration.milliseconds(50)
@@ -28,6 +28,8 @@ final class DestinationLimits {
     private var nextRequestTime = Duration.zero
     /// The times of the first and the last refusal since this process got a slot; `nil` if there was none.
     private var slotRefusals: (since: Duration, last: Duration)?
+    /// The end of the time for which this process has been without a span and is to be; `nil` if it has one.
+    private var spanRefusals: (since: Duration, until: Duration)?
     /// The time until which the process applies the limits to its own attempts only, after an error.
     private var localLimitsUntil = Duration.zero
     private var hasReported = false
@@ -86,9 +88,11 @@ final class DestinationLimits {
         return false
     }
 
-    /// Whether this process has been without a slot for `patience`.
+    /// Whether this process has been without a slot for `patience`, or will have been without a span for that time. The
+    /// process that had the last span gets the next one, so runs do not pile up at a slow rate.
     func isExhausted(at elapsed: Duration) -> Bool {
         slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
+            || spanRefusals.map { $0.until - $0.since > Self.patience } ?? false
     }
 
     /// Records the start of an attempt.
@@ -123,8 +127,13 @@ final class DestinationLimits {
         switch try rates.acquire(name, every: pace.interval, isOnly) {
         case .own(let span):
             spanEnd = elapsed + span
+            spanRefusals = nil
             return nil
-        case .others(let wait): return wait
+        case .others(let wait):
+            let isOld = spanRefusals.map { elapsed - $0.until > .seconds(1) } ?? true
+            spanRefusals = (isOld ? elapsed : spanRefusals!.since, elapsed + wait)
+            // The process that has the span goes on first. An only attempt takes the next turn.
+            return isOnly ? wait : wait + RateLedger.lateness
         }
     }
 }

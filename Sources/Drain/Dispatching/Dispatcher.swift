@@ -192,7 +192,7 @@ final class Dispatcher {
             // The end of the run puts the claims back; nothing has been sent.
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
-        tally.summary.attempts = sender.submitted
+        tally.summary.attempts += 1
         attempt.start = destination.noteBeginning()
         inFlight[sender.submitted] = attempt
         tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)

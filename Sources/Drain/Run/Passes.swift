@@ -1,12 +1,13 @@
 import Policy
 import Spool
 
-/// The passes of a run: each chooses operations and attempts them. Waits between passes if the options say so.
+/// The passes of a run. Each begins like a run, chooses operations and attempts them; before the next one a pass ends
+/// like a run. So a run that stays is as good as many short ones, and keeps nothing from others while it waits.
 final class Passes {
     private let spoolRun: SpoolRun
     private let configuration: Configuration
     private let options: RunOptions
-    private let clock: RunClock
+    private let world: World
     private let tally: RunTally
     private let chooser: PassChooser
     private let stop: StopCheck
@@ -15,26 +16,31 @@ final class Passes {
     private let dispatcher: Dispatcher
     /// How many times a pass admits up to `SpoolRun.admissionSize` foreign files.
     private static let admissions = 10
+    /// The earliest end of a pass that another one follows at once.
+    private var nextEnd: ContinuousClock.Instant
 
     init(
-        _ spoolRun: SpoolRun, _ configuration: Configuration, _ options: RunOptions, _ clock: RunClock,
+        _ spoolRun: SpoolRun, _ configuration: Configuration, _ options: RunOptions, _ world: World,
         _ tally: RunTally, _ chooser: PassChooser, _ stop: StopCheck, _ sender: RequestSender, _ settler: Settler,
         _ dispatcher: Dispatcher
     ) {
         self.spoolRun = spoolRun
         self.configuration = configuration
         self.options = options
-        self.clock = clock
+        self.world = world
         self.tally = tally
         self.chooser = chooser
         self.stop = stop
         self.sender = sender
         self.settler = settler
         self.dispatcher = dispatcher
+        nextEnd = world.clock.instant()
     }
 
-    /// Begins a pass like a run: takes the sequence lock, unless another run has it or no type that this run sends has
-    /// an order, and recovers dead runs. A run that stays is as good as many short ones.
+    private var clock: RunClock { world.clock }
+
+    /// Begins a pass: takes the sequence lock, unless another run has it or no type that this run sends has an order,
+    /// and recovers dead runs.
     func begin() throws(SpoolError) {
         let now = clock.now()
         tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
@@ -83,10 +89,8 @@ final class Passes {
         settler.book.isFirstPass = false
     }
 
-    /// Lists and chooses. Foreign files that the listing has are admitted first, and the queue is listed again: an
-    /// order is decided only once each of them has its name. If files come all the time, those after the last of some
-    /// listings belong to the next pass, so a stream of files stops nothing. While a file cannot be named, only
-    /// operations without an order are chosen.
+    /// Lists and chooses. If the listing has foreign files, makes a cut, admits them, and decides an order only for the
+    /// operations of the cut. While one of the files cannot be named, only operations without an order are chosen.
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
         let otherRuns = try spoolRun.otherRuns
@@ -94,24 +98,20 @@ final class Passes {
         let peers = options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
         let authority: Chooser.Authority = spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided
         tally.summary.leftForeign = false
-        var pass = try chooser.choose(budget: budget, authority, peers)
-        for _ in 0..<Self.cuts where pass.foreign > 0 {
-            let isNamed = try admit()
-            pass = try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers)
-            if !isNamed { break }
-        }
-        return pass
+        let pass = try chooser.choose(budget: budget, authority, peers)
+        if pass.foreign == 0 { return pass }
+        var cut = try chooser.cut()
+        let isNamed = try admit(&cut)
+        return try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers, of: consume cut)
     }
-
-    /// How many listings in a row may have foreign files that came after the one before. Then the run goes on.
-    private static let cuts = 4
 
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
     /// each file that was there has its name, or is in quarantine.
-    private func admit() throws(SpoolError) -> Bool {
+    private func admit(_ cut: inout Cut) throws(SpoolError) -> Bool {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var control = AdmissionControl(configuration)
             let admission = try spoolRun.admitForeign(now: clock.now(), within: &control)
+            cut.take(admission)
             tally.count(admission)
             if !tally.summary.leftForeign { return admission.errors.isEmpty }
         }
@@ -125,6 +125,15 @@ final class Passes {
     }
 
     // MARK: - Staying
+
+    /// Ends a pass: syncs and tells what it did, and gives the sequence lock back. Nothing is in flight.
+    func end() {
+        guard settler.syncOrEndRun() else { return }
+        spoolRun.releaseSequenceLock()
+        settler.book.tell()
+        nextEnd = clock.instant() + .seconds(1)
+        world.passEnded(tally.summary(deferred: settler.operations.deferred.count))
+    }
 
     /// Waits for the next pass if the options ask for one. Returns false if the run is over.
     ///
@@ -140,19 +149,23 @@ final class Passes {
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
         settler.book.resumeLeft()
-        // Operations that this pass deferred are not in its listing: list again before deciding that none is left. If
-        // that fails, the next pass does the same.
+        // Operations that this pass deferred are not in its listing, and another run may have died: recover and list
+        // again before deciding that none is left.
         // try?: the next pass reports the error.
-        guard let again = try? choose(budget: options.limit) else { return true }
-        if !again.chosen.isEmpty || tally.summary.leftForeign { return true }
-        if options.stay == .untilEmpty, again.waiting == 0 {
+        guard (try? begin()) != nil, let again = try? choose(budget: options.limit) else { return true }
+        if !again.chosen.isEmpty || tally.summary.leftForeign {
+            if clock.instant() >= nextEnd { self.end() }
+            return true
+        }
+        // Another run may have the sequence lock: it leaves what this run then sends.
+        let isLeft = again.undecided > 0 && !spoolRun.hasSequenceLock
+        if options.stay == .untilEmpty, again.waiting == 0, !isLeft {
             tally.summary.nextDue = nil
             return false
         }
         tally.summary.nextDue = again.nextDue
         if let end, again.began >= end { return again.foreign > 0 }
-        // Nothing is in flight: while this run waits, others send what has an order.
-        if settler.syncOrEndRun() { spoolRun.releaseSequenceLock() }
+        self.end()
         stop.sleep(until: nextListing(after: again, end))
         return !stop.mustStop()
     }

@@ -1,51 +1,37 @@
 package import Policy
 package import Spool
 
-/// One run over a queue. It recovers the claims of dead runs, makes passes, prunes, and reports a summary.
+/// One run over a queue. It makes passes, each of which begins and ends like a run of its own, and reports a summary.
 ///
 /// `Passes` describes a pass. A run chooses (`PassChooser`), claims (`Claimer`), sends (`Dispatcher`, `RequestSender`),
 /// judges answers (`AnswerAssessor`) and settles (`Settler`). If the process dies, the next run returns its claims
 /// (SpoolDirectory, table of states).
 package final class Run {
     private let spool: SpoolDirectory
-    private let configuration: Configuration
     private let options: RunOptions
-    private let world: World
     private let tally: RunTally
-    private let book: DestinationBook
     private let operations = OperationBook()
-    private let conditions: MachineConditions
-    private let sender: RequestSender
+    private var parts: Parts
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: RunOptions, world: World,
         report: @escaping (RunEvent) -> Void
     ) {
         self.spool = spool
-        self.configuration = configuration
         self.options = options
-        self.world = world
         tally = RunTally(clock: world.clock, report: report)
-        book = DestinationBook(
-            spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff, concurrency: options.concurrency
-        )
-        // A user who gives `--now`, or names operations, overrides the conditions.
-        let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
-        conditions = MachineConditions(asked, world, book, tally)
-        sender = RequestSender(
-            spool, configuration, world, concurrency: options.concurrency.most,
-            adapts: options.concurrency == .auto, rate: options.rate)
+        parts = Parts(spool, configuration, options, world, tally)
     }
 
     /// Runs, and returns the summary. Throws only before any attempt, if the queue cannot be read or claimed in.
     package func callAsFunction() throws(SpoolError) -> RunSummary {
-        defer { sender.close() }
+        defer { parts.sender.close() }
         if try spool.isPaused {
             tally.end(.paused)
             return tally.summary
         }
-        let spoolRun = try spool.beginRun(now: world.now())
-        let passes = passes(spoolRun)
+        let spoolRun = try spool.beginRun(now: parts.world.now())
+        var passes = passes(spoolRun)
         try passes.begin()
         if options.failsIfBusy, try spoolRun.hasOtherRuns {
             tally.end(.busy)
@@ -56,6 +42,13 @@ package final class Run {
         passes.attempt(&pass)
         do throws(SpoolError) {
             while !tally.hasEnded, passes.waitForNextPass(after: pass) {
+                if let (configuration, world) = parts.world.renewal() {
+                    passes.end()
+                    parts.sender.close()
+                    parts = Parts(spool, configuration, options, world, tally)
+                    parts.book.isFirstPass = false
+                    passes = self.passes(spoolRun)
+                }
                 try passes.begin()
                 pass = try passes.next()
                 passes.attempt(&pass)
@@ -63,12 +56,12 @@ package final class Run {
         } catch {
             tally.endRun(because: error)
         }
-        book.tell()
-        do throws(SpoolError) { try spool.prune(by: configuration, now: world.now()) } catch {
+        parts.book.tell()
+        do throws(SpoolError) { try spool.prune(by: parts.configuration, now: parts.world.now()) } catch {
             tally.inputOutput(error)
         }
         do throws(SpoolError) { try spoolRun.end() } catch { tally.endRun(because: error) }
-        return tally.finish(deferred: operations.deferred.count)
+        return tally.summary(deferred: operations.deferred.count)
     }
 
     /// Returns the operations that a run would attempt, in order; none if the queue is paused. Claims and sends
@@ -80,15 +73,45 @@ package final class Run {
 
     // MARK: - Parts
 
+    /// The parts that follow from the configuration. A changed configuration makes them anew.
+    private struct Parts {
+        let configuration: Configuration
+        let world: World
+        let book: DestinationBook
+        let conditions: MachineConditions
+        let sender: RequestSender
+
+        init(
+            _ spool: SpoolDirectory, _ configuration: Configuration, _ options: RunOptions, _ world: World,
+            _ tally: RunTally
+        ) {
+            self.configuration = configuration
+            self.world = world
+            book = DestinationBook(
+                spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff,
+                concurrency: options.concurrency)
+            // A user who gives `--now`, or names operations, overrides the conditions.
+            let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
+            conditions = MachineConditions(asked, world, book, tally)
+            sender = RequestSender(
+                spool, configuration, world, concurrency: options.concurrency.most,
+                adapts: options.concurrency == .auto, rate: options.rate)
+        }
+    }
+
     private var chooser: PassChooser {
-        PassChooser(spool, configuration, options, world, tally, book, operations, conditions, sender)
+        PassChooser(
+            spool, parts.configuration, options, parts.world, tally, parts.book, operations, parts.conditions,
+            parts.sender)
     }
 
     private func passes(_ spoolRun: SpoolRun) -> Passes {
-        let parts = SendingParts(
-            of: spoolRun, spool, configuration, options, world, tally, book, operations, conditions, sender)
+        let (configuration, world) = (parts.configuration, parts.world)
+        let sending = SendingParts(
+            of: spoolRun, spool, configuration, options, world, tally, parts.book, operations, parts.conditions,
+            parts.sender)
         return Passes(
-            spoolRun, configuration, options, world.clock, tally, chooser, parts.stop, sender, parts.settler,
-            parts.dispatcher)
+            spoolRun, configuration, options, world, tally, chooser, sending.stop, parts.sender, sending.settler,
+            sending.dispatcher)
     }
 }

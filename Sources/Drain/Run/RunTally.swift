@@ -6,8 +6,8 @@ final class RunTally {
     var summary: RunSummary
     /// Whether the run has lost its lock: other runs may have taken over its claims.
     private(set) var hasLostLock = false
-    private var isFullDiskTold = false
-    private var isFullQueueTold = false
+    /// The errors that the run has reported. A full disk is one error, whatever the path.
+    private var told: Set<String> = []
     private let clock: RunClock
     private let started: ContinuousClock.Instant
     private let report: (RunEvent) -> Void
@@ -78,24 +78,16 @@ final class RunTally {
     /// Whether the run has a reason to end.
     var hasEnded: Bool { summary.end != .done }
 
-    /// Counts and reports an error with an operation or a file; the others go on. Reports a full disk, a queue at
-    /// its limit and a lost lock once. The lost lock ends the run.
+    /// Counts an error with an operation or a file; the others go on. Reports the same error once. A lost lock counts
+    /// once and ends the run.
     func inputOutput(_ error: SpoolError) {
         if error.kind == .lostLock {
             if hasLostLock { return }
             hasLostLock = true
             end(.broken(error.description))
         }
-        if case .full = error.kind {
-            // Each pass finds the queue full again.
-            if isFullQueueTold { return }
-            isFullQueueTold = true
-        }
         summary.inputOutputErrors += 1
-        if error.isFullDisk {
-            if isFullDiskTold { return }
-            isFullDiskTold = true
-        }
+        guard told.insert(error.isFullDisk ? "full disk" : error.description).inserted else { return }
         tell(.inputOutputError(error))
     }
 
@@ -120,8 +112,9 @@ final class RunTally {
         return true
     }
 
-    /// Completes the summary. `deferred` is the number of operations that wait for another run.
-    func finish(deferred: Int) -> RunSummary {
+    /// Returns the summary so far. `deferred` is the number of operations that wait for another run.
+    func summary(deferred: Int) -> RunSummary {
+        var summary = summary
         summary.deferred = deferred
         summary.timeSpent.end(now: clock.instant())
         summary.duration = elapsed

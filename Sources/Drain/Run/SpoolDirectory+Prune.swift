@@ -16,7 +16,7 @@ extension SpoolDirectory {
                 try StateFile.retention.replace(with: Array("\(now.rfc3339)\n".utf8), durable: true, in: self)
             }
         }
-        let kept = configuration.keepsDeliveredFor
-        if kept > .zero { _ = try prune(.delivered, olderThan: now - kept) }
+        // Also with a retention of zero: an earlier configuration may have kept copies.
+        _ = try prune(.delivered, olderThan: now - configuration.keepsDeliveredFor)
     }
 }

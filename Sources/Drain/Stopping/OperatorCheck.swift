@@ -42,6 +42,9 @@ final class OperatorCheck {
             try book.adoptRecords()
             book.share(with: try spoolRun.otherRuns.count + 1)
             conditions.lookAgain()
+        } catch let error where error.isOfNewerFormat {
+            // The run cannot know any more what is held.
+            tally.endRun(because: error)
         } catch {
             tally.inputOutput(error)
         }

@@ -18,6 +18,12 @@ package struct World {
     package var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
     /// The transports of this build. The sink says whether libcurl can be used.
     package var transports: [Transport]
+    /// Called before each pass but the first. Returns the configuration of the pass, and the world that follows from
+    /// the configuration; `nil` if neither has changed since the last call.
+    package var renewal: () -> (configuration: Configuration, world: World)? = { nil }
+    /// Called at the end of a pass after which the run stays, with its counts so far. Every settled operation is synced
+    /// then, and the run has no lock but its own. Not called more often than once a second, except before a wait.
+    package var passEnded: (RunSummary) -> Void = { _ in }
 
     package init(
         version: String, clock: RunClock, generator: any RandomNumberGenerator,

@@ -19,7 +19,8 @@ func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(C
             let known = try queue.knownDestinations()
             options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
         }
-        return try drain(queue, options: options, arguments, named: named)
+        return try drain(
+            queue, options: options, arguments, named: named, renewed: RenewedQueue(queue, arguments.queue))
     }
 }
 
@@ -41,16 +42,26 @@ private func runOptions(_ arguments: RunArguments, _ ids: [OperationID]?) -> Run
 /// Makes the run and reports it. `demo` uses it too.
 func drain(
     _ queue: OpenQueue, options: RunOptions, _ arguments: RunArguments, named: NamedOperations? = nil,
-    detail: RunReporter.Detail? = nil
+    detail: RunReporter.Detail? = nil, renewed: RenewedQueue? = nil
 ) throws -> ExitStatus {
-    var named = named
+    var (named, renewed) = (named, renewed)
     let log = Messages.format == .json ? RunLog(isQuiet: arguments.verbosity.isQuiet) : nil
     var reporter = RunReporter(
         detail: detail ?? RunReporter.detail(arguments), log: log, progress: Progress(arguments, queue.environment),
         queue: arguments.queue.path,
         showsStats: arguments.showsStats, alarms: Alarms(of: queue.spool, at: .now()))
     var observer = RunObserver(of: queue)
-    let world = queue.world()
+    func stayingWorld(of queue: OpenQueue) -> World {
+        var world = queue.world()
+        world.renewal = {
+            guard renewed?.renew() == true, let queue = renewed?.queue else { return nil }
+            observer.queue = queue
+            return (queue.configuration, stayingWorld(of: queue))
+        }
+        world.passEnded = { if observer.endPass($0, exitStatus(of: $0)) { reporter.endPass() } }
+        return world
+    }
+    let world = stayingWorld(of: queue)
     if arguments.isDryRun {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
         for (entry, destination) in try run.plan() {
@@ -72,6 +83,7 @@ func drain(
     }
     let summary = try run()
     var status = exitStatus(of: summary)
+    if let failure = renewed?.failure { status = .first(of: [status, failure.status]) }
     if let named { status = .first(of: [status] + named.reportUnsent()) }
     reporter.finish(summary, status)
     observer.finish(summary, status)

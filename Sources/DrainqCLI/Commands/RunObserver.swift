@@ -5,18 +5,26 @@ import Spool
 /// The recorder of a run: takes every event, writes the last summary, the counters and the file of metrics, and calls
 /// hooks. `Hooks.Event` in Policy lists the events that hooks can have.
 struct RunObserver {
-    private let queue: OpenQueue
+    var queue: OpenQueue {
+        didSet { news = RunNews(for: queue.configuration.hooks, after: news) }
+    }
     private var counters = Counters()
     private var news: RunNews
     private var hasStarted = false
     /// Whether the run has done anything: sent, settled, held, found out.
     private var hasActed = false
+    /// Whether events have come since the last record.
+    private var hasNews = false
+    /// The time of the next record of a run that stays, if nothing happens.
+    private var nextRecord: ContinuousClock.Instant
+    private let clock = RunClock.ofProcess
     /// The codes of the errors that the observer has reported.
     private var causes: Set<Int32> = []
 
     init(of queue: OpenQueue) {
         self.queue = queue
         news = RunNews(for: queue.configuration.hooks)
+        nextRecord = clock.instant()
     }
 
     /// Records an event of the run. Calls the hook `started` before the first attempt.
@@ -25,7 +33,7 @@ struct RunObserver {
         news.take(event)
         switch event {
         case .chosen, .stopping: break
-        default: hasActed = true
+        default: (hasActed, hasNews) = (true, true)
         }
         guard !hasStarted, case .chosen(let count, let leftDue) = event else { return }
         hasStarted = true
@@ -34,25 +42,40 @@ struct RunObserver {
         callHooks()
     }
 
+    /// Records the end of a pass as the end of a run, if anything has happened since the last record, or a minute has
+    /// passed. Returns whether it did.
+    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus) -> Bool {
+        guard hasNews || clock.instant() >= nextRecord else { return false }
+        record(SummaryView(summary, status), didSomething: hasNews)
+        callHooks()
+        return true
+    }
+
     /// Records the end of the run. A record that cannot be written is a warning, once for each cause, and does not
     /// change the result of the run.
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         let view = SummaryView(summary, status)
         // A run that had nothing to do does not write, so that an idle timer costs no sync.
-        if hasActed || view.didSomething {
-            counters.countRun(exitStatus: status.rawValue)
+        let didSomething = hasActed || view.didSomething
+        if didSomething { counters.countRun(exitStatus: status.rawValue) }
+        record(view, didSomething: didSomething)
+        if hasStarted || didSomething { news.ended(view.inWords) }
+        callHooks()
+    }
+
+    private mutating func record(_ view: SummaryView, didSomething: Bool) {
+        (hasNews, nextRecord) = (false, clock.instant() + .seconds(60))
+        if didSomething {
             do throws(SpoolError) {
                 // A power cut may lose this record. The results of operations are in the queue.
                 try StateFile.lastRun.replace(with: Array((JSONLine.text(view) + "\n").utf8), in: queue.spool)
                 try counters.addToFile(in: queue.spool)
+                counters = Counters()
             } catch {
                 warn(error)
             }
         }
         if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
-        if queue.configuration.hooks.commands.isEmpty { return }
-        if hasStarted || hasActed || view.didSomething { news.ended(view.inWords) }
-        callHooks()
     }
 
     /// Writes the metrics after each run: even without work, waiting operations and closed destinations may differ.
@@ -70,6 +93,7 @@ struct RunObserver {
     }
 
     private mutating func callHooks() {
+        if queue.configuration.hooks.commands.isEmpty { return }
         let now = Timestamp.now()
         do throws(SpoolError) {
             let due = try news.due(by: queue.configuration.hooks, in: queue.spool, at: now)

@@ -14,8 +14,9 @@ struct RunNews {
     /// Whether a hook takes deliveries. Without one they are not collected, so that memory stays bounded.
     private let collectsDeliveries: Bool
 
-    init(for hooks: Hooks) {
+    init(for hooks: Hooks, after earlier: RunNews? = nil) {
         collectsDeliveries = hooks.commands[.delivered] != nil
+        news = earlier?.news ?? [:]
     }
 
     /// Adds the start of a run that has `count` due operations.

@@ -39,7 +39,9 @@ struct OperationInput {
     private let options: InputOptions
     private let notBefore: Timestamp?
     private let expiresAt: Timestamp?
-    private var last = Timestamp(microseconds: 0)
+    private var times = SubmissionClock()
+    /// The time of the last header.
+    private var at = Timestamp(microseconds: 0)
     private var values = 0
     /// The field names that the command has warned of.
     private var warned: Set<String> = []
@@ -201,16 +203,16 @@ struct OperationInput {
         }
         try take(
             .operation(
-                Given(operation: operation, hasOwnID: hasOwnID || options.id != nil, text: text, place: place, at: last)
+                Given(operation: operation, hasOwnID: hasOwnID || options.id != nil, text: text, place: place, at: at)
             ))
     }
 
     /// Returns the header of the next operation. Its creation time is later than those before.
     private mutating func newHeader() -> OperationHeader {
-        last = max(.now(), last + .microseconds(1))
+        at = times.next(now: .now())
         return OperationHeader(
             id: options.id ?? .random(),
-            type: .default, createdAt: last,
+            type: .default, createdAt: at,
             contentType: options.contentType ?? "application/json")
     }
 

@@ -48,7 +48,7 @@ extension ExitStatus {
             case .noSuchQueue, .notAQueue: .noInput
             case .permission, .untrusted: .permission
             case .newerFormat: .configuration
-            case .io, .notTheFile, .damaged, .lostLedger, .full, .notRemovedAfterDelivery, .lostLock: .inputOutput
+            case .io, .notTheFile, .damaged, .lostLedger, .notRemovedAfterDelivery, .lostLock: .inputOutput
             }
     }
 }

@@ -45,6 +45,17 @@ struct OpenQueue {
 
 /// Reads the configuration at `path`, else that of the queue; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
+    try parseConfiguration(try configurationBytes(at: path, queue: queue), at: path, queue: queue)
+}
+
+func parseConfiguration(_ bytes: [UInt8]?, at path: String?, queue: String) throws -> Configuration {
+    let file = path ?? "\(queue)/drainq.json"
+    return try bytes.map { try ConfigurationFile.read($0, name: file, directory: absoluteDirectory(of: file)) }
+        ?? Configuration()
+}
+
+/// Returns the bytes of the configuration; `nil` if the queue has none.
+func configurationBytes(at path: String?, queue: String) throws -> [UInt8]? {
     let file = path ?? "\(queue)/drainq.json"
     // A pipe that `--config` names has a writer. A read of one in the queue could block without end.
     var status = stat()
@@ -54,19 +65,16 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
             .configuration, "cannot read '\(file)': it is not a regular file",
             hint: "remove it; 'drainq init' writes a new one")
     }
-    let bytes: [UInt8]
     do throws(Errno) {
-        bytes = try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)
+        return try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)
     } catch {
         // A symbolic link to nothing is a configuration that is missing, and not a queue without one.
-        if path == nil, error.code == ENOENT, lstat(file.rawCString, &status) != 0 { return Configuration() }
+        if path == nil, error.code == ENOENT, lstat(file.rawCString, &status) != 0 { return nil }
         let status = ExitStatus(ofReading: error)
         throw CommandFailure(
             status, "cannot read '\(file)': \(error)",
             hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
     }
-    return try ConfigurationFile.read(
-        bytes, name: file, directory: absoluteDirectory(of: file))
 }
 
 extension ExitStatus {

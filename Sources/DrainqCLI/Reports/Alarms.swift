@@ -22,6 +22,9 @@ struct Alarms {
         ledger = (try? StateFile.alarms.read(AlarmLedger.self, in: spool)) ?? AlarmLedger()
     }
 
+    /// Begins anew for the next pass of a run that stays, after `save`.
+    mutating func begin(at now: Timestamp) { self = Alarms(of: spool, at: now) }
+
     /// Counts an operation that has failed for good. Returns whether to report it.
     mutating func shouldReport(_ event: AttemptEvent) -> Bool {
         let cause = AlarmLedger.Cause(destination: event.destination, event.record)

@@ -119,18 +119,7 @@ struct RunReporter {
         switch detail {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
-        case .actionable:
-            if failures > Self.shown {
-                Messages.error(
-                    "and \(InWords.count(failures - Self.shown, "more operation")) failed",
-                    hint: pasted("list", "--state", "failed"))
-            }
-            if quarantinedCount > Self.shown {
-                Messages.error(
-                    "and \(quarantinedCount - Self.shown) more files are not operations",
-                    hint: pasted("list", "--state", "quarantined"))
-            }
-            reportEarlierAlarms()
+        case .actionable: reportOthers()
         case .everything: Messages.notice(sentence(summary))
         }
         if showsStats {
@@ -140,8 +129,27 @@ struct RunReporter {
         }
     }
 
-    /// Reports what earlier runs kept quiet about, and records for later runs what this one reported.
-    private func reportEarlierAlarms() {
+    /// Reports the end of a pass as the end of a run, and begins anew.
+    mutating func endPass() {
+        guard detail == .actionable, log == nil else { return }
+        reportOthers()
+        (failures, quarantinedCount) = (0, 0)
+        alarms?.begin(at: .now())
+    }
+
+    /// Reports the number of what `actionable` left out, and what earlier runs kept quiet about. Records for later runs
+    /// what this one reported.
+    private func reportOthers() {
+        if failures > Self.shown {
+            Messages.error(
+                "and \(InWords.count(failures - Self.shown, "more operation")) failed",
+                hint: pasted("list", "--state", "failed"))
+        }
+        if quarantinedCount > Self.shown {
+            Messages.error(
+                "and \(quarantinedCount - Self.shown) more files are not operations",
+                hint: pasted("list", "--state", "quarantined"))
+        }
         guard let alarms else { return }
         for sentence in alarms.dueReports {
             Messages.error(sentence, hint: pasted("list", "--state", "failed"))

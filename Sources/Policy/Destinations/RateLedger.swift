@@ -31,7 +31,7 @@ package struct RateLedger: Hashable, Sendable {
 
     /// The delay after a span within which the next span still begins at its end. The rate is reached although each
     /// process comes a little late.
-    private static let lateness = Duration.milliseconds(50)
+    package static let lateness = Duration.milliseconds(50)
 
     /// Reserves a destination for attempts with this interval; `isOnly` reserves it for one attempt.
     ///

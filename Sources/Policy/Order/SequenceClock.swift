@@ -17,8 +17,8 @@ package struct SequenceClock: Sendable {
         newest[sequence] = max(newest[sequence] ?? name.createdAt, name.createdAt)
     }
 
-    /// Forgets every sequence.
-    package mutating func clear() { newest = [:] }
+    /// Forgets the sequences whose operations are all from before this time.
+    package mutating func forget(before time: Timestamp) { newest = newest.filter { $0.value >= time } }
 
     /// Returns the creation time for an operation that is accepted under this name at `time`: the name's own time if
     /// the newest time of its sequence is before `time`, otherwise a time after the newest. Never returns a later time

@@ -3,10 +3,10 @@ package import Policy
 /// Decides which operations a queue lets in: the rule that each operation must meet, and the room that the limits
 /// leave. The caller keeps it from one batch of an `add` to the next.
 ///
-/// It counts the waiting operations when a limit first needs the count, and then keeps the count itself: it looks at
-/// each operation's file once an `add`, not once a batch. It counts again, once a batch, before it rejects or drops
-/// anything, so operations delivered meanwhile make room. Limits bound a queue, they are no lock: two processes that
-/// add at the same time may together exceed a limit by what they add between two counts.
+/// Limits, and the times of creation in a sequence, hold for all processes that add: each batch has the admission lock
+/// from its first look at the queue until its files have their names. It counts the waiting operations once, and then
+/// keeps the count by what the other processes record (`AdmissionRecord`). It counts again before it rejects or drops
+/// anything, if operations have left the queue meanwhile. So a batch costs the same whatever the queue's size.
 ///
 /// A rejected operation changes nothing: the operations that would have made room for it stay.
 package struct AdmissionControl {
@@ -14,8 +14,10 @@ package struct AdmissionControl {
     private var limits: Limits { rule.configuration.limits }
     /// The waiting operations and those that earlier batches added; `nil` until they are counted.
     private var waiting: Count?
-    /// Whether `waiting` was counted in this batch.
-    private var isFresh = false
+    /// The record as this process left it; `nil` before its first batch.
+    private var record: AdmissionRecord?
+    /// The mark of removals at the last count; `nil` if `waiting` may be too high.
+    private var removals: [UInt8]?
     /// The operations that this batch adds.
     private var batch = Count()
     /// The waiting operations that this batch replaces. `waiting` includes them.
@@ -36,39 +38,77 @@ package struct AdmissionControl {
         rule = AdmissionRule(configuration)
     }
 
+    /// Whether the queue's content decides what enters, and how: then one process adds at a time.
+    var needsLock: Bool { hasLimits || rule.configuration.hasSequentialRoutes }
+
+    private var hasLimits: Bool { limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil }
+
     // MARK: - Batches
 
-    /// Begins a batch. Operations of it may replace those of `replaced`, which do not go for another reason.
+    /// Begins a batch. Operations of it may replace those of `replaced`, which do not go for another reason. The caller
+    /// has the admission lock if this `needsLock`.
     mutating func beginBatch(
         _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool, replaced: [Entry] = []
     ) throws(SpoolError) {
-        rule.beginBatch()
+        let known = record
+        record = needsLock ? try AdmissionRecord.read(in: queue) : nil
+        let isOwn = known != nil && record?.generation == known?.generation
+        rule.beginBatch(at: submissions.first?.at ?? Timestamp(microseconds: 0), after: isOwn ? nil : record?.latest)
         batch = Count()
         self.replaced = Count()
         victims = []
         hopeless = nil
-        isFresh = false
-        removalCandidates = nil
-        // An older value must not come back after a newer one has been sent.
-        if rule.configuration.hasSequentialRoutes { try queue.completeCommittedBatches() }
-        if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
-            let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
-            removalCandidates = RemovalCandidates(
-                rule.configuration, for: names, besides: replaced.map(\.name), isWhole: allOrNone,
-                at: submissions.first?.at ?? Timestamp(microseconds: 0))
+        if let record, let known {
+            waiting?.operations += record.operations - known.operations
+            waiting?.bytes += record.bytes - known.bytes
+        } else {
+            waiting = nil
         }
         if limits.minimumFree != nil { free = try queue.freeBytes }
         if waiting == nil {
             try queue.checkTrust()
             try count(queue)
+        } else if hasLimits, removals != nil, try AdmissionRecord.removals(in: queue) != removals {
+            removals = nil
+        }
+        if hasLimits { beginRemovals(submissions, isOwn: isOwn, allOrNone: allOrNone, replaced.map(\.name)) }
+    }
+
+    /// Makes the candidates for removal, or keeps those of the batch before if no other process has changed the queue.
+    private mutating func beginRemovals(
+        _ submissions: some Collection<Submission>, isOwn: Bool, allOrNone: Bool, _ replaced: [EntryName]
+    ) {
+        let coalesces = rule.configuration.hasCoalescingRoutes
+        if isOwn, removals != nil, !coalesces, removalCandidates != nil {
+            removalCandidates?.beginBatch(besides: replaced, isWhole: allOrNone)
+        } else {
+            removalCandidates = RemovalCandidates(
+                rule.configuration, for: coalesces ? submissions.map(\.entry.name) : [], besides: replaced,
+                isWhole: allOrNone, at: submissions.first?.at ?? Timestamp(microseconds: 0))
         }
     }
 
+    /// Records the batch for other processes, before its files enter.
+    mutating func recordBatch(in queue: SpoolDirectory) throws(SpoolError) {
+        guard needsLock else { return }
+        var new = record ?? AdmissionRecord(generation: 0)
+        new.generation = queue.system.random()
+        new.operations += batch.operations - replaced.operations
+        new.bytes +|= batch.bytes - replaced.bytes
+        for victim in victims where victim.member == nil {
+            new.operations -= 1
+            new.bytes -= victim.size ?? 0
+        }
+        new.latest = rule.latest
+        try new.write(in: queue)
+        record = new
+    }
+
     /// Ends the batch. `isDone`: the queue has every operation that was let in, and none of the victims.
-    mutating func endBatch(isDone: Bool) {
-        removalCandidates = nil
+    mutating func endBatch(isDone: Bool, in queue: SpoolDirectory) {
         guard isDone else {
-            waiting = nil
+            (waiting, removalCandidates) = (nil, nil)
+            if hasLimits { AdmissionRecord.noteRemovals(in: queue) }
             return
         }
         waiting?.operations += batch.operations - replaced.operations
@@ -148,7 +188,7 @@ package struct AdmissionControl {
         if let hopeless, size >= hopeless.size { return hopeless.limit }
         var going: [RemovalCandidates.Victim] = []
         while let limit = limitExceeded(by: size) {
-            if !isFresh {
+            if removals == nil {
                 try count(queue)
                 continue
             }
@@ -212,7 +252,7 @@ package struct AdmissionControl {
 
     /// Counts the waiting operations, as far as a limit needs it.
     private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
-        isFresh = true
+        removals = try hasLimits ? AdmissionRecord.removals(in: queue) : []
         guard limits.operations != nil || limits.bytes != nil else { return }
         var count = Count()
         var paths: [String] = []

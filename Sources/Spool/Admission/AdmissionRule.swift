@@ -13,20 +13,27 @@ package final class AdmissionRule {
 
     package let configuration: Configuration
     private var forms: [TypeName: RequestForm] = [:]
-    /// The newest times of creation, in the batch and in the queue. A queue is listed when the first operation of a
-    /// batch needs that.
+    /// The times of creation in the batch and in the queue that are not from the past.
     private var clock: SequenceClock
-    private var hasListed = false
+    /// The time from which on `clock` has what was in the queue when it was listed; `nil` before that.
+    private var listed: Timestamp?
+    /// The latest time that another process has given an operation since the listing; `nil` if none has added any.
+    private var others: Timestamp?
+    /// The latest time of creation in any sequence, as far as this process knows.
+    private(set) var latest = Timestamp(microseconds: 0)
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         clock = SequenceClock(configuration)
     }
 
-    /// Forgets what the queue had: other processes add to it between two batches.
-    func beginBatch() {
-        clock.clear()
-        hasListed = false
+    /// Begins a batch. `others` is the latest time of creation in the queue if another process has added to it since
+    /// the last batch, else `nil`.
+    func beginBatch(at now: Timestamp, after others: Timestamp?) {
+        clock.forget(before: now)
+        guard let others else { return }
+        latest = max(latest, others)
+        self.others = others
     }
 
     // MARK: - What it is
@@ -94,17 +101,27 @@ package final class AdmissionRule {
             configuration.route(of: name.type).isSequential
         else { return }
         if !submission.isDated {
-            let now = submission.at
-            if !hasListed {
-                try spool.forEachStandingName { name, _ in
-                    if name.createdAt >= now { clock.note(EntryName(name)) }
-                }
-                hasListed = true
-            }
-            submission.setCreation(clock.creation(of: name, at: now))
+            if isOutdated(at: submission.at) { try list(spool, from: submission.at) }
+            submission.setCreation(clock.creation(of: name, at: submission.at))
         }
-        // A later operation of this batch must come after it in the sequence.
+        // A later operation must come after it in the sequence.
         clock.note(submission.entry.name)
+        latest = max(latest, submission.header.createdAt)
+    }
+
+    /// Whether the queue may have an operation that is not from the past, and that `clock` lacks.
+    private func isOutdated(at now: Timestamp) -> Bool {
+        guard let listed, listed <= now else { return true }
+        return others.map { $0 >= now } ?? false
+    }
+
+    private func list(_ spool: SpoolDirectory, from now: Timestamp) throws(SpoolError) {
+        latest = Timestamp(microseconds: 0)
+        try spool.forEachStandingName { name, _ in
+            latest = max(latest, name.createdAt)
+            if name.createdAt >= now { clock.note(EntryName(name)) }
+        }
+        (listed, others) = (now, nil)
     }
 }
 

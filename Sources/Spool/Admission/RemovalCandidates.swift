@@ -21,7 +21,7 @@ struct RemovalCandidates {
 
     private let dropsOldest: Bool
     /// Whether the batch is all or none: then none of its operations may be removed.
-    private let isWhole: Bool
+    private var isWhole: Bool
     private var coalescing: Coalescing?
     private var groups: Set<SequenceKey> = []
     /// Superseded operations that may be removed. `listsSuperseded`: there may be more than `bound`.
@@ -36,6 +36,8 @@ struct RemovalCandidates {
     private var members: [Victim] = []
     /// Operations that are not, or no longer, candidates.
     private var gone: Set<EntryName>
+    /// The oldest name that has been let in.
+    private var oldestIn: EntryName?
 
     /// `names` are the names of the batch's operations; `replaced` are those of operations that the batch replaces.
     init(
@@ -51,10 +53,19 @@ struct RemovalCandidates {
         self.coalescing = coalescing
     }
 
+    /// Begins the next batch of the same process: the operations of the last one, and nothing else, have come.
+    mutating func beginBatch(besides replaced: [EntryName], isWhole: Bool) {
+        self.isWhole = isWhole
+        gone = Set(replaced)
+        if let oldestIn, let last = oldest.first?.name, oldestIn.isOlder(than: last) { oldest = [] }
+        (members, oldestIn, listsOldest) = ([], nil, true)
+    }
+
     /// Notes that the batch's operation of this number has been let in. Without a number it is no candidate.
     mutating func letIn(_ number: Int?, _ entry: Entry, size: Int) {
         let member = isWhole ? nil : number.map { Victim(entry: entry, member: $0, size: size) }
         if let member { members.append(member) }
+        if oldestIn.map({ entry.name.isOlder(than: $0) }) ?? true { oldestIn = entry.name }
         guard let group = coalescing?.group(of: entry.name) else { return }
         coalescing?.note(entry.name)
         while let older = takeValue(of: group, before: entry.name) { superseded.append(older) }

@@ -23,7 +23,7 @@ extension SpoolDirectory {
         allOrNone: Bool = false, replacing: Bool = false
     ) throws(SpoolError) -> Accepted {
         let ids = submissions.filter(\.hasOwnID).map(\.header.id)
-        return try withIDs(ids) { found throws(SpoolError) in
+        return try withIDs(ids, always: control.needsLock) { found throws(SpoolError) in
             try accept(submissions, found, within: &control, durable, allOrNone, replacing)
         }
     }
@@ -33,7 +33,7 @@ extension SpoolDirectory {
         _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool
     ) throws(SpoolError) -> Accepted {
         var isDone = false
-        defer { control.endBatch(isDone: isDone) }
+        defer { control.endBatch(isDone: isDone, in: self) }
         try control.beginBatch(
             self, submissions, allOrNone: allOrNone, replaced: replacing ? Array(found.values) : [])
         var results: [Acceptance] = []
@@ -79,6 +79,7 @@ extension SpoolDirectory {
         let displaced = Set(control.victims.compactMap(\.member))
         if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
         if !taken.isEmpty {
+            try control.recordBatch(in: self)
             let unpublished = try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone)
             for number in unpublished.collisions {
                 accepted.results[taken[number].index] = .duplicate(of: taken[number].file.entry.state)

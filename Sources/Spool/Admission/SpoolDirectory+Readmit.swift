@@ -41,11 +41,13 @@ extension SpoolDirectory {
                 rest.removeFirst()
             }
             let submissions = batch.compactMap(\.submission)
-            try withIDs(submissions.filter(\.hasOwnID).map(\.header.id)) { found throws(SpoolError) in
+            let ids = submissions.filter(\.hasOwnID).map(\.header.id)
+            try withIDs(ids, always: control.needsLock) { found throws(SpoolError) in
                 var isDone = false
-                defer { control.endBatch(isDone: isDone) }
+                defer { control.endBatch(isDone: isDone, in: self) }
                 try control.beginBatch(self, submissions, allOrNone: false)
                 try decide(on: &batch, found, within: &control, now) { notBefore(admitted + $0) }
+                if !isDryRun { try control.recordBatch(in: self) }
                 let isComplete = isDryRun ? false : try move(&batch, displaced: control.victims, now)
                 admitted += batch.count { $0.result == .admitted }
                 // Room that was made for a file which has gone meanwhile is not needed.

@@ -14,17 +14,18 @@ extension SpoolRun {
     ) throws(SpoolError) -> AcceptResult {
         try confirm()
         let id = submission.header.id
-        return try queue.withIDs(submission.hasOwnID ? [id] : []) { found throws(SpoolError) in
+        return try queue.withIDs(submission.hasOwnID ? [id] : [], always: control.needsLock) { found throws(SpoolError) in
             if let existing = found[id] {
                 try queue.syncExisting([existing])
                 return .duplicate(of: existing.state)
             }
-            defer { control.endBatch(isDone: false) }
+            defer { control.endBatch(isDone: false, in: queue) }
             try control.beginBatch(queue, [submission], allOrNone: false)
             switch try control.admit(&submission, number: nil, queue) {
             case .failure(let refusal): return .refused(refusal)
             case .success(let file):
                 let name = file.entry.name
+                try control.recordBatch(in: queue)
                 _ = try queue.publish([file], durable: true, allOrNone: false, claimedBy: self)
                 let claim = Claim(name: name, from: file.entry.state, path: path(of: name))
                 claimed(claim)
@@ -44,7 +45,7 @@ extension SpoolRun {
 extension SpoolDirectory {
     /// Returns the state of the operation that has this id, once it is durable; `nil` if there is none.
     package func state(of id: OperationID) throws(SpoolError) -> QueueState? {
-        try withIDs([id]) { found throws(SpoolError) in
+        try withIDs([id], always: false) { found throws(SpoolError) in
             guard let existing = found[id] else { return nil }
             try syncExisting([existing])
             return existing.state

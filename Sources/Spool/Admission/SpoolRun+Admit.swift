@@ -192,7 +192,7 @@ extension SpoolRun {
         within control: inout AdmissionControl, _ copies: inout Set<QueuePath>, _ now: Timestamp
     ) throws(SpoolError) {
         var isDone = false
-        defer { control.endBatch(isDone: isDone) }
+        defer { control.endBatch(isDone: isDone, in: queue) }
         try control.beginBatch(queue, batch.map(\.submission), allOrNone: false)
         var seen: Set<OperationID> = []
         var pending: [(ForeignFile, IncomingFile)] = []
@@ -210,6 +210,7 @@ extension SpoolRun {
             case .failure(let refusal): quarantine(file, refusal.description, &admission, now)
             }
         }
+        try control.recordBatch(in: queue)
         var victims = control.victims
         let displaced = Set(victims.compactMap(\.member))
         let staying = pending.indices.filter { !displaced.contains($0) }.map { pending[$0] }
@@ -261,6 +262,7 @@ extension SpoolRun {
                 noteAddition(in: incoming.entry.state.path)
                 noteRemoval(in: directory.path)
                 admission.admitted.append(incoming.entry)
+                admission.named[file.originalName] = incoming.entry.name.id
             } catch let error where error == .exists {
                 conflict(file, &admission, now)
             } catch {
@@ -341,6 +343,8 @@ extension SpoolRun {
 /// The result of `admitForeign`.
 package struct Admission: Hashable, Sendable {
     package var admitted: [Entry] = []
+    /// The ids of the admitted files, by their names before.
+    var named: [[UInt8]: OperationID] = [:]
     package var quarantined: [QuarantineItem] = []
     /// Whether there were more files than one call takes.
     package var hasMore = false

@@ -2,13 +2,13 @@ import CSystem
 package import Policy
 
 /// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt in flight that all
-/// processes of the queue together may have.
+/// processes of the queue together may have. Only taken slots have an open file.
 ///
 /// A slot is free again when its process ends, however it ends. The files stay. If locks reach only this host
 /// (`FileSystem.lockReach`), each host has slots of its own.
 package final class SlotLocks {
     static let directory = QueuePath("state/slots")
-    /// The most slots that one `acquire` tries beside the open ones. If there are more slots, one of those tried is
+    /// The most slots that one `acquire` tries. If there are more slots, one of those tried is
     /// usually free, or all slots are taken.
     private static let mostTried = 32
 
@@ -17,8 +17,6 @@ package final class SlotLocks {
     private let size: Int
     /// The locked files of this process's slots, by number.
     private var taken: [Int: LockFile] = [:]
-    /// Open, unlocked files of slots that this process had, by number.
-    private var idle: [Int: LockFile] = [:]
 
     /// Makes `size` slots for the destination with this digest.
     package init(of digest: Digest, size: Int, in queue: SpoolDirectory) {
@@ -34,14 +32,11 @@ package final class SlotLocks {
     package func acquire() throws(SpoolError) -> Bool {
         var generator = queue.system.generator
         let first = Int.random(in: 0..<size, using: &generator)
-        let others = (first..<first + size).lazy.map { $0 % self.size }
-        let candidates =
-            (Array(idle.keys) + others.filter { self.idle[$0] == nil && self.taken[$0] == nil }.prefix(Self.mostTried))
-        for number in candidates {
+        let numbers = (first..<first + size).lazy.map { $0 % self.size }
+        for number in numbers.filter({ self.taken[$0] == nil }).prefix(Self.mostTried) {
             let path = QueuePath(in: Self.directory, "\(digest)-\(number)".utf8)
             let file = try queue.attempt("lock", path) { () throws(Errno) -> LockFile? in
-                let file: LockFile
-                if let open = idle.removeValue(forKey: number) { file = open } else { file = try lockFile(path) }
+                let file = try lockFile(path)
                 return try file.tryLock() ? file : nil
             }
             guard let file else { continue }
@@ -53,10 +48,7 @@ package final class SlotLocks {
 
     /// Gives slots back until this process has no more than `count`.
     package func giveBack(downTo count: Int) {
-        while taken.count > max(count, 0), let (number, file) = taken.popFirst() {
-            file.unlock()
-            idle[number] = file
-        }
+        while taken.count > max(count, 0), let (_, file) = taken.popFirst() { file.release() }
     }
 
     private func lockFile(_ path: QueuePath) throws(Errno) -> LockFile {

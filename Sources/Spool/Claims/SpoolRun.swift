@@ -242,6 +242,7 @@ package final class SpoolRun {
         for directory in order {
             do throws(SpoolError) { try queue.syncDirectory(directory) } catch { first = first ?? error }
         }
+        if !withRemovals.isEmpty { AdmissionRecord.noteRemovals(in: queue) }
         if let first { throw first }
     }
 

@@ -16,6 +16,7 @@ extension SpoolDirectory {
         let (withAdditions, withRemovals) = deferredSyncs ?? ([], [])
         deferredSyncs = nil
         for directory in Array(withAdditions) + withRemovals.subtracting(withAdditions) { try syncDirectory(directory) }
+        if !withRemovals.isEmpty { AdmissionRecord.noteRemovals(in: self) }
     }
 
     /// Row X, D, N, K or Q → D or N: makes an operation due again, with all its attempts, for the next run.
@@ -211,6 +212,7 @@ extension SpoolDirectory {
         }
         if let target { try syncDirectory(target) }
         if source != target { try syncDirectory(source) }
+        AdmissionRecord.noteRemovals(in: self)
     }
 
     func removeReason(_ item: QuarantineItem) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulation
 
-/// The list of drainq-queue(5), Locks, as the simulation checks it.
+/// The list of drainq-queue(5), State, as the simulation checks it.
 struct LockTableTests {
     private static let plain = "20261121T091500.123456Z-a,r=p.json"
     private static let keyed = "20261121T091500.123456Z-a,r=c,k=0123456789abcdef01234567.json"

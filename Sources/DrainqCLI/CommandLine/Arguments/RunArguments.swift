@@ -60,8 +60,11 @@ struct RunArguments: CommandArguments {
         )
         Option(
             .wait, .duration, \.wait, "wait this long for operations to become due",
-            "If no operation is due, waits for operations that become due, or are added, within this time after the start."
-        )
+            """
+            If no operation is due, waits for operations that become due, or are added, within this time after the \
+            start. A run that stays reads a changed configuration before each pass. While the configuration is not \
+            valid, the one before is in force, and the run ends with 78.
+            """)
         Option(
             .untilEmpty, \.staysUntilEmpty, "run until no operation waits",
             "Continues until every operation is delivered, failed, held or parked.")

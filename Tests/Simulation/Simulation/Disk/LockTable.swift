@@ -1,6 +1,6 @@
 import Policy
 
-/// The table of drainq-queue(5), LOCKS: the locks that a process has while it renames a file.
+/// The locks that a process has while it renames a file, as drainq-queue(5) lists them (State).
 ///
 /// Paths are relative to the queue. A directory of the queue is its first component.
 struct LockTable {

@@ -1,0 +1,99 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// A run that stays: each of its passes begins and ends like a run.
+struct StayingTests {
+    private func run(_ bench: Bench, _ options: RunOptions, _ world: World) throws -> RunSummary {
+        try Run(spool: bench.spool, configuration: bench.configuration, options: options, world: world) { _ in }()
+    }
+
+    @Test func `a changed configuration is in force from the next pass on, and the counts go on`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        var urls: [String] = []
+        let answer: (OutgoingRequest) -> AttemptReport.Result = { request in
+            urls.append(request.url)
+            return .status(204)
+        }
+        var world = bench.world(answer)
+        var isChanged = false
+        world.renewal = {
+            if isChanged { return nil }
+            isChanged = true
+            _ = try? bench.add(1)
+            var changed = bench.configuration
+            changed.defaultRoute.url = "http://two/{type}"
+            return (changed, bench.world(answer))
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(5))), world)
+        #expect(urls == ["http://one/default", "http://two/default"])
+        #expect(summary.delivered == 2 && summary.attempts == 2 && summary.end == .done)
+    }
+
+    @Test func `the end of a pass is told while the run stays, with nothing of the queue kept from others`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(1) { $0.key = "k" }
+        var world = bench.world { _ in .status(400) }
+        var told: [Int] = []
+        var isFree: [Bool] = []
+        world.passEnded = {
+            told.append($0.failed)
+            let lock = try? bench.spool.lockSequences()
+            isFree.append(lock != nil)
+            lock?.release()
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(5))), world)
+        #expect(summary.failed == 1)
+        #expect(told.first == 1 && (4...6).contains(told.count))
+        #expect(!isFree.contains(false))
+    }
+
+    @Test func `passes that follow each other at once are told once a second`() throws {
+        let bench = try Bench()
+        try bench.add(30)
+        var told = 0
+        var world = bench.world { _ in
+            bench.pass(.milliseconds(200))
+            return .status(204)
+        }
+        world.passEnded = { _ in told += 1 }
+        let summary = try run(bench, RunOptions(limit: 1, concurrency: 1, stay: .untilEmpty), world)
+        #expect(summary.delivered == 30 && (4...7).contains(told))
+    }
+
+    @Test func `until-empty waits for what another run may leave, which has the sequence lock`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(1) { $0.key = "k" }
+        let lock = try #require(try bench.spool.lockSequences())
+        var world = bench.world { _ in .status(204) }
+        var passes = 0
+        world.passEnded = { _ in
+            passes += 1
+            if passes == 3 { lock.release() }
+        }
+        let summary = try run(bench, RunOptions(stay: .untilEmpty), world)
+        #expect(summary.delivered == 1 && passes == 3)
+    }
+
+    @Test func `until-empty sends what a run that died meanwhile had claimed`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        let other = try SpoolDirectory(opening: bench.directory.path)
+        var dying: SpoolRun? = try other.beginRun(now: bench.now)
+        let name = try #require(try bench.names(.new).first)
+        _ = try dying?.claim(Entry(state: .new, name: name))
+        let world = bench.world { _ in
+            // The lock of a run ends with its process.
+            dying = nil
+            return .status(204)
+        }
+        let summary = try run(bench, RunOptions(stay: .untilEmpty), world)
+        #expect(summary.delivered == 2 && summary.recovered == 1)
+    }
+}

@@ -1,0 +1,24 @@
+import Policy
+import Testing
+
+@testable import Spool
+
+struct CutTests {
+    @Test func `a cut has what was in the queue at its end, and its foreign files once they have names`() throws {
+        let queue = try TemporaryQueue()
+        let spool = try queue.open()
+        let first = try queue.add(["a"])[0].name.id
+        try queue.put("1", at: "new/early")
+        var cut = try spool.cut { _ in true }
+        let second = try queue.add(["b"])[0].name.id
+        try queue.put("2", at: "new/late")
+        let run = try spool.beginRun(now: TemporaryQueue.now)
+        let admission = try run.admitForeign(now: TemporaryQueue.now, limits: Limits())
+        try run.end()
+        cut.take(admission)
+        let early = try #require(admission.named[Array("early".utf8)])
+        let late = try #require(admission.named[Array("late".utf8)])
+        let belongs = [cut.has(first), cut.has(second), cut.has(early), cut.has(late)]
+        #expect(belongs == [true, false, true, false])
+    }
+}

@@ -1,0 +1,172 @@
+import Policy
+import Testing
+
+@testable import Spool
+
+/// Processes that add to one queue, and keep between batches what they know of it.
+struct SeveralAddersTests {
+    private static let now = TemporaryQueue.now
+    private let queue: TemporaryQueue
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    /// A process that adds, with the listings that it makes of `new/`.
+    private final class Process {
+        let calls = InterceptedCalls()
+        let spool: SpoolDirectory
+        var control: AdmissionControl
+
+        init(_ queue: TemporaryQueue, _ configuration: Configuration) throws {
+            spool = try queue.open(calls.calls)
+            control = AdmissionControl(configuration)
+        }
+
+        /// Adds an operation that is created at this time; the results with the operations that were evicted.
+        @discardableResult
+        func add(
+            _ id: String, at time: Timestamp = SeveralAddersTests.now, key: String? = nil, isDated: Bool = false
+        ) throws -> (result: Acceptance, evicted: [String]) {
+            let header = OperationHeader(
+                id: OperationID(id)!, createdAt: time, contentType: "application/json", key: key)
+            let submission = Submission(
+                Operation(header: header, body: Array("1".utf8)), hasOwnID: false,
+                at: isDated ? SeveralAddersTests.now + .seconds(1) : time,
+                isDated: isDated)
+            let accepted = try spool.accept([submission], within: &control, durable: false)
+            return (accepted.results[0], accepted.evicted.map { "\($0.name.id)" })
+        }
+
+        func isAccepted(_ id: String, at time: Timestamp) throws -> Bool {
+            if case .accepted = try add(id, at: time).result { true } else { false }
+        }
+
+        func listings(_ body: () throws -> Void) rethrows -> Int {
+            let before = calls.log.count { $0 == "list" }
+            try body()
+            return calls.log.count { $0 == "list" } - before
+        }
+    }
+
+    private func process(_ change: (inout Configuration) -> Void) throws -> Process {
+        var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
+        change(&configuration)
+        return try Process(queue, configuration)
+    }
+
+    private func time(_ number: Int) -> Timestamp { Self.now + .microseconds(number) }
+
+    // MARK: - Limits
+
+    @Test func `limits hold for all of them together, although each counts once`() throws {
+        let processes = try (0..<5).map { _ in try process { $0.limits.operations = 10 } }
+        var accepted = 0
+        for number in 0..<40 {
+            if try processes[number % 5].isAccepted("a-\(number)", at: time(number)) { accepted += 1 }
+        }
+        #expect(accepted == 10 && queue.names("new").count == 10)
+    }
+
+    @Test func `limits of bytes hold for all of them together`() throws {
+        let first = try process { $0.limits.bytes = 1_000 }
+        let second = try process { $0.limits.bytes = 1_000 }
+        for number in 0..<20 {
+            try first.add("a-\(number)", at: time(2 * number))
+            try second.add("b-\(number)", at: time(2 * number + 1))
+        }
+        let bytes = queue.names("new").reduce(0) { $0 + (queue.bytes("new/\($1)")?.count ?? 0) }
+        #expect(bytes <= 1_000 && bytes > 800)
+    }
+
+    @Test func `what a run and an operator have removed makes room`() throws {
+        let adding = try process { $0.limits.operations = 2 }
+        try adding.add("a", at: time(0))
+        try adding.add("b", at: time(1))
+        #expect(try adding.isAccepted("c", at: time(2)) == false, "it is full")
+        let others = try queue.open()
+        let entries = try queue.entries()
+        #expect(try others.drop(entries[0]))
+        #expect(try adding.isAccepted("d", at: time(3)) == true, "there is room")
+        let run = try others.beginRun(now: Self.now)
+        let claim = try #require(try run.claim(entries[1]))
+        _ = try run.settle(claim, .delivered(keep: false), record: nil, now: Self.now)
+        try run.end()
+        #expect(try adding.isAccepted("e", at: time(4)) == true, "there is room")
+        #expect(try adding.isAccepted("f", at: time(5)) == false, "it is full")
+    }
+
+    @Test func `a full queue that drops the oldest is not listed for each operation`() throws {
+        let adding = try process {
+            $0.limits.operations = 50
+            $0.limits.whenFull = .dropOldest
+        }
+        for number in 0..<51 { try adding.add("a-\(number)", at: time(number)) }
+        var evicted: [String] = []
+        let listings = try adding.listings {
+            for number in 51..<91 { evicted += try adding.add("a-\(number)", at: time(number)).evicted }
+        }
+        #expect(evicted == (1...40).map { "a-\($0)" })
+        let one = try adding.listings { try adding.add("b", at: time(91)) }
+        #expect(listings <= 40 * one && queue.names("new").count == 50)
+        // Something older came meanwhile.
+        try adding.add("old", at: Self.now - .seconds(5), isDated: true)
+        #expect(try adding.add("c", at: time(92)).evicted == ["old"])
+    }
+
+    @Test func `what another process has added is evicted before what is newer`() throws {
+        func adding() throws -> Process {
+            try process {
+                $0.limits.operations = 3
+                $0.limits.whenFull = .dropOldest
+            }
+        }
+        let (first, second) = (try adding(), try adding())
+        for number in 0..<3 { try first.add("a-\(number)", at: time(10 * number)) }
+        #expect(try first.add("a-3", at: time(30)).evicted == ["a-0"])
+        #expect(try second.add("b", at: time(5), isDated: true).evicted == ["a-1"])
+        #expect(try first.add("a-4", at: time(40)).evicted == ["b"])
+    }
+
+    // MARK: - Order
+
+    @Test func `a stream into an ordered route lists the queue once`() throws {
+        let adding = try process { $0.defaultRoute.ordering = .key }
+        let first = try adding.listings { try adding.add("a-0", at: time(0), key: "k") }
+        let second = try adding.listings { try adding.add("a-1", at: time(1), key: "k") }
+        let others = try adding.listings {
+            for number in 2..<50 { try adding.add("a-\(number)", at: time(number), key: "k\(number)") }
+        }
+        #expect(second < first && others == 48 * second)
+    }
+
+    @Test func `an operation comes after those that another process has added with a time that is not past`() throws {
+        let first = try process { $0.defaultRoute.ordering = .key }
+        let second = try process { $0.defaultRoute.ordering = .key }
+        try first.add("a", at: time(0), key: "k")
+        try second.add("b", at: time(5_000_000), key: "k")
+        try first.add("c", at: time(1), key: "k")
+        try first.add("d", at: time(2), key: "other")
+        let order = try queue.entries().map(\.name).sorted { $0.createdAt < $1.createdAt }.map(\.id.description)
+        #expect(order == ["a", "d", "b", "c"])
+    }
+
+    @Test func `after the clock was set back an operation comes after those that were added before`() throws {
+        let adding = try process { $0.defaultRoute.ordering = .key }
+        try adding.add("a", at: time(0), key: "k")
+        try adding.add("b", at: time(100), key: "k")
+        try adding.add("c", at: time(50), key: "k")
+        let names = try queue.entries().map(\.name).sorted { $0.createdAt < $1.createdAt }
+        #expect(names.map(\.id.description) == ["a", "b", "c"])
+    }
+
+    @Test func `the times of a process increase, and do not stay ahead of a clock that was set back`() {
+        var times = SubmissionClock()
+        #expect(times.next(now: time(10)) == time(10))
+        #expect(times.next(now: time(10)) == time(11))
+        #expect(times.next(now: time(5)) == time(12))
+        let past = Self.now - .seconds(61)
+        #expect(times.next(now: past) == past)
+        #expect(times.next(now: past) == past + .microseconds(1))
+    }
+}
