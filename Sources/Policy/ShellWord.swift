@@ -5,7 +5,9 @@ package func shellWord(_ text: String) -> String {
 
 /// Returns the text as one word of a POSIX shell, in single quotes.
 package func shellQuoted(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    // By bytes: a quotation mark and a combining mark behind it are one Character.
+    let pieces = Array(text.utf8).split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+    return "'" + pieces.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "'\\''") + "'"
 }
 
 /// Returns whether a shell takes the word unchanged.

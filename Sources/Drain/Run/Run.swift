@@ -7,15 +7,15 @@ package import Spool
 /// judges answers (`AnswerAssessor`) and settles (`Settler`). If the process dies, the next run returns its claims
 /// (SpoolDirectory, table of states).
 package final class Run {
-    private let spool: SpoolDirectory
-    private let configuration: Configuration
-    private let options: RunOptions
-    private let world: World
+    let spool: SpoolDirectory
+    let configuration: Configuration
+    let options: RunOptions
+    let world: World
     private let tally: RunTally
-    private let book: DestinationBook
-    private let operations = OperationBook()
+    let book: DestinationBook
+    let operations = OperationBook()
     private let conditions: MachineConditions
-    private let sender: RequestSender
+    let sender: RequestSender
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: RunOptions, world: World,
@@ -80,7 +80,7 @@ package final class Run {
 
     // MARK: - Parts
 
-    private var chooser: PassChooser {
+    var chooser: PassChooser {
         PassChooser(spool, configuration, options, world, tally, book, operations, conditions, sender)
     }
 

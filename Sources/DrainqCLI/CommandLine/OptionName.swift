@@ -48,6 +48,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case log
     case prometheus
     case dryRun = "dry-run"
+    case request
+    case curl
 
     case state
     case status

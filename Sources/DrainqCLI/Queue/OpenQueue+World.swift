@@ -63,6 +63,11 @@ extension OpenQueue {
             transports: AgentProgram.own(for: .urlsession).canRun ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })
     }
+
+    /// Returns the requests that a run would send now.
+    func preview(_ options: RunOptions = RunOptions()) -> RequestPreview {
+        RequestPreview(spool: spool, configuration: configuration, options: options, world: world())
+    }
 }
 
 extension OperationID {
