@@ -156,7 +156,7 @@ struct TemplateDifferentialTests {
                     let headers = type.map { [HeaderField(name: "Content-Type", value: $0)] } ?? []
                     let route = Route(url: "https://a/", headers: headers, body: text(written), batch: batch)
                     let isLined = batch?.format == .ndjson || type?.lowercased() == "application/x-ndjson"
-                    try checkBody(route, samples) { sample in
+                    try checkBody(route, place, samples) { sample in
                         let mark = "\u{1}\u{2}"
                         guard let value = expected(sample, place, isLined: isLined) else { return nil }
                         let around = Array(text(mark).replacing("{{", with: "{").utf8)
@@ -191,6 +191,9 @@ struct TemplateDifferentialTests {
                 default: Array("a".utf8) + value + Array("b".utf8)
                 }
             }
+            if place != .idempotencyKey {
+                checkShown(RequestForm(route), sample, made, place == .header ? .path : place)
+            }
             let sent = made.map { made in
                 switch place {
                 case .header: made.headers[0].value
@@ -211,7 +214,9 @@ struct TemplateDifferentialTests {
     }
 
     /// Checks single requests and one for all operations that can be sent: as many lines as operations.
-    private func checkBody(_ route: Route, _ samples: [Sample], _ expected: (Sample) -> [UInt8]?) throws {
+    private func checkBody(
+        _ route: Route, _ place: Place, _ samples: [Sample], _ expected: (Sample) -> [UInt8]?
+    ) throws {
         let form = RequestForm(route)
         var sent: [Operation] = []
         var items: [[UInt8]] = []
@@ -221,6 +226,7 @@ struct TemplateDifferentialTests {
             #expect((form.defect(of: sample.operation) == nil) == (item != nil), "\(about)")
             let made = try? form.request(for: sample.operation, attempt: 3, version: "1", secrets: secrets(of: sample))
             #expect((made == nil) == (item == nil), "\(about)")
+            checkShown(form, sample, made, place == .json ? .quotes : place)
             if let item {
                 sent.append(sample.operation)
                 items.append(item)
@@ -237,6 +243,34 @@ struct TemplateDifferentialTests {
                 lines == sent.count * linesOfBody && !(made.body ?? []).dropLast().contains(0x0D)
                     || route.body!.utf8.contains(0x0D))
         }
+    }
+
+    /// Checks that the request that is shown is the one that is sent, once the secret is put in, escaped for its place.
+    /// `place`: that of a secret in the url or in the body.
+    private func checkShown(_ form: RequestForm, _ sample: Sample, _ made: OutgoingRequest?, _ place: Place) {
+        var generator = SeededGenerator(seed: 7)
+        let marks = SecretMarks(using: &generator)
+        let marked = try? form.request(for: sample.operation, attempt: 3, version: "1", secrets: marks.values(["s"]))
+        #expect((marked == nil) == (made == nil))
+        guard let made, let marked else { return }
+        let shown = ShownRequest(marked, of: form.route, marks)
+        func filled(_ text: NamedText, _ place: Place) -> [UInt8] {
+            text.parts.flatMap { part -> [UInt8] in
+                switch part {
+                case .bytes(let bytes): bytes
+                case .secret(let name):
+                    name == "s"
+                        ? TemplateOracle.rendered(.text(sample.secret), in: place, isLined: false)! : []
+                case .base64, .signature: []
+                }
+            }
+        }
+        #expect(shown.method == made.method)
+        #expect(filled(shown.url, place) == Array(made.url.utf8))
+        #expect(
+            shown.headers.map { "\($0.name): \(String(decoding: filled($0.value, .header), as: UTF8.self))" }
+                == made.headers.map { "\($0.name): \($0.value)" })
+        #expect(shown.body.map { compared(filled($0, place)) } == compared(made.body))
     }
 
     private func compared(_ body: [UInt8]?) -> [UInt8]? { body.map(TemplateOracle.inUnits) }

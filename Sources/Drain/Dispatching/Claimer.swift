@@ -233,15 +233,11 @@ final class Claimer {
     ///   and each file has its own change.
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order. It does the same
     ///   with operations that no single document can express.
-    ///
-    /// The idempotency key is made from the keys of all of them, so that the server does not take one document for a
-    /// repetition of another.
     private func merge(
         into member: inout Member, _ destination: RunDestination, _ maker: RequestMaker
     ) throws(SpoolError) -> Merge {
         guard let older = settler.operations.merged(into: member.name.id) else { return .whole }
-        var patch: MergePatch?
-        var length = member.operation.bodyLength
+        var document = MergedDocument(into: member.operation, atMost: limits.operationBytes)
         var isOutdated = false
         for entry in older {
             guard let taken = try settler.spoolRun.take(entry) else {
@@ -264,38 +260,14 @@ final class Claimer {
             }
             member.parts.append(Member.Part(claim: taken.claim, operation: operation))
             if isOutdated { continue }
-            length += operation.bodyLength
-            guard operation.goesTogether(with: member.operation), length <= limits.operationBytes else {
-                return .impossible
-            }
-            if patch == nil {
-                patch = MergePatch(operation.body)
-            } else if patch?.merge(operation.body) != true {
-                return .impossible
-            }
+            guard document.add(operation) else { return .impossible }
         }
         if isOutdated {
             settler.operations.hasToListAgain = true
             return .outdated
         }
-        guard var patch, patch.merge(member.operation.body) else { return .impossible }
-        let keys = member.parts.map(\.operation.header.serverKey) + [member.operation.header.serverKey]
-        member.operation.body = patch.bytes
-        member.operation.header.idempotencyKey = "merge-\(Digest(of: keys.joined(separator: "\n")))"
+        guard let merged = document.merged() else { return .impossible }
+        member.operation = merged
         return .whole
     }
-}
-
-extension Operation {
-    /// Whether one request can carry the changes of both operations.
-    fileprivate func goesTogether(with newer: Operation) -> Bool {
-        header.bodyFile == nil && newer.header.bodyFile == nil && header.url == newer.header.url
-            && header.method == newer.header.method && header.headers == newer.header.headers
-            && header.contentType == newer.header.contentType
-    }
-}
-
-extension OperationHeader {
-    /// The key by which the server knows the operation.
-    fileprivate var serverKey: String { idempotencyKey ?? id.description }
 }

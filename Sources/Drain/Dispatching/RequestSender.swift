@@ -130,7 +130,8 @@ final class RequestSender {
         return sink
     }
 
-    private func makeRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
+    /// Makes the request of an attempt.
+    func makeRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
         if let file = attempt.members.first?.operation.header.bodyFile,
             let refusal = spool.check(file, roots: configuration.bodyFileRoots)
         {

@@ -7,11 +7,11 @@ package import Spool
 /// judges answers (`AnswerAssessor`) and settles (`Settler`). If the process dies, the next run returns its claims
 /// (SpoolDirectory, table of states).
 package final class Run {
-    private let spool: SpoolDirectory
-    private let options: RunOptions
+    let spool: SpoolDirectory
+    let options: RunOptions
     private let tally: RunTally
-    private let operations = OperationBook()
-    private var parts: Parts
+    let operations = OperationBook()
+    private(set) var parts: Parts
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: RunOptions, world: World,
@@ -74,7 +74,7 @@ package final class Run {
     // MARK: - Parts
 
     /// The parts that follow from the configuration. A changed configuration makes them anew.
-    private struct Parts {
+    struct Parts {
         let configuration: Configuration
         let world: World
         let book: DestinationBook
@@ -99,7 +99,7 @@ package final class Run {
         }
     }
 
-    private var chooser: PassChooser {
+    var chooser: PassChooser {
         PassChooser(
             spool, parts.configuration, options, parts.world, tally, parts.book, operations, parts.conditions,
             parts.sender)

@@ -22,6 +22,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case expires
     case id
     case envelope
+    case each
     case atomic
     case replace
     case sync
@@ -48,6 +49,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case log
     case prometheus
     case dryRun = "dry-run"
+    case request
+    case curl
 
     case state
     case status

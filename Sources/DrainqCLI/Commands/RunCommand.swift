@@ -7,6 +7,10 @@ import Spool
 func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     Messages.format = Messages.Format(arguments.log, environment: environment)
     return try failing {
+        if arguments.request.showsRequests, !arguments.isDryRun {
+            throw CommandFailure(
+                .usage, "'--request' needs '--dry-run'", hint: "the request of one operation: drainq show --request ID")
+        }
         var queue = try OpenQueue(arguments.queue, environment)
         try queue.applyTransport(of: environment)
         try queue.checkTrustOfConfiguration(arguments.queue)
@@ -62,6 +66,14 @@ func drain(
         return world
     }
     let world = stayingWorld(of: queue)
+    if arguments.isDryRun, arguments.request.showsRequests {
+        var requests = RequestPrinter(arguments.request, asJSON: arguments.isJSON, .forResults(queue.environment))
+        try queue.preview(options).forEachRequest { planned in
+            requests.print(planned)
+            planned.ids.forEach { named?.plan($0) }
+        }
+        return .first(of: (requests.hasFailed ? [.failed] : []) + (named?.reportUnsent() ?? []))
+    }
     if arguments.isDryRun {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
         for (entry, destination) in try run.plan() {

@@ -7,9 +7,7 @@ func show(_ arguments: ShowArguments, environment: [String: String]) throws(Comm
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         let targets = try namedTargets(arguments.ids)
-        var showing = Showing(
-            queue: queue, known: try queue.knownDestinations(), now: .now(), asJSON: arguments.isJSON,
-            terminal: .forResults(environment))
+        var showing = Showing(arguments, queue, try queue.knownDestinations(), .forResults(environment))
         let found = try queue.spool.found(targets, withCopies: true)
         var status = ExitStatus.ok
         for target in targets {
@@ -20,7 +18,7 @@ func show(_ arguments: ShowArguments, environment: [String: String]) throws(Comm
             }
             for one in found { try showing.show(one) }
         }
-        return status
+        return showing.requests.hasFailed ? .failed : status
     }
 }
 
@@ -33,13 +31,17 @@ private struct Showing {
     /// The reasons, found when the first operation is shown.
     private var waitReasons: WaitReasons?
     private var isFirst = true
+    private let preview: RequestPreview?
+    private(set) var requests: RequestPrinter
 
-    init(queue: OpenQueue, known: KnownDestinations, now: Timestamp, asJSON: Bool, terminal: Terminal) {
+    init(_ arguments: ShowArguments, _ queue: OpenQueue, _ known: KnownDestinations, _ terminal: Terminal) {
         self.queue = queue
         self.known = known
-        self.now = now
-        self.asJSON = asJSON
+        now = .now()
+        asJSON = arguments.isJSON
         self.terminal = terminal
+        preview = arguments.request.showsRequests ? queue.preview() : nil
+        requests = RequestPrinter(arguments.request, asJSON: asJSON, terminal)
     }
 
     mutating func show(_ mentioned: FoundTarget) throws {
@@ -59,6 +61,11 @@ private struct Showing {
         case .newerFormat(let version):
             Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
         case .operation(let stored):
+            if let preview {
+                let destination = known.table.destination(of: entry.name)
+                let request = try preview.request(of: stored.operation, entry.name, to: destination)
+                return requests.print(request)
+            }
             if waitReasons == nil { waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now) }
             let waiting = waitReasons?.waiting(of: entry)
             var view = queue.view(entry, known)

@@ -7,6 +7,8 @@ extension OutputObject {
         [
             OutputObject("an operation", by: ["list", "run --dry-run"], EntryView.self),
             OutputObject("an operation with all its attempts", by: ["show"], OperationDetails.self),
+            OutputObject(
+                "a request that would be sent", by: ["show --request", "run --dry-run --request"], RequestView.self),
             OutputObject("a file in quarantine", by: ["list", "show", "run"], QuarantineView.self),
             OutputObject("an attempt", by: ["run"], AttemptView.self),
             OutputObject("the summary of a run", by: ["run"], SummaryView.self),

@@ -30,6 +30,7 @@ struct RunArguments: CommandArguments {
     var progress = ProgressLine.auto
     var log = Reader.auto
     var isDryRun = false
+    var request = RequestOptions()
     var isJSON = false
     var queue = QueueOptions()
     var verbosity = Verbosity()
@@ -123,6 +124,7 @@ struct RunArguments: CommandArguments {
             `summary`.
             """)
         Option.dryRun(\.isDryRun)
+        RequestOptions.options.map { $0.within(\.request) }
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
         Verbosity.options.map { $0.within(\.verbosity) }
@@ -160,7 +162,7 @@ extension CommandDescription {
         After SIGTERM, SIGINT or SIGHUP the run lets attempts in flight finish within the time of --grace, puts the rest back \
         and ends; a second signal cuts it off.
         """,
-        operands: .optionalIDs,
+        operands: .optionalIDs, exclusive: [[.curl, .json]],
         examples: [
             Example("drainq run", "one pass, for cron or a systemd timer"),
             Example("drainq run 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "send one operation now"),
@@ -170,5 +172,6 @@ extension CommandDescription {
             Example("drainq run --until-empty --max-time 1h", "run until no operation waits, for an hour at most"),
             Example("drainq run --now --until-empty --rate 5/s", "send everything after an outage, at a limited rate"),
             Example("drainq run --dry-run --json", "print the operations that a run would attempt"),
+            Example("drainq run --dry-run --request", "print the requests that a run would send"),
         ])
 }
