@@ -129,7 +129,7 @@ extension Chooser {
         _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
         let destination = opened(kind, &listing, open)
-        if !destination.admits(attempts: name.attempts) {
+        if !destination.control.admits(attempts: name.attempts) {
             if let lifetime = kind.route.expiresAfter, name.createdAt.isOfSetClock, name.createdAt + lifetime <= now {
                 return listing.pass.expire(candidate(name, in: state, sequence, isHead, kind), limit: options.limit)
             }
