@@ -194,8 +194,13 @@ final class AnswerAssessor {
     }
 
     private func park(_ answer: AttemptAnswer, _ refusals: [Parking.Refusal], _ destination: RunDestination) {
+        // The submitter of a refused operation is told; its refusal counts for the next operation all the same.
         let verdict = answer.verdict
-        let settlements = settler.settle(answer, as: verdict.becoming(.held, rule: .parked(verdict.rule)))
+        let settlements = settler.settle(
+            answer,
+            as: settler.hasSubmitter
+                ? verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
+                : verdict.becoming(.held, rule: .parked(verdict.rule)))
         for (refusal, settlement) in zip(refusals, settlements) {
             settler.park(refusal, destination, settlement.record)
         }
