@@ -27,9 +27,9 @@ struct AnswerAssessorTests {
         let destination = attempts[0].destination
         let threshold = destination.settings.stormGuard
         for attempt in attempts.prefix(threshold) { parts.take(404, of: attempt) }
-        #expect(destination.isSampling && parts.tally.summary.failed == 0)
+        #expect(destination.control.isSampling && parts.tally.summary.failed == 0)
         for attempt in attempts.dropFirst(threshold).prefix(1) { parts.take(204, of: attempt) }
-        #expect(!destination.isSampling && parts.tally.summary.failed == threshold)
+        #expect(!destination.control.isSampling && parts.tally.summary.failed == threshold)
     }
 
     @Test func `a refusal that is alone is parked, and a delivery is its witness`() throws {

@@ -11,7 +11,7 @@ struct SendQueueTests {
     private func destination(_ name: String, _ settings: DestinationSettings = DestinationSettings()) -> RunDestination
     {
         let destination = RunDestination(Destination(named: name), settings, DestinationState())
-        destination.update(at: Timestamp(microseconds: 0), ignoringCircuitBreaker: false)
+        destination.control.read(DestinationState(), at: Timestamp(microseconds: 0))
         return destination
     }
 
@@ -41,9 +41,9 @@ struct SendQueueTests {
         let held = destination("held")
         fill(1, of: held)
         #expect(queue.hasWork)
-        held.block = Availability.Block(.held)
+        held.control.apply(.heldByHand(reason: ""), at: Timestamp(microseconds: 0))
         #expect(!queue.hasWork && queue.next(free: 5, at: .zero) == nil)
-        held.block = nil
+        held.control.apply(.released, at: Timestamp(microseconds: 0))
         #expect(queue.next(free: 5, at: .zero) != nil)
     }
 

@@ -2,9 +2,8 @@ import Delivery
 import Policy
 import Spool
 
-/// The judge of answers: decides whether operations are settled now, wait for samples (`StormGuard`), are sent again,
-/// wait for a witness (`Parking`), or hold their destination. Asks `Classification` what a status means, and `Accused`
-/// which statuses concern credentials.
+/// The judge of reports: finds the meaning of each for its operations, and does what the control of the destination
+/// (`DestinationControl`) makes of the meaning. Asks `Classification` what a status means.
 final class AnswerAssessor {
     let world: World
     let book: DestinationBook
@@ -25,18 +24,14 @@ final class AnswerAssessor {
         self.sender = sender
     }
 
-    /// Begins each destination's storm guard, which counts on from earlier runs. Lowers its threshold to the number
-    /// chosen if more is due: otherwise a limit of three would fail a whole queue, three by three.
+    /// Begins the storm guards of the destinations that the chosen operations have.
     func beginStormGuards(for chosen: [Candidate]) {
         if settler.hasSubmitter { return }
         var counts: [Digest: Int] = [:]
         for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
         for (digest, count) in counts {
             guard let destination = book.destinations[digest] else { continue }
-            let threshold = destination.settings.stormGuard
-            destination.storm = StormGuard(
-                threshold: destination.newest.isEmpty ? threshold : min(threshold, count), limit: threshold,
-                before: destination.state.storm)
+            destination.control.beginPass(chosen: count, hasMore: !destination.newest.isEmpty)
         }
     }
 
@@ -45,7 +40,8 @@ final class AnswerAssessor {
     func concludeQuiet() -> Bool {
         let quiet = queue.quietDestinations
         for destination in quiet {
-            follow(destination.holdGuard?.nothingElse() ?? destination.storm.nothingElse(), destination)
+            let blamed = blamed(destination)
+            obey(destination.control.nothingElse(blamed: blamed, at: world.now()), destination)
         }
         return !quiet.isEmpty
     }
@@ -56,8 +52,7 @@ final class AnswerAssessor {
     func take(_ received: AttemptReport, of attempt: Attempt) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect { return queue.enqueueAgain(attempt) }
-        attempt.destination.hasReported = true
-        attempt.destination.isCautious = false
+        attempt.destination.control.noteReport()
         let report = SealedReport(received, attempt.redaction)
         let absence = attempt.absence(behind: received, world)
         let meaning = attempt.meaning(of: report, absence, at: world.now())
@@ -103,9 +98,8 @@ final class AnswerAssessor {
             var answer = AttemptAnswer(
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
-            beginHoldGuard(of: destination, by: nil)
-            return follow(
-                destination.holdGuard!.take(answer, .permanent(0), isSample: attempt.isSample), destination)
+            let blamed = blamed(destination)
+            return obey(destination.control.doubt(answer, blamed: blamed, at: world.now()), destination)
         }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in attempt.members { try settler.settleUnsent(member, settlement, attempt) }
@@ -158,126 +152,88 @@ final class AnswerAssessor {
 
     // MARK: - Answers
 
-    /// Processes an answer: first what it says about the destination, then what becomes of the operations.
-    ///
-    /// The storm guard may withhold a permanent answer, or one that would hold the destination, until others have been
-    /// asked. The operations stay claimed meanwhile; after a crash they are sent again.
     private func take(_ answer: AttemptAnswer) {
-        var answer = answer
-        let (attempt, verdict, destination) = (answer.attempt, answer.verdict, answer.attempt.destination)
-        book.apply(answer, at: world.now())
-        // A sample that no server has answered says nothing about the other operations.
-        let meaning = StormGuard<AttemptAnswer>.Answer(verdict) ?? (attempt.isSample ? .other : nil)
-        if attempt.isProbe, isStillHeld(answer) {
-            // The cause of the hold persists: the probed operation is as blameless as the others.
-            destination.block = Availability.Block(.held)
-            settler.settle(answer, as: verdict.becoming(.held, rule: verdict.rule))
-            return
-        }
-        if attempt.isProbe, verdict.outcome == .failed { book.apply(.disproved, to: destination, at: world.now()) }
-        // A deferred probe does not decide, and this pass sends no other one: the hold goes on.
-        if attempt.isProbe, verdict.outcome == .deferred { destination.block = Availability.Block(.held) }
-        if answer.isRefusal, isProvenGuilty(answer) { return contradict(answer) }
-        if verdict.outcome == .held, destination.holdGuard == nil {
-            guard meaning != nil else { return hold(destination, answer) }
-            beginHoldGuard(of: destination, by: answer.isRefusal ? attempt : nil)
-            if answer.isRefusal, attempt.members.count > 1 { askOne(of: &answer) }
-        }
-        answer.releasesSequence =
-            verdict.outcome == .failed && destination.holdGuard == nil && destination.storm.withholds
-        if answer.releasesSequence {
-            for member in attempt.members { settler.advance(member, after: .failed(countsAttempt: true)) }
-        }
-        follow(step(for: answer, meaning), destination)
+        let destination = answer.attempt.destination
+        let blamed = blamed(destination)
+        obey(destination.control.take(answer, blamed: blamed, at: world.now()), destination)
         book.tellIfBlocked(destination)
     }
 
-    /// Whether a probe met the same end that its destination is held for.
-    private func isStillHeld(_ probe: AttemptAnswer) -> Bool {
-        guard let hold = probe.attempt.destination.state.hold else { return false }
-        let status = probe.verdict.status
-        return probe.verdict.outcome == .held || status != nil && status == hold.status
+    /// Returns a function that finds what a hold of the destination would be blamed on.
+    private func blamed(_ destination: RunDestination) -> () -> String {
+        let identity = destination.identity
+        return { [book] in book.fingerprint(of: identity) }
     }
 
-    // MARK: - The storm guard
-
-    /// Begins the guard over holding answers. `refused`: the attempt whose credentials were refused, if any.
-    private func beginHoldGuard(of destination: RunDestination, by refused: Attempt?) {
-        if destination.holdGuard != nil { return }
-        destination.holdGuard = StormGuard(threshold: 1)
-        destination.refused = refused.map {
-            Refused(credentials: $0.maker.credentialNames, began: $0.began, answered: world.now())
-        }
-    }
-
-    private func step(
-        for answer: AttemptAnswer, _ meaning: StormGuard<AttemptAnswer>.Answer?
-    ) -> StormGuard<AttemptAnswer>.Step {
-        guard var meaning else { return .apply([answer]) }
-        let (attempt, destination) = (answer.attempt, answer.attempt.destination)
-        if destination.holdGuard == nil {
-            return destination.storm.take(answer, meaning, isSample: attempt.isSample)
-        }
-        if let refused = destination.refused {
-            let isOthers = refused.credentials != attempt.maker.credentialNames
-            if isOthers || meaning == .delivered && !refused.isContradicted(by: attempt) { meaning = .other }
-        }
-        return destination.holdGuard!.take(answer, meaning, isSample: attempt.isSample)
-    }
-
-    private func follow(_ step: StormGuard<AttemptAnswer>.Step, _ destination: RunDestination) {
+    /// Does what the control of a destination has decided, in order.
+    private func obey(_ effects: [DestinationEffect<Attempt>], _ destination: RunDestination) {
         if destination.needsAttention { queue.watch(destination) }
-        switch step {
-        case .wait: break
-        case .sample: beginSampling(destination)
-        case .apply(let answers):
-            destination.removeEmptyHoldGuard()
-            apply(answers)
-        case .hold(let answers, let status):
-            destination.removeEmptyHoldGuard()
-            for answer in answers {
-                var verdict = answer.verdict
-                if verdict.outcome != .held {
-                    let count = answers.count + destination.storm.failed(with: status)
-                    verdict = verdict.becoming(.held, rule: .storm(status: status, answers: count))
+        for effect in effects {
+            switch effect {
+            case .settle(let answer, let verdict): settler.settle(answer, as: verdict)
+            case .hold(let answer, let verdict): hold(destination, answer, as: verdict)
+            case .park(let answer, let refusals): park(answer, refusals, destination)
+            case .sendEachAlone(let answer): sendEachAlone(answer.attempt)
+            case .sendApart(let answer): sendApart(answer.attempt)
+            case .askOne(let answer): askOne(of: answer, destination)
+            case .release(let answer):
+                for member in answer.attempt.members {
+                    settler.advance(member, after: .failed(countsAttempt: true))
                 }
-                hold(destination, answer, as: verdict)
+            case .sample(let count): queue.sample(destination, upTo: count) { _ in true }
+            case .sampleOne(let credentials): sampleOne(destination, with: credentials)
+            case .reportHoldEnd: book.tellHoldEnd(of: destination)
             }
-        }
-    }
-
-    private func apply(_ answers: [AttemptAnswer]) {
-        let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
-        for var answer in answers {
-            answer.isContradicted = isContradicted
-            if answer.verdict.outcome != .held {
-                settler.settle(answer)
-            } else if isContradicted {
-                contradict(answer)
-            } else {
-                conclude(answer)
-            }
-        }
-    }
-
-    /// Sends samples, and nothing else to the destination meanwhile.
-    private func beginSampling(_ destination: RunDestination) {
-        guard destination.holdGuard != nil else {
-            return queue.sample(destination, upTo: StormGuard<AttemptAnswer>.samples) { _ in true }
-        }
-        // The work that tests a batch is queued already.
-        if !destination.urgent.isEmpty { return }
-        // One sample shows whether credentials are refused, and a server may count refusals against the client.
-        queue.sample(destination, upTo: 1) { candidate in
-            guard let refused = destination.refused?.credentials else { return true }
-            return sender.maker(of: candidate.entry.name.type, to: destination).credentialNames == refused
         }
     }
 
     /// Holds the destination of an answer, and puts its operations back, uncharged.
-    func hold(_ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict? = nil) {
+    private func hold(_ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict) {
         let settlements = settler.settle(answer, as: verdict)
         settler.settleDecided()
-        book.hold(destination, settlements.first?.record, reason: (verdict ?? answer.verdict).rule)
+        book.hold(destination, settlements.first?.record, reason: verdict.rule)
+    }
+
+    private func park(_ answer: AttemptAnswer, _ refusals: [Parking.Refusal], _ destination: RunDestination) {
+        // The submitter of a refused operation is told; its refusal counts for the next operation all the same.
+        let verdict = answer.verdict
+        let settlements = settler.settle(
+            answer,
+            as: settler.hasSubmitter
+                ? verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
+                : verdict.becoming(.held, rule: .parked(verdict.rule)))
+        for (refusal, settlement) in zip(refusals, settlements) {
+            settler.park(refusal, destination, settlement.record)
+        }
+    }
+
+    private func sendEachAlone(_ attempt: Attempt) {
+        for member in attempt.members {
+            var alone = attempt
+            (alone.members, alone.isShared, alone.isSample, alone.isWitnessed) = ([member], false, false, true)
+            queue.enqueueAgain(alone)
+        }
+    }
+
+    /// Removes one operation from a refused batch and sends it alone, as a witness for the others.
+    private func askOne(of answer: AttemptAnswer, _ destination: RunDestination) {
+        var (alone, rest) = (answer.attempt, answer.attempt)
+        alone.members = [rest.members.removeLast()]
+        (alone.isShared, alone.isSample) = (false, true)
+        rest.isShared = true
+        queue.enqueueAgain(alone)
+        let answer = AttemptAnswer(attempt: rest, report: answer.report, verdict: answer.verdict)
+        let blamed = blamed(destination)
+        obey(destination.control.judge(answer, blamed: blamed, at: world.now()), destination)
+    }
+
+    /// Sends one other operation with these credentials, and nothing else to the destination meanwhile.
+    private func sampleOne(_ destination: RunDestination, with credentials: String?) {
+        // The work that tests a batch is queued already.
+        if !destination.urgent.isEmpty { return }
+        queue.sample(destination, upTo: 1) { candidate in
+            guard let credentials else { return true }
+            return sender.maker(of: candidate.entry.name.type, to: destination).credentialNames == credentials
+        }
     }
 }

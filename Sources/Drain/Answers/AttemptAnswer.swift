@@ -12,19 +12,23 @@ extension RequestError {
     }
 }
 
-/// The answer to an attempt, and its meaning for each of the operations.
-struct AttemptAnswer {
-    var attempt: Attempt
-    var report: SealedReport
-    var verdict: Verdict
-    /// Whether no request could be made, so that nothing was sent.
-    var isUnsent = false
-    /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
-    /// meet the same end, they fail or are put back with it.
-    var releasesSequence = false
-    /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
-    var isContradicted = false
+/// The end of an attempt of this run.
+typealias AttemptAnswer = AttemptEnd<Attempt>
 
-    /// Whether the server refuses the credentials, or the operation with them.
-    var isRefusal: Bool { verdict.accused() == .credentials && verdict.status != nil }
+extension AttemptAnswer {
+    init(attempt: Attempt, report: SealedReport, verdict: Verdict) {
+        self.init(attempt: attempt, facts: attempt.facts, report: report, verdict: verdict)
+    }
+}
+
+extension Attempt {
+    /// The parts of the attempt by which the control of its destination decides.
+    fileprivate var facts: AttemptAnswer.Facts {
+        var facts = AttemptAnswer.Facts(
+            ids: members.map(\.name.id), route: route, credentials: maker.credentialNames, began: began)
+        facts.start = start
+        (facts.isSample, facts.isProbe, facts.isWitnessed) = (isSample, isProbe, isWitnessed)
+        (facts.isShared, facts.isMerged) = (isShared, isMerged)
+        return facts
+    }
 }

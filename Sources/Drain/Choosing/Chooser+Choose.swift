@@ -178,7 +178,7 @@ extension Chooser {
         _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
         let destination = opened(kind, &listing, open)
-        if !destination.admits(attempts: name.attempts) {
+        if !destination.control.admits(attempts: name.attempts) {
             let bound: WaitBound = destination.block?.reason.needsOperator ?? false ? .age : .expiry
             if passOver(name, in: state, sequence, isHead, kind, bound, &listing, open) { return }
             destination.skipped += 1

@@ -69,9 +69,8 @@ final class DestinationBook {
     }
 
     private func refresh(_ destination: RunDestination, _ now: Timestamp) {
-        destination.state = shared.ledger[destination.name]
-        // A circuit breaker that opened after this run met the destination is not overridden at each listing.
-        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !destination.hasReported)
+        destination.control.ignoresCircuitBreaker = ignoresCircuitBreaker
+        destination.control.read(shared.ledger[destination.name], at: now)
         destination.beginPass()
         releaseByChange(destination, now)
     }
@@ -89,7 +88,9 @@ final class DestinationBook {
     func adoptRecords() throws(SpoolError) {
         if world.clock.instant() >= shared.nextWrite { tell() }
         let (recorded, now) = (try shared.peek(), world.now())
-        for destination in destinations.values { destination.adopt(recorded[destination.name], at: now) }
+        for destination in destinations.values {
+            destination.control.adopt(recorded[destination.name], isBusy: !destination.urgent.isEmpty, at: now)
+        }
     }
 
     // MARK: - Destinations
@@ -109,7 +110,8 @@ final class DestinationBook {
         let state = shared.ledger[identity.name]
         let adaptive = concurrency == .auto ? AdaptiveConcurrency(runs: runs, overload: state.overload, at: now) : nil
         let destination = RunDestination(identity, settings, state, limits: limits, concurrency: adaptive)
-        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        destination.control.ignoresCircuitBreaker = ignoresCircuitBreaker
+        destination.control.read(state, at: now)
         destinations[identity.digest] = destination
         releaseByChange(destination, now)
         return destination
@@ -129,8 +131,8 @@ final class DestinationBook {
     }
 
     /// Returns what a hold of this destination is blamed on.
-    func fingerprint(of destination: RunDestination) -> String {
-        blame.fingerprint(of: destination.identity, salt: shared.salt(using: &world.generator))
+    func fingerprint(of destination: Destination) -> String {
+        blame.fingerprint(of: destination, salt: shared.salt(using: &world.generator))
     }
 
     private var blame: Blame {
@@ -142,7 +144,7 @@ final class DestinationBook {
         guard concurrency == .auto, runs != self.runs else { return }
         self.runs = runs
         let now = world.now()
-        for destination in destinations.values { destination.share(with: runs, at: now) }
+        for destination in destinations.values { destination.control.share(with: runs, at: now) }
     }
 
     /// Takes a destination's name from an operation that was read, with what is recorded under this name. Returns false
@@ -151,12 +153,9 @@ final class DestinationBook {
     func takeName(
         of operation: Operation, attempts: Int, for destination: RunDestination, at now: Timestamp
     ) -> Bool {
-        let name = destination.name
-        destination.takeName(of: operation)
-        if destination.name == name { return true }
-        destination.state = shared.ledger[destination.name]
-        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
-        return destination.admits(attempts: attempts)
+        guard destination.control.takeName(of: operation) else { return true }
+        destination.control.read(shared.ledger[destination.name], at: now)
+        return destination.control.admits(attempts: attempts)
     }
 
     /// The number of destinations that this run sends nothing to now.
@@ -164,11 +163,8 @@ final class DestinationBook {
 
     /// Lets this run send to the destinations again that it left for a pass.
     func resumeLeft() {
-        for destination in destinations.values { destination.isLeftForNow = false }
+        for destination in destinations.values { destination.control.isLeftForNow = false }
     }
-
-    /// The duration from which on a failed attempt, while the circuit breaker is open, costs other destinations time.
-    private static let slowFailure = Duration.seconds(1)
 
     // MARK: - What is learned
 
@@ -176,8 +172,7 @@ final class DestinationBook {
     func tell() {
         var events: [(destination: String, event: DestinationEvent)] = []
         for destination in destinations.values {
-            events += destination.events.map { (destination.name, $0) }
-            destination.events = []
+            events += destination.control.takeEvents().map { (destination.name, $0) }
         }
         if events.isEmpty { return }
         let settings = Dictionary(
@@ -189,33 +184,15 @@ final class DestinationBook {
 
     /// Writes to the ledger that a destination is blocked: at once, or soon if the ledger was just written.
     func tellIfBlocked(_ destination: RunDestination) {
-        if destination.isBlocked, !destination.events.isEmpty, world.clock.instant() >= shared.nextWrite { tell() }
+        if destination.isBlocked, destination.control.hasNews, world.clock.instant() >= shared.nextWrite { tell() }
     }
 
     /// Applies an event to a destination, and reports it if the event ends a hold.
     func apply(_ event: DestinationEvent, to destination: RunDestination, at now: Timestamp) {
-        let wasHeld = destination.state.hold != nil
-        destination.apply(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
-        if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
+        if destination.control.apply(event, at: now) { tellHoldEnd(of: destination) }
     }
 
-    /// Applies an answer's events to the destination, except a hold: the run decides that after it has asked others.
-    func apply(_ answer: AttemptAnswer, at now: Timestamp) {
-        let (attempt, destination) = (answer.attempt, answer.attempt.destination)
-        let events = DestinationEvent.events(
-            of: answer.report, answer.verdict, route: attempt.route, settings: destination.settings, blamed: nil,
-            now: now)
-        for event in events {
-            if case .held = event { continue }
-            // A delivery that was in flight when the hold began does not end the hold: only a probe does.
-            if event == .delivered, destination.block?.reason == .held, !attempt.isProbe { continue }
-            apply(event, to: destination, at: now)
-            if event == .delivered { witness(attempt, at: now) }
-        }
-        destination.adapt(to: events, of: attempt, after: answer.report.duration, at: now)
-        let isSlow = answer.report.duration > Self.slowFailure
-        if isSlow, destination.block?.reason == .circuitBreaker { destination.isLeftForNow = true }
-    }
+    func tellHoldEnd(of destination: RunDestination) { tally.tell(.holdEnded(destination: destination.name)) }
 
     /// Records that a probe of a held destination begins, before it is sent, so that no other process sends one.
     /// Returns false, and blocks the destination, if none is due: another process has just begun one. Without a ledger
@@ -227,13 +204,13 @@ final class DestinationBook {
                 try shared.beginProbe(
                     of: destination.name, destination.settings, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
             else {
-                destination.block = .init(.held)
+                destination.control.beginProbe(isTaken: true, at: now)
                 return false
             }
         } catch {
             tally.inputOutput(error)
         }
-        destination.state.apply(.probed, destination.settings, at: now)
+        destination.control.beginProbe(isTaken: false, at: now)
         return true
     }
 
@@ -243,8 +220,8 @@ final class DestinationBook {
         let isNew = destination.state.hold == nil
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
-            blamed: fingerprint(of: destination))
-        destination.apply(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+            blamed: fingerprint(of: destination.identity))
+        destination.control.apply(event, at: now)
         if isNew, let record {
             let isStorm = if case .storm = reason { true } else { false }
             tally.tell(.destinationHeld(destination: destination.name, record: record, byStormGuard: isStorm))
@@ -254,15 +231,6 @@ final class DestinationBook {
     /// Ends the wait of an operation for a witness.
     func unpark(_ id: OperationID, _ destination: RunDestination) {
         if destination.state.parking[id] != nil { apply(.unparked(id), to: destination, at: world.now()) }
-    }
-
-    /// Records a delivery as the witness of parked operations with the same credentials.
-    private func witness(_ attempt: Attempt, at now: Timestamp) {
-        let destination = attempt.destination
-        if destination.state.parking.isEmpty { return }
-        for member in attempt.members { unpark(member.name.id, destination) }
-        let credentials = attempt.maker.credentialNames
-        apply(.witnessed(credentials: credentials, began: attempt.began), to: destination, at: now)
     }
 
     /// Records since when this machine has no network; `nil` records that it has one.

@@ -57,7 +57,7 @@ final class Dispatcher {
     /// hold; after a failure, the operation with the fewest attempts is first: each one has its turn.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
-        for (digest, destination) in settler.book.destinations where destination.isProbing {
+        for (digest, destination) in settler.book.destinations where destination.control.isProbing {
             let heads = order.indices.filter { order[$0].destination.digest == digest && order[$0].isHead }
             if destination.state.hold == nil {
                 let first = heads.min { order[$0].entry.name.attempts < order[$1].entry.name.attempts }
@@ -193,7 +193,7 @@ final class Dispatcher {
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
         tally.summary.attempts += 1
-        attempt.start = destination.noteBeginning()
+        attempt.start = destination.control.begin(inFlight: destination.inFlight)
         inFlight[sender.submitted] = attempt
         tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)
         destination.limits.begin(at: tally.elapsed)

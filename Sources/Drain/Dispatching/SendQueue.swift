@@ -54,7 +54,7 @@ final class SendQueue {
         claimTries -= members.count
         claimed = [:]
         for destination in destinations {
-            members += destination.withheld.flatMap(\.attempt.members)
+            members += destination.control.withheld.flatMap(\.attempt.members)
             for case .claimed(let attempt) in destination.urgent { members += attempt.members }
             destination.forgetWork()
             destination.limits.giveBack(inFlight: destination.inFlight)
@@ -118,8 +118,8 @@ final class SendQueue {
     /// The destinations whose withheld answers have nothing left to wait for.
     var quietDestinations: [RunDestination] {
         watched.values.filter { destination in
-            !destination.withheld.isEmpty && destination.isQuiet
-                && (destination.isSampling || isEmpty(of: destination) || destination.isBlocked)
+            !destination.control.withheld.isEmpty && destination.isQuiet
+                && (destination.control.isSampling || isEmpty(of: destination) || destination.isBlocked)
         }
     }
 
@@ -159,7 +159,7 @@ final class SendQueue {
             })
         {
             let (destination, candidate) = (destinations[order.line(of: position)], candidates[position])
-            guard destination.admits(attempts: candidate.entry.name.attempts) else {
+            guard destination.control.admits(attempts: candidate.entry.name.attempts) else {
                 // It stays in the queue for another pass, with those behind it.
                 advance(candidate.sequence, continues: false)
                 continue
@@ -178,7 +178,7 @@ final class SendQueue {
         let limits = destination.limits
         let isOnly = candidates.count == 1
         if limits.acquire(at: elapsed, inFlight: destination.inFlight, isOnly: isOnly) { return true }
-        destination.isLeftForNow = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
+        destination.control.isLeftForNow = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }
 
@@ -190,7 +190,7 @@ final class SendQueue {
                 of: destination.queueIndex,
                 where: {
                     let name = candidates[$0].entry.name
-                    return name.type == type && destination.admits(attempts: name.attempts)
+                    return name.type == type && destination.control.admits(attempts: name.attempts)
                 })
         {
             dequeued.append(DequeuedOperation(position: position, candidate: candidates[position]))

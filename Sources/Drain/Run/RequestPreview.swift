@@ -68,7 +68,7 @@ package struct RequestPreview {
     private func planned(
         _ members: [Member], _ older: [OperationID], _ destination: RunDestination, _ maker: RequestMaker
     ) -> PlannedRequest {
-        for member in members { destination.takeName(of: member.operation) }
+        for member in members { _ = destination.control.takeName(of: member.operation) }
         let attempt = Attempt(members: members, destination: destination, maker: maker, began: run.parts.world.now())
         let request = Result { () throws(RequestError) in
             ShownRequest(try run.parts.sender.makeRequest(for: attempt).request, of: maker.route, marks)

@@ -137,7 +137,7 @@ struct SendRun {
         repeat {
             book.resumeLeft()
             _ = parts.dispatcher.attempt([candidate])
-        } while parts.settler.outcome == nil && destination.isLeftForNow && parts.stop.waits(for: .zero)
+        } while parts.settler.outcome == nil && destination.control.isLeftForNow && parts.stop.waits(for: .zero)
             && !tally.hasEnded
         guard let outcome = parts.settler.outcome else { return try wait(without: destination) }
         return step(after: outcome.event, isApplied: outcome.isApplied)

@@ -93,9 +93,7 @@ final class Settler {
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent)
         }
-        if !hasSubmitter, case .failed = settlement.disposition, !answer.isContradicted,
-            case .permanent(let status)? = StormGuard<AttemptAnswer>.Answer(answer.verdict)
-        {
+        if !hasSubmitter, case .failed = settlement.disposition, let status = answer.stormStatus {
             book.apply(.failed(status: status), to: attempt.destination, at: world.now())
         }
     }

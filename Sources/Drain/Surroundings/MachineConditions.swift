@@ -52,9 +52,9 @@ final class MachineConditions {
         let isReachedLocally = destination.identity.isReachedLocally(destination.settings)
         var reason = destination.isLocal ? refusal.here : refusal.elsewhere
         if reason == nil, !isReachedLocally { reason = network.offline?.absence.description }
-        destination.lacksConditions = reason != nil
-        destination.isCautious =
-            reason == nil && !destination.hasReported && !isReachedLocally && seemsOffline()
+        destination.control.lacksConditions = reason != nil
+        destination.control.isCautious =
+            reason == nil && !destination.control.hasReported && !isReachedLocally && seemsOffline()
         tally.summary.conditions = reason ?? tally.summary.conditions
     }
 

@@ -1,0 +1,59 @@
+/// The end of an attempt, as the control of its destination sees it. `Attempt` is the run's own; the control returns it.
+package struct AttemptEnd<Attempt> {
+    /// The parts of an attempt that decide.
+    package struct Facts {
+        /// The operations of the request.
+        package var ids: [OperationID]
+        package var route: Route
+        /// The names of its credentials, see `Parking.Entry`.
+        package var credentials: String
+        package var began: Timestamp
+        /// The start of its measurement; `nil` if the concurrency does not adapt.
+        package var start: AdaptiveConcurrency.Start?
+        /// Whether it tests whether other operations fail the same way.
+        package var isSample = false
+        /// Whether it probes a held destination.
+        package var isProbe = false
+        /// Whether another operation was delivered with the same credentials. If refused again, this one fails.
+        package var isWitnessed = false
+        /// Whether its request also carried other operations.
+        package var isShared = false
+        /// Whether its request carries the changes of several operations of one key.
+        package var isMerged = false
+
+        package init(ids: [OperationID], route: Route, credentials: String, began: Timestamp) {
+            self.ids = ids
+            self.route = route
+            self.credentials = credentials
+            self.began = began
+        }
+    }
+
+    package var attempt: Attempt
+    package var facts: Facts
+    package var report: SealedReport
+    package var verdict: Verdict
+    /// Whether no request could be made, so that nothing was sent.
+    package var isUnsent = false
+    /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
+    /// meet the same end, they fail or are put back with it.
+    package var releasesSequence = false
+    /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
+    package var isContradicted = false
+
+    package init(attempt: Attempt, facts: Facts, report: SealedReport, verdict: Verdict) {
+        self.attempt = attempt
+        self.facts = facts
+        self.report = report
+        self.verdict = verdict
+    }
+
+    /// Whether the server refuses the credentials, or the operation with them.
+    package var isRefusal: Bool { verdict.accused() == .credentials && verdict.status != nil }
+
+    /// The status that counts towards a storm if the operation fails now; `nil` if the failure does not count.
+    package var stormStatus: Int? {
+        guard !isContradicted, case .permanent(let status)? = StormGuard<Void>.Answer(verdict) else { return nil }
+        return status
+    }
+}

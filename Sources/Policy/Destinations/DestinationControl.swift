@@ -1,0 +1,336 @@
+/// All that a run decides about one destination: the attempts that it gets now, and the meaning of each end of an
+/// attempt for the destination and for its operations.
+///
+/// Events go in, effects come out, and the run obeys. The circuit breaker, holds, the storm guard, parking and the
+/// adaptive limit are parts of it; nothing else changes the state of a destination within a run.
+package struct DestinationControl<Attempt> {
+    package typealias End = AttemptEnd<Attempt>
+    package typealias Effect = DestinationEffect<Attempt>
+
+    /// Its name and digest.
+    package private(set) var destination: Destination
+    private var access: DestinationAccess
+    /// Whether to ignore a circuit breaker that was open before the run (`--now`).
+    package var ignoresCircuitBreaker = false
+    /// Whether conditions of this machine are not met for it: the configuration's, or a network.
+    package var lacksConditions = false
+    /// Whether this machine may have no network. One attempt has to show it first.
+    package var isCautious = false
+    /// Whether the run sends nothing to it before the run has waited for its next pass: other processes have all of
+    /// its concurrency, or it costs the run time while its circuit breaker is open.
+    package var isLeftForNow = false
+    /// Whether an attempt of this run to it has ended with a report that is not `isSuspect`.
+    package private(set) var hasReported = false
+    /// The guard over this run's permanent answers.
+    private var storm: StormGuard<End>
+    /// `nil` while no answer would hold the destination.
+    private var holds: HoldGuard<Attempt>?
+
+    package init(
+        _ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState,
+        concurrency: AdaptiveConcurrency? = nil
+    ) {
+        self.destination = destination
+        access = DestinationAccess(settings, state, concurrency: concurrency)
+        storm = StormGuard(threshold: settings.stormGuard)
+    }
+
+    package var settings: DestinationSettings { access.settings }
+
+    /// The ledger's state, with what this run has learned since.
+    package var state: DestinationState { access.state }
+
+    // MARK: - Which attempts it gets
+
+    /// The reason to send nothing more to it in this pass; `nil` if there is none.
+    package var block: Availability.Block? { access.block }
+
+    package var isProbing: Bool { access.isProbing }
+
+    /// Whether it gets no attempts now, except for operations that keep their schedule.
+    package var isBlocked: Bool { !admits(attempts: 0) }
+
+    /// Whether an operation that has had this number of attempts may get one now.
+    package func admits(attempts: Int) -> Bool {
+        !lacksConditions && !isLeftForNow && !(block?.stops(attempts: attempts) ?? false)
+    }
+
+    /// The most attempts of the dispatch order that may be in flight.
+    package var concurrencyLimit: Int {
+        !admits(attempts: 1) || isSampling ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
+    }
+
+    /// Whether samples are being sent, and nothing else.
+    package var isSampling: Bool { storm.phase == .sampling || holds?.storm.phase == .sampling }
+
+    /// The ends that have no effect before others have been asked.
+    package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
+
+    // MARK: - What it learns from others
+
+    /// Takes over the ledger's state at the beginning of a pass.
+    package mutating func read(_ recorded: DestinationState, at now: Timestamp) {
+        access.state = recorded
+        // A circuit breaker that opened after this run met the destination is not overridden at each listing.
+        access.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !hasReported)
+    }
+
+    /// Takes over, within a pass, what operators and other runs have recorded. While answers are withheld, work is
+    /// urgent (`isBusy`), or events of this run are not in the ledger, takes over only what operators have recorded.
+    package mutating func adopt(_ recorded: DestinationState, isBusy: Bool, at now: Timestamp) {
+        access.adoptOperatorStop(recorded)
+        if !isBusy, withheld.isEmpty, access.events.isEmpty { access.adoptOtherRuns(recorded, at: now) }
+    }
+
+    /// Takes its name from an operation that was read, because an entry's name has only the digest of the origin.
+    /// Returns whether the name is new.
+    package mutating func takeName(of operation: Operation) -> Bool {
+        guard let name = operation.header.url.flatMap({ Origin(url: $0)?.description }), name != destination.name,
+            Digest(of: name) == destination.digest
+        else { return false }
+        destination.name = name
+        return true
+    }
+
+    /// Divides the concurrency that the server sustains among `runs` runs.
+    package mutating func share(with runs: Int, at now: Timestamp) { access.share(with: runs, at: now) }
+
+    /// Applies an event, for this run at once and for the ledger later. Returns whether the event ends a hold.
+    @discardableResult
+    package mutating func apply(_ event: DestinationEvent, at now: Timestamp) -> Bool {
+        let wasHeld = state.hold != nil
+        access.apply(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        return wasHeld && state.hold == nil
+    }
+
+    /// Whether events are not in the ledger yet.
+    package var hasNews: Bool { !access.events.isEmpty }
+
+    /// Removes and returns the events that are not in the ledger yet.
+    package mutating func takeEvents() -> [DestinationEvent] {
+        defer { access.events = [] }
+        return access.events
+    }
+
+    // MARK: - Attempts
+
+    /// Begins the storm guard of a pass, which counts on from earlier runs. Lowers its threshold to the number of
+    /// chosen operations if more are due: otherwise a limit of three would fail a whole queue, three by three.
+    package mutating func beginPass(chosen: Int, hasMore: Bool) {
+        let threshold = settings.stormGuard
+        storm = StormGuard(
+            threshold: hasMore ? min(threshold, chosen) : threshold, limit: threshold, before: state.storm)
+    }
+
+    /// Notes that an attempt begins as number `inFlight` in flight. Returns `nil` if the concurrency does not adapt.
+    package mutating func begin(inFlight: Int) -> AdaptiveConcurrency.Start? { access.begin(inFlight: inFlight) }
+
+    /// Notes that a probe of its hold begins, which the ledger already has; `isTaken`: another process has begun one.
+    package mutating func beginProbe(isTaken: Bool, at now: Timestamp) {
+        if isTaken {
+            access.block = Availability.Block(.held)
+        } else {
+            access.state.apply(.probed, settings, at: now)
+        }
+    }
+
+    /// Notes that an attempt has ended with a report that is not `isSuspect`.
+    package mutating func noteReport() { (hasReported, isCautious) = (true, false) }
+
+    /// Discards the answers that are withheld at the end of a pass: they have no effect.
+    package mutating func forgetWithheld() {
+        holds = nil
+        _ = storm.takeWithheld()
+    }
+}
+
+// MARK: - Ends of attempts
+
+extension DestinationControl {
+    /// The duration from which on a failed attempt, while the circuit breaker is open, costs other destinations time.
+    private static var slowFailure: Duration { .seconds(1) }
+
+    /// Decides on the end of an attempt: first what it says about the destination, then what becomes of the operations.
+    ///
+    /// The guards may withhold a permanent answer, or one that would hold the destination, until others have been
+    /// asked. The operations stay claimed meanwhile; after a crash they are sent again. `blamed` returns the
+    /// fingerprint of configuration and credentials, which takes time.
+    package mutating func take(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
+        var effects: [Effect] = learn(from: end, at: now) ? [.reportHoldEnd] : []
+        let verdict = end.verdict
+        if end.facts.isProbe {
+            if isStillHeld(after: verdict) {
+                // The cause of the hold persists: the probed operation is as blameless as the others.
+                access.block = Availability.Block(.held)
+                return effects + [.settle(end, as: verdict.becoming(.held, rule: verdict.rule))]
+            }
+            if verdict.outcome == .failed, apply(.disproved, at: now) { effects.append(.reportHoldEnd) }
+            // A deferred probe does not decide, and this pass sends no other one: the hold goes on.
+            if verdict.outcome == .deferred { access.block = Availability.Block(.held) }
+        }
+        if end.isRefusal, isProvenGuilty(end, blamed) { return effects + [contradict(end)] }
+        if verdict.outcome == .held, holds == nil {
+            guard answer(of: end) != nil else { return effects + [hold(end, as: verdict)] }
+            beginHoldGuard(with: end, at: now)
+            if end.isRefusal, end.facts.ids.count > 1 { return effects + [.askOne(end)] }
+        }
+        return effects + judge(end, blamed: blamed, at: now)
+    }
+
+    /// Decides what becomes of the operations of an attempt.
+    package mutating func judge(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
+        var end = end
+        end.releasesSequence = end.verdict.outcome == .failed && holds == nil && storm.withholds
+        guard let answer = answer(of: end) else { return [.settle(end, as: end.verdict)] }
+        let step =
+            holds == nil
+            ? storm.take(end, answer, isSample: end.facts.isSample) : holds!.take(end, answer)
+        return (end.releasesSequence ? [.release(end)] : []) + follow(step, blamed, at: now)
+    }
+
+    /// Decides on an error in making a request that another operation has to confirm before the destination is held.
+    package mutating func doubt(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
+        if holds == nil { holds = HoldGuard(beginningWith: nil) }
+        return follow(holds!.take(end, .permanent(0)), blamed, at: now)
+    }
+
+    /// Concludes when no other operation of this destination waits or is in flight.
+    package mutating func nothingElse(blamed: () -> String, at now: Timestamp) -> [Effect] {
+        follow(holds?.nothingElse() ?? storm.nothingElse(), blamed, at: now)
+    }
+
+    // MARK: Parts
+
+    /// Applies what the end says about the destination, except a hold. Returns whether it ends a hold.
+    private mutating func learn(from end: End, at now: Timestamp) -> Bool {
+        let wasHeld = state.hold != nil
+        let events = DestinationEvent.events(
+            of: end.report, end.verdict, route: end.facts.route, settings: settings, blamed: nil, now: now)
+        for event in events {
+            if case .held = event { continue }
+            // A delivery that was in flight when the hold began does not end the hold: only a probe does.
+            if event == .delivered, block?.reason == .held, !end.facts.isProbe { continue }
+            apply(event, at: now)
+            if event == .delivered { witness(end.facts, at: now) }
+        }
+        if let start = end.facts.start { access.adapt(to: events, of: start, after: end.report.duration, at: now) }
+        if end.report.duration > Self.slowFailure, block?.reason == .circuitBreaker { isLeftForNow = true }
+        return wasHeld && state.hold == nil
+    }
+
+    /// Records a delivery as the witness of parked operations with the same credentials.
+    private mutating func witness(_ facts: End.Facts, at now: Timestamp) {
+        if state.parking.isEmpty { return }
+        for id in facts.ids where state.parking[id] != nil { apply(.unparked(id), at: now) }
+        apply(.witnessed(credentials: facts.credentials, began: facts.began), at: now)
+    }
+
+    /// Whether a probe met the same end that the destination is held for.
+    private func isStillHeld(after verdict: Verdict) -> Bool {
+        guard let hold = state.hold else { return false }
+        return verdict.outcome == .held || verdict.status != nil && verdict.status == hold.status
+    }
+
+    /// The guards' view of an end; `nil` if no server has answered. A sample without an answer says nothing about the
+    /// other operations.
+    private func answer(of end: End) -> StormGuard<End>.Answer? {
+        StormGuard<End>.Answer(end.verdict) ?? (end.facts.isSample ? .other : nil)
+    }
+
+    private mutating func beginHoldGuard(with end: End, at now: Timestamp) {
+        let (facts, isRefusal) = (end.facts, end.isRefusal)
+        holds = HoldGuard(
+            beginningWith: isRefusal ? .init(credentials: facts.credentials, began: facts.began, answered: now) : nil)
+    }
+
+    private mutating func follow(
+        _ step: StormGuard<End>.Step, _ blamed: () -> String, at now: Timestamp
+    ) -> [Effect] {
+        switch step {
+        case .wait: return []
+        case .sample:
+            // One sample shows whether credentials are refused, and a server may count refusals against the client.
+            guard let holds else { return [.sample(upTo: StormGuard<End>.samples)] }
+            return [.sampleOne(credentials: holds.refused?.credentials)]
+        case .apply(let ends):
+            removeEmptyHoldGuard()
+            return apply(ends, blamed, at: now)
+        case .hold(let ends, let status):
+            removeEmptyHoldGuard()
+            let count = ends.count + storm.failed(with: status)
+            return ends.map { end in
+                let verdict = end.verdict
+                return hold(
+                    end,
+                    as: verdict.outcome == .held
+                        ? verdict : verdict.becoming(.held, rule: .storm(status: status, answers: count)))
+            }
+        }
+    }
+
+    /// Lets withheld answers take effect. A delivery among them shows that the others are about their operations alone.
+    private mutating func apply(_ ends: [End], _ blamed: () -> String, at now: Timestamp) -> [Effect] {
+        let isContradicted = ends.contains { $0.verdict.outcome == .delivered }
+        var parking = state.parking
+        return ends.map { end in
+            var end = end
+            end.isContradicted = isContradicted
+            if end.verdict.outcome != .held { return .settle(end, as: end.verdict) }
+            return isContradicted ? contradict(end) : conclude(end, &parking, blamed, at: now)
+        }
+    }
+
+    private mutating func hold(_ end: End, as verdict: Verdict) -> Effect {
+        access.block = Availability.Block(.held)
+        return .hold(end, as: verdict)
+    }
+
+    private mutating func removeEmptyHoldGuard() {
+        if holds?.storm.withheld.isEmpty ?? false { holds = nil }
+    }
+
+    // MARK: Refusals of credentials
+
+    /// Whether another operation was delivered with the same credentials since this one was refused.
+    private func isProvenGuilty(_ end: End, _ blamed: () -> String) -> Bool {
+        guard end.facts.ids.count == 1, !end.facts.isShared else { return false }
+        if end.facts.isWitnessed { return true }
+        return !state.parking.isEmpty
+            && refusals(of: end, blamed()).contains { state.parking.decision(on: $0) == .fail }
+    }
+
+    /// Fails a refused operation, because another one was delivered with the same credentials. Defers any other answer.
+    /// Operations that were refused together are sent again, each alone, before one of them fails.
+    private func contradict(_ end: End) -> Effect {
+        let verdict = end.verdict
+        guard end.isRefusal else {
+            return .settle(end, as: verdict.becoming(.deferred, rule: .contradicted(verdict.rule, .deferred)))
+        }
+        if end.facts.isMerged { return .sendApart(end) }
+        if end.facts.isShared || end.facts.ids.count > 1 { return .sendEachAlone(end) }
+        return .settle(end, as: verdict.becoming(.failed, rule: .contradicted(verdict.rule, .failed)))
+    }
+
+    /// Decides on an answer for which this run has no witness. Parks the operations of a refusal. Holds the destination
+    /// for any other answer, and for a refusal that confirms an earlier one.
+    ///
+    /// In strict order no operation behind a refused one may be its witness, so the destination is held.
+    private mutating func conclude(
+        _ end: End, _ parking: inout Parking, _ blamed: () -> String, at now: Timestamp
+    ) -> Effect {
+        guard end.isRefusal, end.facts.route.ordering != .strict, block?.reason != .held else {
+            return hold(end, as: end.verdict)
+        }
+        let refusals = refusals(of: end, blamed())
+        if refusals.contains(where: { parking.decision(on: $0) == .hold }) { return hold(end, as: end.verdict) }
+        for refusal in refusals { parking.park(refusal, at: now) }
+        return .park(end, refusals)
+    }
+
+    private func refusals(of end: End, _ blamed: String) -> [Parking.Refusal] {
+        end.facts.ids.map { id in
+            Parking.Refusal(
+                id: id, status: end.verdict.status ?? 0, credentials: end.facts.credentials, blamed: blamed)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// What the run does after the end of an attempt, as the control of its destination decides.
+package enum DestinationEffect<Attempt> {
+    /// Settle the operations by this verdict.
+    case settle(AttemptEnd<Attempt>, as: Verdict)
+    /// Settle the operations by this verdict, and hold the destination with their record.
+    case hold(AttemptEnd<Attempt>, as: Verdict)
+    /// Settle refused operations as parked, and apply `.parked` for each: they wait for a witness, which shows who is to
+    /// blame.
+    case park(AttemptEnd<Attempt>, [Parking.Refusal])
+    /// Send each of these operations again, alone, under the next attempt number: another one was delivered with the
+    /// same credentials.
+    case sendEachAlone(AttemptEnd<Attempt>)
+    /// Send the operations of a merged document one after the other.
+    case sendApart(AttemptEnd<Attempt>)
+    /// Take one operation out of a refused batch and send it alone, as a witness. Then give the rest to `judge`.
+    case askOne(AttemptEnd<Attempt>)
+    /// Let the operations behind it in its sequence go on, although its answer is withheld.
+    case release(AttemptEnd<Attempt>)
+    /// Attempt up to this number of other operations, the newest first, and nothing else meanwhile.
+    case sample(upTo: Int)
+    /// Attempt one other operation with these credentials, or with any if `nil`, and nothing else meanwhile.
+    case sampleOne(credentials: String?)
+    /// Report that the hold has ended.
+    case reportHoldEnd
+}

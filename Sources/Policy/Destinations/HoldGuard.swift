@@ -1,0 +1,38 @@
+/// The guard over answers that would hold a destination: asks one other operation first.
+struct HoldGuard<Attempt> {
+    /// The first refusal of credentials, with its times.
+    struct Refused {
+        let credentials: String
+        /// The start of the refused attempt, and the time of its answer.
+        let began: Timestamp
+        let answered: Timestamp
+
+        /// Whether a delivery by this attempt shows that the credentials are good. If it began before the refusal came,
+        /// they may have been revoked in between, unless one answer contained both.
+        func isContradicted(by facts: AttemptEnd<Attempt>.Facts) -> Bool {
+            facts.began >= answered || facts.isShared && facts.began == began
+        }
+    }
+
+    private(set) var storm = StormGuard<AttemptEnd<Attempt>>(threshold: 1)
+    /// `nil` if the answers refuse something else than credentials.
+    let refused: Refused?
+
+    init(beginningWith refused: Refused?) {
+        self.refused = refused
+    }
+
+    /// Takes the next answer. An attempt with other credentials proves nothing about the refused ones.
+    mutating func take(
+        _ end: AttemptEnd<Attempt>, _ answer: StormGuard<AttemptEnd<Attempt>>.Answer
+    ) -> StormGuard<AttemptEnd<Attempt>>.Step {
+        var answer = answer
+        if let refused {
+            let isOthers = refused.credentials != end.facts.credentials
+            if isOthers || answer == .delivered && !refused.isContradicted(by: end.facts) { answer = .other }
+        }
+        return storm.take(end, answer, isSample: end.facts.isSample)
+    }
+
+    mutating func nothingElse() -> StormGuard<AttemptEnd<Attempt>>.Step { storm.nothingElse() }
+}

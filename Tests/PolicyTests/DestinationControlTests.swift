@@ -1,0 +1,193 @@
+import Policy
+import Testing
+
+/// The decisions about one destination, told as stories: each word is an operation and the status of its answer, `a404`
+/// or `ab401` for a request of two, with `*` for a sample, `!` for a probe, `&` for a result of a batch, `~` for a
+/// witnessed operation and `+` for a merged document; 0 is a refused connection. `end` is when nothing else waits or is
+/// in flight. Each effect is a word of the answer.
+struct DestinationControlTests {
+    private typealias Control = DestinationControl<String>
+
+    private let now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+
+    private func tell(
+        _ story: String, _ control: inout Control, route: Route = Route(), at now: Timestamp? = nil
+    ) -> String {
+        let now = now ?? self.now
+        var words: [String] = []
+        func obey(_ effects: [DestinationEffect<String>]) {
+            for effect in effects {
+                words.append(word(for: effect))
+                switch effect {
+                case .hold(_, let verdict):
+                    control.apply(
+                        .held(reason: "", status: verdict.status, blamed: "print"), at: now)
+                case .park(_, let refusals):
+                    for refusal in refusals { control.apply(.parked(refusal, at: now), at: now) }
+                case .askOne(let end):
+                    let rest = String(end.attempt.dropLast())
+                    var facts = end.facts
+                    (facts.ids, facts.isShared) = (ids(rest), true)
+                    obey(
+                        control.judge(
+                            AttemptEnd(attempt: rest, facts: facts, report: end.report, verdict: end.verdict),
+                            blamed: { "print" }, at: now))
+                case .settle, .sendEachAlone, .sendApart, .release, .sample, .sampleOne, .reportHoldEnd: break
+                }
+            }
+        }
+        for word in story.split(separator: " ") {
+            if word == "end" {
+                obey(control.nothingElse(blamed: { "print" }, at: now))
+                continue
+            }
+            obey(control.take(end(String(word), route, now), blamed: { "print" }, at: now))
+        }
+        return words.joined(separator: " ")
+    }
+
+    private func ids(_ letters: String) -> [OperationID] { letters.map { OperationID(String($0))! } }
+
+    private func end(_ word: String, _ route: Route, _ now: Timestamp) -> AttemptEnd<String> {
+        let letters = word.filter(\.isLetter)
+        let status = Int(word.filter(\.isNumber))!
+        let report = SealedReport(
+            result: status == 0
+                ? .failure(.refused, detail: "") : .answer(AttemptReport.Answer(status: status)),
+            duration: .milliseconds(10))
+        var facts = AttemptEnd<String>.Facts(ids: ids(letters), route: route, credentials: "token", began: now)
+        (facts.isSample, facts.isProbe) = (word.contains("*"), word.contains("!"))
+        (facts.isShared, facts.isWitnessed, facts.isMerged) =
+            (word.contains("&"), word.contains("~"), word.contains("+"))
+        return AttemptEnd(
+            attempt: letters, facts: facts, report: report,
+            verdict: Classification.verdict(on: report, route: route, now: now))
+    }
+
+    private func word(for effect: DestinationEffect<String>) -> String {
+        switch effect {
+        case .settle(let end, let verdict): "\(end.attempt):\(verdict.outcome)"
+        case .hold(let end, _): "hold(\(end.attempt))"
+        case .park(let end, _): "park(\(end.attempt))"
+        case .sendEachAlone(let end): "alone(\(end.attempt))"
+        case .sendApart(let end): "apart(\(end.attempt))"
+        case .askOne(let end): "ask(\(end.attempt))"
+        case .release(let end): "release(\(end.attempt))"
+        case .sample(let count): "sample(\(count))"
+        case .sampleOne: "sampleOne"
+        case .reportHoldEnd: "released"
+        }
+    }
+
+    private func control(_ change: (inout DestinationState) -> Void = { _ in }) -> Control {
+        var state = DestinationState()
+        change(&state)
+        var control = Control(Destination(named: "http://one"), DestinationSettings(), state)
+        control.read(state, at: now)
+        control.beginPass(chosen: 100, hasMore: true)
+        return control
+    }
+
+    @Test(
+        arguments: [
+            ("a204", "a:delivered"),
+            ("a503 b0", "a:deferred b:deferred"),
+            // Permanent answers wait for samples, and the operations behind them go on.
+            ("a404", "release(a)"),
+            ("a404 end", "release(a) a:failed"),
+            ("a404 b204", "release(a) a:failed b:delivered"),
+            ("a404 b404 c404 d404 e404", "release(a) release(b) release(c) release(d) release(e) sample(3)"),
+            (
+                "a404 b404 c404 d404 e404 x404* y404* z404*",
+                "release(a) release(b) release(c) release(d) release(e) sample(3) release(x) release(y) release(z) "
+                    + "hold(a) hold(b) hold(c) hold(d) hold(e) hold(x) hold(y) hold(z)"
+            ),
+            (
+                "a404 b404 c404 d404 e404 x0* y500* z0* end",
+                "release(a) release(b) release(c) release(d) release(e) sample(3) x:deferred y:deferred z:deferred "
+                    + "a:failed b:failed c:failed d:failed e:failed"
+            ),
+            // A refusal asks one other operation.
+            ("a401", "sampleOne"),
+            ("a401 b204*", "sampleOne a:failed b:delivered"),
+            ("a401 b401* end", "sampleOne hold(a) hold(b)"),
+            ("a401 end", "sampleOne park(a)"),
+            ("a401 b0* end", "sampleOne b:deferred park(a)"),
+            ("ab401 end", "ask(ab) sampleOne park(a)"),
+            ("a401& b204*", "sampleOne alone(a) b:delivered"),
+            ("a401+ b204*", "sampleOne apart(a) b:delivered"),
+            // Other answers that hold.
+            ("a302 end", "sampleOne hold(a)"),
+            ("a302 b0* end", "sampleOne b:deferred hold(a)"),
+            ("a302 b204*", "sampleOne a:deferred b:delivered"),
+        ] as [(String, String)])
+    func `an end of an attempt has these effects`(story: String, effects: String) {
+        var control = control()
+        #expect(tell(story, &control) == effects)
+    }
+
+    @Test func `a second refusal after one that is parked holds, and a delivery is a witness against it`() {
+        var parked = control()
+        #expect(tell("a401 end", &parked) == "sampleOne park(a)")
+        var refused = parked
+        refused.forgetWithheld()
+        #expect(tell("b401 end", &refused) == "sampleOne hold(b)")
+        #expect(refused.isBlocked && refused.state.parking.isEmpty)
+        var delivered = parked
+        #expect(tell("b204", &delivered, at: now + .seconds(1)) == "b:delivered")
+        #expect(tell("a401", &delivered, at: now + .seconds(2)) == "a:failed")
+        var strict = control()
+        #expect(tell("a401 end", &strict, route: Route(ordering: .strict)) == "sampleOne hold(a)")
+    }
+
+    @Test(
+        arguments: [
+            ("a401!", "a:held", true),
+            ("a302!", "a:held", true),
+            ("a204!", "released a:delivered", false),
+            ("a404! end", "released release(a) a:failed", false),
+            ("a503!", "a:deferred", true),
+            // It was in flight when the hold began.
+            ("a204", "a:delivered", true),
+        ] as [(String, String, Bool)])
+    func `a probe decides about a hold`(story: String, effects: String, isHeld: Bool) {
+        var held = control { $0.hold = .init(reason: "", since: now - .seconds(7_200), status: 401) }
+        #expect(held.isProbing)
+        if !story.contains("!") { held.beginProbe(isTaken: true, at: now) }
+        #expect(tell(story, &held) == effects)
+        #expect((held.block?.reason == .held) == isHeld)
+    }
+
+    @Test func `an open circuit breaker stops operations without an attempt, and a slow failure all of them`() {
+        var control = control()
+        _ = tell("a0 b0 c0 d0 e0", &control)
+        #expect(control.block?.reason == .circuitBreaker && control.isBlocked)
+        #expect(!control.admits(attempts: 0) && control.admits(attempts: 1) && control.concurrencyLimit == 1)
+        var slow = end("f0", Route(), now)
+        slow.report = SealedReport(result: .failure(.timeout, detail: ""), duration: .seconds(10))
+        _ = control.take(slow, blamed: { "" }, at: now)
+        #expect(!control.admits(attempts: 1) && control.concurrencyLimit == 0)
+    }
+
+    @Test func `nothing else may be sent while samples are out, and the end of a pass forgets what is withheld`() {
+        var control = control()
+        _ = tell("a404 b404 c404 d404 e404", &control)
+        #expect(control.isSampling && control.concurrencyLimit == 0 && control.withheld.count == 5)
+        control.forgetWithheld()
+        #expect(control.withheld.isEmpty)
+    }
+
+    @Test func `what operators record stops it at once, what runs record only while nothing is undecided`() {
+        let down = DestinationState(failures: 5, coolDownUntil: now + .seconds(60), coolDowns: 1)
+        var idle = control()
+        idle.adopt(down, isBusy: false, at: now)
+        #expect(idle.block?.reason == .circuitBreaker)
+        var busy = control()
+        _ = tell("a404", &busy)
+        _ = busy.takeEvents()
+        busy.adopt(down, isBusy: false, at: now)
+        #expect(busy.block == nil)
+        busy.adopt(DestinationState(isPaused: true), isBusy: true, at: now)
+        #expect(busy.block?.reason == .paused)
+    }
+}
