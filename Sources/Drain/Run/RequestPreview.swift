@@ -77,7 +77,8 @@ package struct RequestPreview {
     }
 
     private func isLastAttempt(of member: Member, _ maker: RequestMaker) -> Bool {
-        Settlement.isLastAttempt(of: member.operation, name: member.name, route: maker.route, now: run.parts.world.now())
+        Settlement.isLastAttempt(
+            of: member.operation, name: member.name, route: maker.route, now: run.parts.world.now())
     }
 
     /// Reads an operation and those that its request carries too. Returns one member for each request, with the older

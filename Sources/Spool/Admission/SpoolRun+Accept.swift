@@ -14,7 +14,8 @@ extension SpoolRun {
     ) throws(SpoolError) -> AcceptResult {
         try confirm()
         let id = submission.header.id
-        return try queue.withIDs(submission.hasOwnID ? [id] : [], always: control.needsLock) { found throws(SpoolError) in
+        return try queue.withIDs(submission.hasOwnID ? [id] : [], always: control.needsLock) {
+            found throws(SpoolError) in
             if let existing = found[id] {
                 try queue.syncExisting([existing])
                 return .duplicate(of: existing.state)
