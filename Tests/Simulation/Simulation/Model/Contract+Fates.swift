@@ -82,7 +82,7 @@ extension Contract {
         if leaves.contains(.dropped) { return .dropped }
         if leaves.contains(.replaced) { return .replaced }
         if life.answer == .failed { return .refused }
-        guard life.isPromised else { return .absent }
+        guard life.isPromised || isLeftBySend(life, in: record) else { return .absent }
         let entered = life.entered ?? life.offered
         if !life.offer.isDurable, record.powerCuts.contains(where: { $0 > entered }) { return .vanished }
         if record.history.setup.dropsOldest, record.history.setup.operations != nil,
@@ -93,6 +93,16 @@ extension Contract {
         if let kept = record.history.setup.keepsFailed, wasPruned(life, after: kept, in: record) { return .pruned }
         if isReplacedByHalf(life, in: record) { return .replaced }
         return .lost
+    }
+
+    /// Whether a `send` died, but not with the machine, while the operation was in flight: the queue has it then.
+    private static func isLeftBySend(_ life: Life, in record: Record) -> Bool {
+        guard life.offer.way == .send, life.answers.isEmpty, let killed = record.course(of: life.submitter).killed,
+            let last = life.exchanges.last(where: { record.exchanges[$0].process == life.submitter })
+        else { return false }
+        let exchange = record.exchanges[last]
+        return exchange.received < killed && exchange.learned.map { $0 > killed } ?? true
+            && !record.powerCuts.contains { $0 > life.offered }
     }
 
     /// Whether the operation was a dead letter for as long as retention keeps one. The run that failed it may have died
