@@ -150,6 +150,17 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
+    @Test func `a run does not count it as another one`() throws {
+        try bench.add(1)
+        var end: RunSummary.End?
+        let result = try bench.send("a") { _ in
+            end = try? bench.run(RunOptions(failsIfBusy: true)).end
+            return .status(204)
+        }
+        #expect(result.word == "delivered" && end == .done)
+        #expect(try isEmpty())
+    }
+
     // MARK: - Errors
 
     @Test func `what was delivered is answered also where it cannot be remembered`() throws {

@@ -79,7 +79,7 @@ package final class OperationSender {
     /// If the process dies meanwhile, the next run returns the operation to the queue, and sends it again under the
     /// same idempotency key.
     package func callAsFunction(_ submission: Submission) throws(SpoolError) -> Result {
-        let spoolRun = try spool.beginRun(now: world.now())
+        let spoolRun = try spool.beginRun(now: nil)
         var control = AdmissionControl(configuration)
         let member: Member
         do throws(SpoolError) {

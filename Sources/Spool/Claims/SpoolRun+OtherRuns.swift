@@ -1,12 +1,17 @@
+import Policy
+
 extension SpoolRun {
     /// The names of the other runs at the queue. After `recover` these are alive, as far as their locks can be judged.
-    /// If one has died since, the next run recovers its claims.
+    /// If one has died since, the next run recovers its claims. A `send` is none: it takes no share of the queue.
     package var otherRuns: [String] {
         get throws(SpoolError) {
             try queue.names(in: QueueState.claimed.path).map(QueuePath.escaped)
-                .filter { $0 != name && LockedDirectory.isName($0) }
+                .filter { $0 != name && LockedDirectory.isName($0) && !$0.hasPrefix(Self.timeOfSends) }
         }
     }
+
+    /// The time in the names of the directories of `send`, as of writers' in `tmp/`.
+    private static var timeOfSends: String { Timestamp(microseconds: 0).compactMicroseconds }
 
     /// Whether another run is at the queue. Meaningful after `recover`.
     package var hasOtherRuns: Bool {

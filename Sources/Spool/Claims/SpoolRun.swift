@@ -333,11 +333,13 @@ extension SpoolDirectory {
     /// Makes and locks the directory that claims need, which also proves that the queue can be written before anything
     /// is sent. Throws `untrusted` if other users could meddle, and `newerFormat` if a newer drainq has changed the
     /// format.
-    package func beginRun(now: Timestamp) throws(SpoolError) -> SpoolRun {
+    ///
+    /// `now` is `nil` for a `send`, which other runs do not count among them.
+    package func beginRun(now: Timestamp?) throws(SpoolError) -> SpoolRun {
         try checkTrust()
         let claimed = QueueState.claimed.path
         let run = try attempt("begin a run in", claimed) { () throws(Errno) in
-            let directory = try LockedDirectory.make(in: claimed, at: now, self)
+            let directory = try LockedDirectory.make(in: claimed, at: now ?? Timestamp(microseconds: 0), self)
             do throws(Errno) {
                 guard try directory.excludes else { throw .noLocks }
             } catch {

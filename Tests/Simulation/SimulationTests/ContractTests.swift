@@ -48,6 +48,29 @@ import Testing
     #expect(story.then { $0.leave(1, in: "new") }.broken == [.kept])
 }
 
+@Test func `kept: an operation that a dead send had in flight is in the queue`() {
+    var story = Story(.plain)
+    story.offer(1, way: .send)
+    _ = story.receive([1], by: 101)
+    let killed = story.then { $0.event(101, .killed) }
+    #expect(killed.broken == [.kept])
+    #expect(killed.then { $0.leave(1, in: "claimed/x") }.broken.isEmpty)
+    #expect(killed.then { $0.send([1], by: 1) }.broken.isEmpty)
+    // A power cut may take what no answer has promised.
+    #expect(story.then { $0.event(0, .cutPower) }.broken.isEmpty)
+    let queued = story.then { $0.event(101, .answers(1, .queued(isHeld: false))) }
+    #expect(queued.then { $0.event(0, .cutPower) }.broken == [.kept])
+}
+
+@Test func `kept: a value that was refused to send excuses no older one`() {
+    var story = Story(.coalescing(.replace))
+    story.accept(1)
+    story.offer(2, way: .send)
+    #expect(story.then { $0.event(102, .answers(2, .failed)) }.broken == [.kept])
+    story.leave(1, in: "new")
+    #expect(story.then { $0.event(102, .answers(2, .failed)) }.broken.isEmpty)
+}
+
 @Test func `kept: a merged document excuses only the parts whose changes it has`() {
     var story = Story(.coalescing(.merge))
     story.accept(1)

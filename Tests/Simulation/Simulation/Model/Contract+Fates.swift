@@ -101,7 +101,7 @@ extension Contract {
         if leaves.contains(.dropped) { return .dropped }
         if leaves.contains(.replaced) { return .replaced }
         if life.answer == .failed { return .refused }
-        guard life.isPromised else { return .absent }
+        guard life.isPromised || isLeftBySend(life, in: record) else { return .absent }
         if life.damaged != nil { return .vanished }
         let entered = life.entered ?? life.offered
         if !life.offer.isDurable, record.powerCuts.contains(where: { $0 > entered }) { return .vanished }
@@ -126,6 +126,16 @@ extension Contract {
                 && (other.named.map { $0 > began && $0 < report } ?? true)
                 && (other.created == nil || life.precedes(other))
         }
+    }
+
+    /// Whether a `send` died, but not with the machine, while the operation was in flight: the queue has it then.
+    private static func isLeftBySend(_ life: Life, in record: Record) -> Bool {
+        guard life.offer.way == .send, life.answers.isEmpty, let killed = record.course(of: life.submitter).killed,
+            let last = life.exchanges.last(where: { record.exchanges[$0].process == life.submitter })
+        else { return false }
+        let exchange = record.exchanges[last]
+        return exchange.received < killed && exchange.learned.map { $0 > killed } ?? true
+            && !record.powerCuts.contains { $0 > life.offered }
     }
 
     /// Whether the operation was a dead letter for as long as retention keeps one. The run that failed it may have died
