@@ -53,6 +53,8 @@ package struct AdmissionControl {
         let known = record
         record = needsLock ? try AdmissionRecord.read(in: queue) : nil
         let isOwn = known != nil && record?.generation == known?.generation
+        // Without a record nothing is known of the others.
+        if known != nil, needsLock, record == nil { rule.forget() }
         rule.beginBatch(at: submissions.first?.at ?? Timestamp(microseconds: 0), after: isOwn ? nil : record?.latest)
         batch = Count()
         self.replaced = Count()

@@ -53,6 +53,13 @@ struct AdmissionRecord: Hashable {
         try? overwriteIfThere(removals, text([Int64(bitPattern: queue.system.random())]), in: queue)
     }
 
+    /// Makes the record unreadable, after a batch without the lock: its configuration has neither limits nor an order,
+    /// and that of another process may. Those that keep what they know then count and list anew.
+    static func invalidate(in queue: SpoolDirectory) {
+        let blank = [UInt8](repeating: UInt8(ascii: " "), count: 4 * (width + 1))
+        try? overwriteIfThere(path, blank, in: queue)
+    }
+
     private static func text(_ numbers: [Int64]) -> [UInt8] {
         numbers.flatMap { number in
             let digits = Array(String(number).utf8)

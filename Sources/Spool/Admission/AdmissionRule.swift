@@ -27,6 +27,9 @@ package final class AdmissionRule {
         clock = SequenceClock(configuration)
     }
 
+    /// Forgets the listing.
+    func forget() { listed = nil }
+
     /// Begins a batch. `others` is the latest time of creation in the queue if another process has added to it since
     /// the last batch, else `nil`.
     func beginBatch(at now: Timestamp, after others: Timestamp?) {

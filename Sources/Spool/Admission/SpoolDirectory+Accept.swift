@@ -81,6 +81,7 @@ extension SpoolDirectory {
         if !taken.isEmpty {
             try control.recordBatch(in: self)
             let unpublished = try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone)
+            if !control.needsLock { AdmissionRecord.invalidate(in: self) }
             for number in unpublished.collisions {
                 accepted.results[taken[number].index] = .duplicate(of: taken[number].file.entry.state)
             }
