@@ -64,7 +64,7 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
             case .noSuchQueue, .notAQueue: .noQueue
             case .newerFormat: .newerFormat
             case .permission, .untrusted: .permission
-            case .io, .notTheFile, .notRemovedAfterDelivery, .lostLock: .inputOutput
+            case .io, .notTheFile, .damaged, .lostLedger, .notRemovedAfterDelivery, .lostLock: .inputOutput
             }
         description = error.description
         hint = error.hint
