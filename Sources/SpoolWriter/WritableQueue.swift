@@ -23,7 +23,7 @@ public final class WritableQueue: Sendable {
         let surroundings: WriterSurroundings
         var configuration: ConfigurationSource
         var control: AdmissionControl
-        var last = Timestamp(microseconds: 0)
+        var times = SubmissionTimes()
 
         func newID() -> OperationID {
             var generator = surroundings.system.generator
@@ -83,10 +83,9 @@ public final class WritableQueue: Sendable {
         if let changed = try writer.configuration.readIfChanged() { writer.control = AdmissionControl(changed) }
         var taken: [Submission] = []
         for operation in operations {
-            // Names sort by time: no two operations of a program have the same.
-            writer.last = max(writer.surroundings.now(), writer.last + .microseconds(1))
-            let added = try operation.operation(createdAt: writer.last, newID: writer.newID())
-            taken.append(Submission(added, hasOwnID: operation.id != nil, at: writer.last, isDated: false))
+            let time = writer.times.next(at: writer.surroundings.now())
+            let added = try operation.operation(createdAt: time, newID: writer.newID())
+            taken.append(Submission(added, hasOwnID: operation.id != nil, at: time, isDated: false))
         }
         let accepted: Accepted
         do throws(SpoolError) {

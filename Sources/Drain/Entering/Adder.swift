@@ -38,7 +38,7 @@ package struct Adder {
     /// The bytes of the batch, and of the refused values.
     private var bytes = 0
     private var refusedBytes = 0
-    private var last = Timestamp(microseconds: 0)
+    private var times = SubmissionTimes()
     private var hasRefused = false
     /// Whether a batch is in the queue.
     package private(set) var hasAdded = false
@@ -65,8 +65,7 @@ package struct Adder {
 
     /// Takes an operation of an export. It is submitted now, and later than those before it.
     package mutating func take(_ operation: PortableOperation, _ given: GivenValue) throws(AdderError) {
-        last = max(clock.now(), last + .microseconds(1))
-        try take(Submission(operation, at: last), given)
+        try take(Submission(operation, at: times.next(at: clock.now())), given)
     }
 
     /// Takes a value that is no operation, and why.

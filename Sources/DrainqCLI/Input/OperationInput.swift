@@ -39,6 +39,8 @@ struct OperationInput {
     private let options: InputOptions
     private let notBefore: Timestamp?
     private let expiresAt: Timestamp?
+    private var times = SubmissionTimes()
+    /// The time of the last operation.
     private var last = Timestamp(microseconds: 0)
     private var values = 0
     /// The field names that the command has warned of.
@@ -207,7 +209,7 @@ struct OperationInput {
 
     /// Returns the header of the next operation. Its creation time is later than those before.
     private mutating func newHeader() -> OperationHeader {
-        last = max(.now(), last + .microseconds(1))
+        last = times.next(at: .now())
         return OperationHeader(
             id: options.id ?? .random(),
             type: .default, createdAt: last,
