@@ -89,7 +89,8 @@ let package = Package(
             exclude: ["Fixtures"], swiftSettings: strict),
         // Every history from a seed: the real code over a file system, servers and clocks in memory.
         .target(
-            name: "Simulation", dependencies: ["Policy", "Spool", "SpoolWriter", "Delivery", "Drain", "CSystem"],
+            name: "Simulation",
+            dependencies: ["Policy", "Configuration", "Spool", "SpoolWriter", "Delivery", "Drain", "CSystem"],
             path: "Tests/Simulation/Simulation", swiftSettings: strict),
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/simulate", swiftSettings: strict),

@@ -133,9 +133,13 @@ struct DestinationBookTests {
     @Test func `what is left of a blocked destination is counted by what blocks it`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
-        for (name, reason) in [("a", Availability.Block.Reason.held), ("b", .paused), ("c", .circuitBreaker)] {
+        let events: [(String, [DestinationEvent])] = [
+            ("a", [.heldByHand(reason: "")]), ("b", [.paused]),
+            ("c", Array(repeating: .unreachable("refused"), count: DestinationSettings().circuitBreaker)),
+        ]
+        for (name, events) in events {
             let destination = parts.book.destination(Destination(named: name), bench.now)
-            destination.block = Availability.Block(reason)
+            for event in events { parts.book.apply(event, to: destination, at: bench.now) }
             destination.skipped = 2
         }
         parts.book.countLeft(of: Pass(began: bench.instant), begun: 0)

@@ -117,7 +117,7 @@ struct DestinationTests {
             return .status(401)
         }
         let candidates = try parts.candidates()
-        #expect(parts.book.destination(Destination(named: "http://one"), bench.now).isProbing)
+        #expect(parts.book.destination(Destination(named: "http://one"), bench.now).control.isProbing)
         #expect(
             try DestinationsFile(spool: bench.spool).beginProbe(
                 of: "http://one", DestinationSettings(), at: bench.now, ignoringCircuitBreaker: false))

@@ -1,4 +1,5 @@
 import CSystem
+import Foundation
 import Policy
 import Spool
 import Testing
@@ -27,7 +28,7 @@ struct QuarantineTests {
     @Test(arguments: [Ordering.key, .strict], [false, true])
     func `operations behind one in quarantine wait as behind a dead letter`(ordering: Ordering, holds: Bool) throws {
         bench.configuration.defaultRoute.ordering = ordering
-        bench.configuration.defaultRoute.onFailure = holds ? .hold : .continue
+        bench.configuration.defaultRoute.onFailure = holds ? .hold : .proceed
         try bench.add(3) { $0.key = "k" }
         for _ in 1...5 {
             try die(with: ["default-0"])
@@ -52,7 +53,7 @@ struct QuarantineTests {
         bench.configuration.defaultRoute.onFailure = .hold
         try bench.add(2) { $0.key = "k" }
         let path = "\(bench.directory.path)/new/\(try bench.names(.new)[0])"
-        let file = try #require(CSystem.fopen(path, "r+"))
+        let file = try #require(fopen(path, "r+"))
         fseek(file, -2, SEEK_END)
         fputc(0x39, file)
         fclose(file)

@@ -1,4 +1,4 @@
-import Policy
+package import Policy
 package import Spool
 
 /// What an operator does to operations.

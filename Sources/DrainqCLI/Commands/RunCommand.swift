@@ -104,17 +104,15 @@ func drain(
 
 /// Returns the status with the highest precedence that applies to the run.
 func exitStatus(of summary: RunSummary) -> ExitStatus {
-    if summary.wasCutOff, case .signal(let number) = summary.end { return number == 15 ? .terminated : .interrupted }
-    var applying: [ExitStatus] = []
-    if summary.inputOutputErrors > 0 { applying.append(.inputOutput) }
-    if summary.held + summary.ambiguous > 0 { applying.append(.held) }
-    if summary.failed > 0 { applying.append(.failed) }
-    if summary.quarantined > 0 { applying.append(.dataInvalid) }
-    if summary.deferred + summary.cutOff + summary.waiting > 0 || summary.leftForeign { applying.append(.deferred) }
-    switch summary.end {
-    case .done: break
-    case .busy: applying.append(.deferred)
-    case .paused, .timeUp, .signal, .broken: if summary.leftDue > 0 { applying.append(.deferred) }
-    }
-    return .first(of: applying)
+    .first(
+        of: summary.outcomes.map { outcome in
+            switch outcome {
+            case .cutOff: if case .signal(15) = summary.end { .terminated } else { .interrupted }
+            case .inputOutput: .inputOutput
+            case .held: .held
+            case .failed: .failed
+            case .quarantined: .dataInvalid
+            case .deferred: .deferred
+            }
+        })
 }

@@ -18,8 +18,10 @@ final class Universe {
     /// The number of the actor that a process plays.
     private var actors: [ProcessID: Int] = [:]
     private var chance: Chance
-    /// The operations whose files have had a canonical name.
-    private var named: Set<Label> = []
+    /// The first canonical name of each operation whose file has had one.
+    private(set) var names: [Label: EntryName] = [:]
+    /// The processes that wait for a moment of another process.
+    private var watchers: [(process: SimulatedProcess, moment: Plan.Moment)] = []
     /// The number of promises so far, and the power cuts after some of them.
     private var promises = 0
     private var cuts: [Int: Duration] = [:]
@@ -64,9 +66,17 @@ final class Universe {
 
     func note(_ process: ProcessID, _ what: Event.What) {
         history.events.append(Event(time: scheduler.time, process: process, what: what))
+        for (watcher, moment) in watchers where moment.isNow(what) { scheduler.wake(watcher) }
         guard what.isPromise, !cuts.isEmpty, !isCalm else { return }
         promises += 1
         if let wait = cuts[promises] { scheduler.plan(at: scheduler.time + wait) { [unowned self] in cutPower() } }
+    }
+
+    /// Lets a process wait until another one does what the moment says, ten seconds at most.
+    func watch(for moment: Plan.Moment, _ process: SimulatedProcess) {
+        watchers.append((process, moment))
+        process.sleep(until: scheduler.time + .seconds(10), isWakeable: true)
+        watchers.removeAll { $0.process === process }
     }
 
     // MARK: - Clocks
@@ -134,7 +144,9 @@ final class Universe {
             process.stoppedUntil = scheduler.time + time
             process.sleep(until: scheduler.time)
             note(process.id, .woken)
-        case .stall(_, _, let time): process.sleep(until: scheduler.time + time)
+        case .stall(_, _, let time):
+            process.sleep(until: scheduler.time + time)
+            note(process.id, .woken)
         case .interrupt:
             note(process.id, .interrupted)
             process.signals.append(SIGTERM)
@@ -210,8 +222,9 @@ final class Universe {
     /// Notes the canonical name that a file has got in `new/` or `deferred/`, if it is the first one of its operation.
     private func noteName(_ name: [UInt8], of bytes: [UInt8]) {
         guard let name = EntryName(String(decoding: name, as: UTF8.self)), let label = label(in: bytes),
-            named.insert(label).inserted
+            names[label] == nil
         else { return }
+        names[label] = name
         note(.world, .names(label, name))
     }
 

@@ -180,7 +180,9 @@ import Testing
         deferred.then {
             $0.send([1], by: 1); $0.send([2], by: 1)
         }.broken.isEmpty)
-    let failed = deferred.then { $0.report(.failed($0.id(1), isExpired: false), by: 1) }
+    let failed = story.then {
+        $0.send([1], by: 1, status: 422); $0.report(.failed($0.id(1), isExpired: false), by: 1)
+    }
     #expect(
         failed.then {
             $0.send([2], by: 1); $0.leave(1, in: "failed")

@@ -16,21 +16,39 @@ struct Story {
 
     /// Hands an operation in, whose name has the label as its time of creation and its id.
     mutating func accept(
-        _ label: Label, key: String? = "k", way: Offer.Way = .add, member: String? = nil, durable: Bool = true
+        _ label: Label, key: String? = "k", way: Offer.Way = .add, member: String? = nil, durable: Bool = true,
+        type: TypeName? = nil, notBefore: Duration? = nil
     ) {
-        offer(label, key: key, way: way, member: member, durable: durable)
+        offer(label, key: key, way: way, member: member, durable: durable, type: type, notBefore: notBefore)
         event(100 + label, .answers(label, .accepted(name(label))))
     }
 
     mutating func offer(
-        _ label: Label, key: String? = "k", way: Offer.Way = .add, member: String? = nil, durable: Bool = true
+        _ label: Label, key: String? = "k", way: Offer.Way = .add, member: String? = nil, durable: Bool = true,
+        type: TypeName? = nil, notBefore: Duration? = nil
     ) {
-        var offer = Offer(label: label, way: way, type: history.setup.kinds[0].type, payload: payload(label, member))
+        var offer = Offer(
+            label: label, way: way, type: type ?? history.setup.kinds[0].type, payload: payload(label, member))
         offer.key = key
+        offer.notBefore = notBefore.map { history.began + now + $0 }
         offer.isDurable = durable
         event(100 + label, .begins("add"))
         event(100 + label, .offers(offer))
     }
+
+    /// Begins to import an operation in the place of another one, under its id.
+    mutating func replace(_ old: Label, by new: Label) {
+        var offer = Offer(label: new, way: .replacing, type: history.setup.kinds[0].type, payload: payload(new))
+        offer.key = "k"
+        offer.id = id(old)
+        offer.createdAt = name(old).createdAt
+        offer.isReplacing = true
+        event(100 + new, .begins("import --replace"))
+        event(100 + new, .offers(offer))
+    }
+
+    /// Lets time pass.
+    mutating func wait(_ time: Duration) { event(0, .serverTurns(host: "one", "well"), after: time) }
 
     func payload(_ label: Label, _ member: String? = nil) -> String { "{\"\(member ?? "m\(label)")\":\(label)}" }
 
@@ -42,26 +60,37 @@ struct Story {
     }
 
     /// A request arrives; returns its number.
-    mutating func receive(_ labels: [Label], by process: Int, text: String? = nil) -> Int {
+    mutating func receive(
+        _ labels: [Label], by process: Int, text: String? = nil, attempt: Int? = nil, key: String? = nil,
+        path: String = ""
+    ) -> Int {
         requests += 1
         var request = Request(
             number: requests, host: "one", bodies: [labels], text: text ?? payload(labels[0]))
-        request.idempotencyKey = labels.map { "id\($0)" }.joined(separator: "+")
+        request.idempotencyKey = key ?? labels.map { "id\($0)" }.joined(separator: "+")
+        request.attempt = attempt
+        request.path = path
         event(process, .receives(request))
         return requests
     }
 
     /// A whole exchange; `status` nil loses the answer.
     mutating func send(
-        _ labels: [Label], by process: Int, status: Int? = 200, applies: Bool? = nil, text: String? = nil
+        _ labels: [Label], by process: Int, status: Int? = 200, applies: Bool? = nil, text: String? = nil,
+        attempt: Int? = nil, retryAfter: Int? = nil, key: String? = nil, path: String = ""
     ) {
-        let number = receive(labels, by: process, text: text)
-        reply(number, labels, status: status, applies: applies, to: process)
+        let number = receive(labels, by: process, text: text, attempt: attempt, key: key, path: path)
+        reply(number, labels, status: status, applies: applies, retryAfter: retryAfter, to: process)
     }
 
-    mutating func reply(_ number: Int, _ labels: [Label], status: Int? = 200, applies: Bool? = nil, to process: Int) {
+    mutating func reply(
+        _ number: Int, _ labels: [Label], status: Int? = 200, applies: Bool? = nil, retryAfter: Int? = nil,
+        to process: Int
+    ) {
         let applied = applies ?? (status == 200) ? labels : []
-        event(0, .replies(request: number, Reply(kind: status.map { .status($0) } ?? .lost, applied: applied)))
+        var reply = Reply(kind: status.map { .status($0) } ?? .lost, applied: applied)
+        reply.retryAfter = retryAfter
+        event(0, .replies(request: number, reply))
         event(process, .learns(request: number))
     }
 

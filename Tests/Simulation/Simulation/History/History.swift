@@ -97,6 +97,10 @@ package struct Offer: Hashable, Sendable {
     package var payload: String
     /// Whether it takes the place of the operation with its id, also as one of an atomic batch.
     package var isReplacing = false
+    /// Whether its submitter is not told which operations made room for it: the writer tells nobody.
+    package var isQuiet = false
+    /// Whether it enters as a dead letter: the edited export of one.
+    package var isDeadLetter = false
     /// Whether the submitter is another user than the queue's owner.
     package var isStranger = false
     /// Whether the file was synced before it was renamed into `new/`, and `new/` after it. Else a power cut may lose it.
@@ -205,6 +209,22 @@ package enum Report: Hashable, Sendable {
     case error(String)
 }
 
+/// The options of a run that say what it sends, and when.
+package struct RunChoice: Hashable, Sendable {
+    /// The operations that the command line names; `nil` for all.
+    package var ids: Set<OperationID>?
+    /// The types that the command line names; empty for all.
+    package var types: Set<TypeName> = []
+    package var limit = 100
+    /// `--now`: attempts deferred operations before their time.
+    package var isNow = false
+    package var maxTime: Duration?
+    /// Whether it stays until the queue is empty, or for a time.
+    package var stays = false
+
+    package init() {}
+}
+
 /// An operator's command.
 package struct Command: Hashable, Sendable {
     package enum Verb: String, Hashable, Sendable, CaseIterable {
@@ -226,6 +246,8 @@ package struct Command: Hashable, Sendable {
     package var type: TypeName?
     /// The host of the destination that the command names; `nil` for the queue.
     package var host: String?
+    /// `drop`: whether the option is given that drops what is held behind a failed operation, too.
+    package var takesFollowers = false
     /// `retry`: whether the option is given that sends an older value again after a newer one.
     package var insists = false
 
@@ -249,6 +271,8 @@ extension Event {
         // MARK: Processes
         /// A process begins; the text says as what, as a person would write the command.
         case begins(String)
+        /// The process is a run with these options.
+        case runs(RunChoice)
         /// It ends by itself, with this exit status: 0 if all that was due is delivered or nothing was due.
         case ends(status: Int32)
         /// A run ends: what it left.
@@ -257,6 +281,7 @@ extension Event {
         // MARK: Faults
         case killed
         case stopped
+        /// It goes on, after it was stopped or had no processor for a while.
         case woken
         case interrupted
         case cutPower
@@ -286,6 +311,8 @@ extension Event {
         case replies(request: Int, Reply)
         /// The process that sent it has the answer, or knows that none comes.
         case learns(request: Int)
+        /// The process that sent it knows that no answer comes: its agent has died or was killed.
+        case loses(request: Int)
         /// What a server does from now on: `well`, `401`, `down`.
         case serverTurns(host: String, String)
         /// The calm end begins.

@@ -1,52 +1,67 @@
+internal import Configuration
 package import Policy
 
 extension Setup {
     /// The configuration that runs get for this setup.
-    package var configuration: Configuration {
-        var configuration = Configuration(defaultRoute: route(of: kinds[0]))
-        for kind in kinds { configuration.routes[kind.type] = route(of: kind) }
-        for host in Set(kinds.map(\.host)) {
-            configuration.destinations["http://\(host)"] = DestinationSettings(
-                concurrency: concurrency, holdProbe: holdProbe)
+    package var configuration: Policy.Configuration {
+        do throws(ConfigurationErrors) {
+            return try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/queue")
+        } catch {
+            preconditionFailure("\(error): \(text)")
         }
-        if kinds.contains(where: \.hasSecret) { configuration.secrets["api"] = .environment("API") }
-        configuration.limits.operations = operations
-        configuration.limits.whenFull = dropsOldest ? .dropOldest : .reject
-        configuration.retention.delivered = keepsDelivered
-        configuration.retention.failed = keepsFailed
-        return configuration
     }
 
-    private func route(of kind: Kind) -> Route {
-        var route = Route(url: "http://\(kind.host)/\(kind.type)\(kind.needsKept ? "/{kept.id}" : "")")
-        if kind.coalescing == .merge { route.method = "PATCH" }
-        route.retry = BackoffSchedule(delays: .list(kind.delays), attempts: kind.delays.count + 1)
-        route.timeouts.request = Self.timeout
-        route.timeouts.total = Self.timeout * 2
-        route.expiresAfter = kind.expiresAfter
-        route.coalesce = kind.coalescing != .none
-        route.mergesPayloads = kind.coalescing == .merge
-        route.onFailure = kind.holdsBehindFailed ? .hold : .proceed
-        route.ordering =
-            switch kind.order {
-            case .any: .any
-            case .newest: .newest
-            case .key: .key
-            case .strict: .strict
+    /// The text of drainq.json.
+    package var text: String {
+        let routes = kinds.map { "\($0.type): \(text(of: $0))" }
+        let destinations = Set(kinds.map(\.host)).sorted().map { host in
+            let concurrency = concurrency.map { "concurrency: \($0), " } ?? ""
+            return "'http://\(host)': { \(concurrency)holdProbe: \(Self.text(of: holdProbe)) }"
+        }
+        let secrets = kinds.contains(where: \.hasSecret) ? "secrets: { api: { env: 'API' } }," : ""
+        let limit = operations.map { "operations: \($0), " } ?? ""
+        return """
+            {
+              routes: { \(routes.joined(separator: ",\n            ")) },
+              destinations: { \(destinations.joined(separator: ", ")) }, \(secrets)
+              limits: { \(limit)whenFull: '\(dropsOldest ? "dropOldest" : "reject")' },
+              retention: { delivered: \(Self.text(of: keepsDelivered)), failed: \(Self.text(of: keepsFailed)) },
             }
-        if kind.keeps { route.keep = ["id": .pointer(JSONPointer("/id")!)] }
-        // The same chains by another name than the key's.
-        if kind.keeps || kind.needsKept, keepsDelivered > .zero { route.chain = "chain of {key}" }
-        if let most = kind.batch {
-            route.batch = Batch(
-                max: most,
-                results: kind.hasResults
-                    ? Batch.Results(pointer: JSONPointer("/results")!, status: JSONPointer("/status")!) : nil)
-        }
-        if kind.hasSecret { route.headers = [HeaderField(name: "Authorization", value: "Bearer ${secret:api}")] }
-        return route
+            """
     }
 
-    /// The time without a byte after which an attempt fails.
+    /// Returns the object of a route. It inherits nothing from the default route, which is not set.
+    private func text(of kind: Kind) -> String {
+        let delays = kind.delays.map { Self.text(of: $0) }.joined(separator: ", ")
+        var members = [
+            "url: 'http://\(kind.host)/\(kind.type)\(kind.needsKept ? "/{kept.id}" : "")'",
+            "method: '\(kind.coalescing == .merge ? "PATCH" : "POST")'",
+            "retry: { schedule: [\(delays)], attempts: \(kind.delays.count + 1), jitter: \(kind.jitter) }",
+            "timeouts: { request: \(Self.text(of: Self.timeout)), total: \(Self.text(of: Self.timeout * 2)) }",
+            "ordering: '\(kind.order.rawValue)'",
+            "onFailure: '\(kind.holdsBehindFailed ? "hold" : "continue")'",
+        ]
+        switch kind.coalescing {
+        case .none: break
+        case .replace: members.append("coalesce: true")
+        case .merge: members.append("coalesce: 'merge'")
+        }
+        if let age = kind.expiresAfter { members.append("expiresAfter: \(Self.text(of: age))") }
+        if kind.keeps { members.append("keep: { id: '/id' }") }
+        // The same chains by another name than the key's.
+        if kind.keeps || kind.needsKept, keepsDelivered > .zero { members.append("chain: 'chain of {key}'") }
+        if let most = kind.batch {
+            let results = kind.hasResults ? ", results: { pointer: '/results', status: '/status' }" : ""
+            members.append("batch: { max: \(most)\(results) }")
+        }
+        if kind.hasSecret { members.append("headers: { Authorization: 'Bearer ${secret:api}' }") }
+        return "{ \(members.joined(separator: ", ")) }"
+    }
+
+    private static func text(of time: Duration?) -> String {
+        time.map { "'\($0.microseconds / 1000)ms'" } ?? "null"
+    }
+
+    /// The time without a byte after which an attempt fails. A whole attempt may take twice as long.
     package static let timeout = Duration.seconds(10)
 }

@@ -37,6 +37,8 @@ package struct Setup: Hashable, Sendable {
         package var needsKept = false
         /// The delays of the schedule; the attempts are one more.
         package var delays: [Duration] = [.seconds(2), .seconds(5), .seconds(20), .seconds(60)]
+        /// The part by which a delay is randomly shorter or longer.
+        package var jitter = 0.0
         /// The age at which an operation expires unsent; `nil` for none.
         package var expiresAfter: Duration?
         /// Whether requests carry a secret, which a server may refuse.

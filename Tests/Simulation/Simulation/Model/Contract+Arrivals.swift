@@ -102,6 +102,8 @@ struct Pauses {
         /// The event at which the command that ends it began.
         var end: Int
         var host: String?
+        /// The command that ends it.
+        var ending: Command.Verb
     }
 
     private var pauses: [Pause] = []
@@ -114,14 +116,19 @@ struct Pauses {
                 running[event.process] = (index, command)
                 if command.verb == .resume || command.verb == .releaseDestination {
                     for place in pauses.indices
-                    where pauses[place].end == .max && (command.host == nil || command.host == pauses[place].host) {
+                    where pauses[place].end == .max && pauses[place].ending == command.verb
+                        && (command.host == pauses[place].host || command.host == nil && command.verb != .resume)
+                    {
                         pauses[place].end = index
                     }
                 }
             case .done:
                 guard let (_, command) = running.removeValue(forKey: event.process) else { continue }
-                if command.verb == .pause || command.verb == .holdDestination {
-                    pauses.append(Pause(told: index, end: .max, host: command.host))
+                switch command.verb {
+                case .pause: pauses.append(Pause(told: index, end: .max, host: command.host, ending: .resume))
+                case .holdDestination:
+                    pauses.append(Pause(told: index, end: .max, host: command.host, ending: .releaseDestination))
+                case .retry, .hold, .release, .drop, .resume, .releaseDestination, .repair: break
                 }
             default: break
             }

@@ -108,6 +108,7 @@ extension Contract {
         if record.history.setup.dropsOldest, record.history.setup.operations != nil,
             life.leaves.contains(where: { $0.leave == .evicted && madeRoom(life, for: $0.at, in: record) })
                 || record.isKilled(after: entered)
+                || record.lives.contains(where: { $0.offer.isQuiet && $0.isPromised && ($0.entered ?? 0) > entered })
         {
             return .evicted
         }

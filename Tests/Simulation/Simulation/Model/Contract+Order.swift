@@ -122,8 +122,9 @@ extension Record {
     }
 
     /// Whether the process that sent a request was dead when it arrived, or had lost its lock to another host.
-    func isExcusedSender(of place: Int) -> Bool {
-        let exchange = exchanges[place]
+    func isExcusedSender(of place: Int) -> Bool { isExcusedSender(of: exchanges[place]) }
+
+    func isExcusedSender(of exchange: Exchange) -> Bool {
         let course = course(of: exchange.process)
         if course.killed.map({ $0 < exchange.received }) == true { return true }
         return hasSeveralHosts

@@ -7,6 +7,12 @@ package enum Contract {
     /// The longest time from an answer to the durable removal of its operation: drainq-queue(5) says a second.
     static let removal = Duration.seconds(2)
 
+    /// The longest time from a run's decision to send to the arrival of the request.
+    static let arrival = Duration.seconds(3)
+    /// The longest time from a change of a destination's state to the arrival of the last request of another process that
+    /// has not noticed: it looks once a second, may wait for a processor, and the request travels.
+    static let lateness = Duration.seconds(12)
+
     /// Returns the sentences that the history breaks, in the order of `Property`.
     package static func broken(by history: History) -> [Breach] {
         broken(by: history, of: Property.allCases)

@@ -38,8 +38,9 @@ struct Life {
     var id: OperationID?
     /// The time of creation that its name has, or the bounds between which it must be; `nil` if nothing is known.
     var created: ClosedRange<Timestamp>?
-    /// When its file had a canonical name in `new/` or `deferred/` for the first time; `nil` if it never had.
+    /// When its file had a canonical name for the first time, and that name; `nil` if nobody saw it.
     var named: Int?
+    var firstName: EntryName?
     /// From when on it certainly was in the queue.
     var entered: Int?
     /// The requests that have carried it visibly, by their place in the record, in their order.

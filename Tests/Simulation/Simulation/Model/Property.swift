@@ -14,6 +14,20 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case atomic
     case liveness
     case locks
+    case attempts
+    case dueTimes = "due times"
+    case retryAfter = "retry after"
+    case holds
+    case limits
+    case eviction
+    case expiry
+    case expired
+    case notBefore = "not before"
+    case keptValues = "kept values"
+    case documentKeys = "one document a key"
+    case replaced
+    case interruptions
+    case runStatus = "run status"
 
     /// Judges a history by this sentence alone.
     var judge: (Record) -> [Breach] {
@@ -32,6 +46,20 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .atomic: Contract.atomic
         case .liveness: Contract.liveness
         case .locks: Contract.locks
+        case .attempts: Contract.attempts
+        case .dueTimes: Contract.dueTimes
+        case .retryAfter: Contract.retryAfter
+        case .holds: Contract.holds
+        case .limits: Contract.limits
+        case .eviction: Contract.eviction
+        case .expiry: Contract.expiry
+        case .expired: Contract.expired
+        case .notBefore: Contract.notBefore
+        case .keptValues: Contract.keptValues
+        case .documentKeys: Contract.documentKeys
+        case .replaced: Contract.replaced
+        case .interruptions: Contract.interruptions
+        case .runStatus: Contract.runStatus
         }
     }
 }

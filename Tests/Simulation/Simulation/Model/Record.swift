@@ -11,6 +11,8 @@ struct Record {
     /// The events at which a process was killed or lost its power.
     private(set) var kills: [Int] = []
     private(set) var hasClockSteps = false
+    /// The beginning of the calm end; `nil` if the history has none.
+    private(set) var calm: Int?
     /// The number of evictions whose id belongs to no known operation.
     private(set) var unknownEvictions = 0
     private(set) var sequences: [Sequence: [Int]] = [:]
@@ -59,6 +61,7 @@ struct Record {
         for (index, event) in events.enumerated() {
             switch event.what {
             case .begins: courses[event.process, default: Course()].began = index
+            case .runs(let choice): courses[event.process, default: Course()].choice = choice
             case .killed:
                 kills.append(index)
                 courses[event.process, default: Course()].killed = index
@@ -77,6 +80,7 @@ struct Record {
                     courses[process]?.ended = index
                 }
             case .clockStepped: hasClockSteps = true
+            case .calm: calm = index
             default: break
             }
         }
@@ -87,6 +91,7 @@ struct Record {
             switch event.what {
             case .offers(let offer):
                 byLabel[offer.label] = lives.count
+                courses[event.process, default: Course()].ways.insert(offer.isReplacing ? .replacing : offer.way)
                 lives.append(
                     Life(
                         label: offer.label, offer: offer, kind: history.setup.kind(of: offer.type),
@@ -95,7 +100,11 @@ struct Record {
                 guard let place = byLabel[label] else { continue }
                 lives[place].answers.append((index, answer))
                 switch answer {
-                case .accepted(let name): enter(place, at: index, as: name)
+                case .accepted(let name):
+                    enter(place, at: index, as: name)
+                    if lives[place].offer.isDeadLetter {
+                        lives[place].leaves.append((index, .failed(isExpired: false), index))
+                    }
                 case .placed, .queued: lives[place].entered = lives[place].entered ?? index
                 case .failed: lives[place].leaves.append((index, .refused, lives[place].offered))
                 case .delivered: lives[place].leaves.append((index, .delivered, lives[place].offered))
@@ -105,6 +114,7 @@ struct Record {
                 guard let place = byLabel[label] else { continue }
                 lives[place].named = lives[place].named ?? index
                 setName(place, name)
+                lives[place].firstName = lives[place].firstName ?? name
             case .damaged(let label):
                 guard let place = byLabel[label] else { continue }
                 lives[place].damaged = lives[place].damaged ?? index
@@ -154,6 +164,10 @@ struct Record {
                 guard let place = byNumber[number] else { continue }
                 exchanges[place].replied = index
                 exchanges[place].reply = reply
+            case .loses(let number):
+                guard let place = byNumber[number] else { continue }
+                exchanges[place].isLost = true
+                exchanges[place].end(at: index)
             case .learns(let number):
                 guard let place = byNumber[number] else { continue }
                 exchanges[place].learned = index
@@ -285,8 +299,12 @@ extension Life {
         if command.verb == .drop { leaves.append((told ?? began, .dropped, began)) }
     }
 
+    /// Whether this content of an id was in the queue before another one.
+    func isBefore(_ other: Life) -> Bool { began < other.began }
+
     /// Whether a command may concern the operation.
     func isMeant(by command: Command) -> Bool {
+        if command.takesFollowers, kind.holdsBehindFailed { return true }
         if let ids = command.ids { return id.map(ids.contains) ?? true }
         return command.host == nil && (command.type == nil || command.type == offer.type)
     }
@@ -323,6 +341,10 @@ extension Report {
 /// What became of one process. All places are indices of events.
 struct Course {
     var began = 0
+    /// The options of the run; `nil` if the process is none.
+    var choice: RunChoice?
+    /// How it hands operations in.
+    var ways: Set<Offer.Way> = []
     /// When it ended, by itself or not; `nil` if the history ends before.
     var ended: Int?
     /// When it was killed, or the machine lost power under it.
@@ -333,6 +355,9 @@ struct Course {
     var listings: [Int] = []
     /// The injected errors of its calls.
     var refusals: [Int] = []
+
+    /// Whether the process only adds: it neither claims nor changes what others have added.
+    var isAdder: Bool { choice == nil && !ways.isEmpty && ways.isDisjoint(with: [.send, .sendUnqueued, .replacing]) }
 
     /// Returns the first listing from an event on, that event if none is known.
     func listing(from index: Int) -> Int { listings.first { $0 >= index } ?? index }

@@ -53,7 +53,7 @@ struct Waits {
 
     /// Returns the times in which an operation certainly was in the queue: from the promise, or the answer to a `retry`,
     /// until the first sign that it left.
-    private func spans(of member: Int) -> [(from: Int, to: Int?)] {
+    func spans(of member: Int) -> [(from: Int, to: Int?)] {
         let life = record.lives[member]
         let starts =
             [life.entered].compactMap(\.self) + life.touches.filter { $0.verb == .retry }.compactMap(\.told)

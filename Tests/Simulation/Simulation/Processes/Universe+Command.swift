@@ -2,12 +2,14 @@ internal import Drain
 internal import Policy
 internal import Spool
 
+/// An operator's commands.
 extension Universe {
     func command(
         _ commands: [Plan.PlannedCommand], _ spool: SpoolDirectory, _ process: SimulatedProcess
     ) throws(SpoolError) {
         for planned in commands {
             if planned.wait > .zero { process.sleep(until: scheduler.time + planned.wait) }
+            if let moment = planned.moment { watch(for: moment, process) }
             try perform(planned, spool, process)
         }
         note(process.id, .ends(status: 0))
@@ -16,85 +18,100 @@ extension Universe {
     private func perform(
         _ planned: Plan.PlannedCommand, _ spool: SpoolDirectory, _ process: SimulatedProcess
     ) throws(SpoolError) {
-        var command = Command(planned.verb)
-        var entries: [Entry] = []
         switch planned.verb {
-        case .pause, .resume:
-            note(process.id, .commands(command))
-            try spool.setPaused(planned.verb == .pause)
-            return note(process.id, .done)
-        case .holdDestination, .releaseDestination:
-            guard case .host(let host) = planned.target else { return }
-            command.host = host
-            note(process.id, .commands(command))
-            try record(
-                planned.verb == .holdDestination ? .heldByHand(reason: "simulated") : .released, of: "http://\(host)",
-                spool, process)
-            return note(process.id, .done)
-        case .repair:
-            note(process.id, .commands(command))
-            let recovery = spool.repair(now: now(on: process.host))
-            if !recovery.returned.isEmpty {
-                note(process.id, .reports(.recovered(recovery.returned.map(\.name.id))))
-            }
-            for item in recovery.quarantined {
-                note(process.id, .reports(.quarantined(item.name?.id, path: item.fileName)))
-            }
-            for error in recovery.errors { note(process.id, .reports(.error("\(error)"))) }
-            return note(process.id, .done)
-        case .retry, .hold, .release, .drop: break
+        case .pause, .resume, .holdDestination, .releaseDestination:
+            try changeDestinations(planned, spool, process)
+        case .repair: repair(spool, process)
+        case .retry: try change(.retry(spacing: planned.spacing), planned, spool, process)
+        case .hold: try change(.hold, planned, spool, process)
+        case .release: try change(.release, planned, spool, process)
+        case .drop: try change(.drop(withFollowers: planned.takesFollowers), planned, spool, process)
         }
+    }
+
+    private func repair(_ spool: SpoolDirectory, _ process: SimulatedProcess) {
+        note(process.id, .commands(Command(.repair)))
+        let recovery = spool.repair(now: now(on: process.host))
+        if !recovery.returned.isEmpty { note(process.id, .reports(.recovered(recovery.returned.map(\.name.id)))) }
+        for item in recovery.quarantined {
+            note(process.id, .reports(.quarantined(item.name?.id, path: item.fileName)))
+        }
+        for error in recovery.errors { note(process.id, .reports(.error("\(error)"))) }
+        note(process.id, .done)
+    }
+
+    // MARK: - Destinations
+
+    private func changeDestinations(
+        _ planned: Plan.PlannedCommand, _ spool: SpoolDirectory, _ process: SimulatedProcess
+    ) throws(SpoolError) {
+        var command = Command(planned.verb)
+        if case .host(let host) = planned.target { command.host = host }
+        note(process.id, .commands(command))
+        let event: DestinationEvent =
+            switch planned.verb {
+            case .pause: .paused
+            case .resume: .resumed
+            case .releaseDestination: .released
+            default: .heldByHand(reason: "simulated")
+            }
+        let change = DestinationChange(in: spool, configuration, clock: clock(of: process))
+        if let host = command.host {
+            try change.record(event, of: ["http://\(host)"])
+        } else if planned.verb == .pause || planned.verb == .resume {
+            try spool.setPaused(planned.verb == .pause)
+        } else {
+            // As `release --all`.
+            let known = try KnownDestinations(of: spool, configuration, at: now(on: process.host))
+            try change.record(event, of: change.closed(known))
+        }
+        note(process.id, .done)
+    }
+
+    // MARK: - Operations
+
+    private func change(
+        _ action: OperatorAction, _ planned: Plan.PlannedCommand, _ spool: SpoolDirectory, _ process: SimulatedProcess
+    ) throws(SpoolError) {
+        var command = Command(planned.verb)
+        command.takesFollowers = planned.takesFollowers
+        let choice: OperationChange.Choice
         if case .all(let type) = planned.target {
             command.type = type
             note(process.id, .commands(command))
-            for state in [QueueState.new, .deferred, .failed] {
-                try spool.forEachEntry(in: state) { entry in
-                    if type == nil || entry.name.type == type { entries.append(entry) }
-                }
-            }
+            var filter = OperationFilter(states: planned.states.isEmpty ? action.states : planned.states)
+            if let type { filter.types = [type] }
+            let known = try KnownDestinations(of: spool, configuration, at: now(on: process.host))
+            choice = .filter(filter, known, isStrict: !planned.states.isEmpty)
         } else {
             let ids = ids(of: planned.target, process)
             if ids.isEmpty { return }
             command.ids = ids
             note(process.id, .commands(command))
-            for state in QueueState.allCases where state != .delivered && state != .quarantine {
-                try spool.forEachEntry(in: state) { if ids.contains($0.name.id) { entries.append($0) } }
-            }
+            choice = .targets(ids.map { .id($0) })
         }
-        var changed: [Entry] = []
-        var work = Result<Void, SpoolError>.success(())
-        try spool.withSharedSyncs {
-            work = Result { () throws(SpoolError) in
-                for entry in entries where try change(planned.verb, entry, spool, process) { changed.append(entry) }
-            }
-        }
-        let done = Set(changed.map(\.name.id))
-        for entry in entries {
-            note(process.id, done.contains(entry.name.id) ? .changed(entry.name.id) : .leftAlone(entry.name.id))
-        }
-        try work.get()
+        var change = OperationChange(
+            action, in: spool, configuration, OperationChange.Options(limit: planned.limit ?? .max),
+            clock: clock(of: process)
+        ) { [unowned self] in take($0, of: process) }
+        try change.perform(on: choice)
+        note(process.id, .done)
     }
 
-    private func change(
-        _ verb: Command.Verb, _ entry: Entry, _ spool: SpoolDirectory, _ process: SimulatedProcess
-    ) throws(SpoolError) -> Bool {
-        let now = now(on: process.host)
-        switch verb {
-        case .retry: return try spool.retry(entry, now: now) != nil
-        case .hold: return entry.name.isHeld ? false : try spool.hold(entry) != nil
-        case .release: return entry.name.isHeld ? try spool.release(entry, now: now) != nil : false
-        case .drop: return try spool.drop(entry)
-        case .pause, .resume, .holdDestination, .releaseDestination, .repair: return false
+    private func take(_ event: OperationChangeEvent, of process: SimulatedProcess) {
+        switch event {
+        case .changed(let entry, due: _): note(process.id, .changed(entry.name.id))
+        case .refused(let entry, _): note(process.id, .leftAlone(entry.name.id))
+        case .skipped(let entries): for entry in entries { note(process.id, .leftAlone(entry.name.id)) }
+        case .missing(.id(let id)): note(process.id, .leftAlone(id))
+        case .changedFile(let item, due: _): if let id = item.name?.id { note(process.id, .changed(id)) }
+        case .refusedFile(let item, reason: _), .fileGone(let item):
+            if let id = item.name?.id { note(process.id, .leftAlone(id)) }
+        case .madeRoom(let accepted):
+            for entry in accepted.superseded { note(process.id, .reports(.superseded(entry.name.id, by: nil))) }
+            for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
+        case .missing(.file), .unread, .released: break
         }
-    }
-
-    private func record(
-        _ event: DestinationEvent, of destination: String, _ spool: SpoolDirectory, _ process: SimulatedProcess
-    ) throws(SpoolError) {
-        let table = DestinationTable(configuration)
-        try DestinationsFile(spool: spool).record(
-            [(destination, event)], settings: { table.settings(of: Destination(named: $0)) },
-            at: now(on: process.host), durable: true)
     }
 
     /// Ends every hold and pause, as the calm end begins.
@@ -103,6 +120,8 @@ extension Universe {
             let spool = try SpoolDirectory(opening: Self.queue, system: calls(of: process))
             try perform(Plan.PlannedCommand(.resume, .queue), spool, process)
             for host in Set(plan.setup.kinds.map(\.host)).sorted() {
+                try perform(Plan.PlannedCommand(.resume, .host(host)), spool, process)
+                // Closes a circuit breaker that nobody knows of, too.
                 try perform(Plan.PlannedCommand(.releaseDestination, .host(host)), spool, process)
             }
             try perform(Plan.PlannedCommand(.release, .all(nil)), spool, process)
@@ -120,7 +139,7 @@ extension Universe {
             for event in history.events {
                 switch event.what {
                 case .receives: inFlight += 1
-                case .learns: inFlight -= 1
+                case .learns, .loses: inFlight -= 1
                 default: break
                 }
             }

@@ -33,6 +33,14 @@ extension Universe {
             if ids.isEmpty { return note(process.id, .ends(status: 0)) }
             options.ids = Set(ids)
         }
+        var choice = RunChoice()
+        choice.ids = options.ids
+        choice.types = plan.types
+        choice.limit = plan.limit
+        choice.isNow = plan.ignoresBackoff
+        choice.maxTime = plan.maxTime
+        choice.stays = plan.stay != .no
+        note(process.id, .runs(choice))
         let run = Run(spool: spool, configuration: configuration, options: options, world: world(of: process)) {
             [unowned self] event in take(event, of: process)
         }
@@ -44,18 +52,19 @@ extension Universe {
                 waits: summary.waiting > 0 || summary.nextDue != nil))
     }
 
-    /// The exit status by the table in drainq(1).
+    /// The exit status by EXIT STATUS of drainq(1).
     private static func status(of summary: RunSummary) -> Int32 {
-        if summary.inputOutputErrors > 0 { return 74 }
-        if summary.held + summary.ambiguous > 0 { return 69 }
-        if summary.failed > 0 { return 1 }
-        if summary.quarantined > 0 { return 65 }
-        if summary.deferred + summary.cutOff + summary.waiting > 0 || summary.leftForeign { return 75 }
-        switch summary.end {
-        case .done: return 0
-        case .busy: return 75
-        case .paused, .timeUp, .signal, .broken: return summary.leftDue > 0 ? 75 : 0
+        let statuses = summary.outcomes.map { outcome -> (precedence: Int, status: Int32) in
+            switch outcome {
+            case .cutOff: (0, 143)
+            case .inputOutput: (1, 74)
+            case .held: (2, 69)
+            case .failed: (3, 1)
+            case .quarantined: (4, 65)
+            case .deferred: (5, 75)
+            }
         }
+        return statuses.min { $0.precedence < $1.precedence }?.status ?? 0
     }
 
     private func take(_ event: RunEvent, of process: SimulatedProcess) {
@@ -118,7 +127,7 @@ extension Plan.Role {
             switch plan.way {
             case .add: plan.isAtomic ? "add --atomic" : "add"
             case .importing(let replaces): "import\(replaces ? " --replace" : "")\(plan.isAtomic ? " --atomic" : "")"
-            case .writer: "a program with SpoolWriter"
+            case .writer: "a program with SpoolWriter\(plan.isAtomic ? ", all at once" : "")"
             }
         case .foreign: "a program that renames files into new/"
         case .send(_, let plan): plan.isQueued ? "send" : "send --no-queue"

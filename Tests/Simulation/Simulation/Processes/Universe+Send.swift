@@ -12,9 +12,7 @@ extension Universe {
             spool: spool, configuration: configuration, options: options, world: world(of: process)
         ) { [unowned self] event in takeAside(event, of: process) }
         for planned in offers {
-            guard let (offer, operation) = offer(planned, plan.isQueued ? .send : .sendUnqueued, process) else {
-                continue
-            }
+            let (offer, operation) = offer(planned, plan.isQueued ? .send : .sendUnqueued, process)
             note(process.id, .offers(offer))
             let submission = Submission(
                 operation, hasOwnID: offer.id != nil, at: now(on: process.host), isDated: offer.createdAt != nil)

@@ -122,10 +122,38 @@ package struct Plan: Sendable {
         package var verb: Command.Verb
         package var target: Target
         package var wait: Duration = .zero
+        /// What another process has to do first; `nil` for nothing.
+        package var moment: Moment?
+        /// The states that a filter names; empty for those that the command chooses by itself.
+        package var states: Set<ShownState> = []
+        package var limit: Int?
+        /// `drop`: whether it drops those that are held behind the chosen failed ones, too.
+        package var takesFollowers = false
+        /// `retry`: the time between two operations that become due; `nil` makes all due at once.
+        package var spacing: Duration?
 
         package init(_ verb: Command.Verb, _ target: Target) {
             self.verb = verb
             self.target = target
+        }
+    }
+
+    /// A moment of other processes.
+    package enum Moment: Hashable, Sendable {
+        /// A run begins to list the queue.
+        case listing
+        /// A server has a request.
+        case request
+        /// A server has decided, and no run knows yet.
+        case reply
+
+        func isNow(_ what: Event.What) -> Bool {
+            switch what {
+            case .lists: self == .listing
+            case .receives: self == .request
+            case .replies: self == .reply
+            default: false
+            }
         }
     }
 
@@ -161,9 +189,13 @@ package struct Plan: Sendable {
         /// The share of requests whose answer is lost after the effect, and before it.
         package var losesAfter = 0.0
         package var losesBefore = 0.0
+        /// The share of requests at which the agent dies, and at which it hangs: with it all that it has in flight.
         package var agentDies = 0.0
+        package var agentHangs = 0.0
         /// The share of requests that take longer than the time-out.
         package var stalls = 0.0
+        /// The share of requests whose answer arrives byte by byte, for up to the time of a whole attempt and longer.
+        package var trickles = 0.0
         /// The labels that are refused for good.
         package var bad: Set<Label> = []
         /// The modes from each time on, in order.

@@ -1,5 +1,6 @@
 internal import Foundation
 package import Policy
+internal import Spool
 
 /// A process of a history: a thread of its own that goes on only while it has the baton.
 ///
@@ -30,7 +31,8 @@ package final class SimulatedProcess: @unchecked Sendable {
     var calls = 0
     /// The signals that it has received.
     package var signals: [Int32] = []
-    /// The time of the last operation that it handed in.
+    /// The times of the operations that it hands in, and the last of them.
+    var times = SubmissionTimes()
     package var lastOffer = Timestamp(microseconds: 0)
     /// The greater one goes first.
     var priority = 0

@@ -22,22 +22,20 @@ final class SimulatedServers {
     struct Sent {
         var ticket: Int
         var request: OutgoingRequest
-        /// How many others its agent has in flight.
-        var others: Int
+        var host: String { SimulatedServers.host(of: request.url) }
     }
 
     /// Takes a request that a sink has sent, and later gives the report to it.
     func take(_ sent: Sent, from sink: SimulatedSink) {
-        let host = Self.host(of: sent.request.url)
+        let host = sent.host
         let plan = plan.servers[host] ?? Plan.ServerPlan()
         let scheduler = world.scheduler
         let start = scheduler.time
         let latency = chance.duration(plan.latency / 4, plan.latency * 2)
         let timeOut = sent.request.timeouts.request
-        func report(_ result: AttemptReport.Result, at time: Duration, isSuspect: Bool = false, number: Int? = nil) {
+        func report(_ result: AttemptReport.Result, at time: Duration) {
             scheduler.plan(at: time) {
-                sink.deliver(
-                    sent.ticket, AttemptReport(result: result, duration: time - start, isSuspect: isSuspect), number)
+                sink.deliver(sent.ticket, AttemptReport(result: result, duration: time - start), since: start)
             }
         }
         if case .down = mode(of: plan, at: start) {
@@ -45,28 +43,37 @@ final class SimulatedServers {
         }
         let isDead = !isCalm && chance.happens(plan.agentDies)
         let isStalled = !isCalm && chance.happens(plan.stalls)
+        let hangs = !isCalm && plan.agentHangs > 0 && chance.happens(plan.agentHangs)
+        let trickle: Duration =
+            !isCalm && plan.trickles > 0 && chance.happens(plan.trickles)
+            ? chance.duration(.zero, Setup.timeout * 3) : .zero
+        let deadline = start + sent.request.timeouts.total
         let arrival = start + latency / 2
         scheduler.plan(at: arrival) { [self] in
             // Agents go with their run: what has not arrived by then was not sent.
-            if !sink.isAlive { return }
+            guard sink.isSending(sent.ticket, since: start) else { return }
             count += 1
             let number = count
+            sink.note(sent.ticket, arrivedAs: number)
             var request = received(sent.request, host, number)
             request.sender = sink.sender
             world.note(.world, .receives(request))
             var reply = reply(to: request, sent.request, plan)
             if isDead { reply.kind = .agentDied } else if isStalled { reply.kind = .lost }
+            let end = isStalled ? start + timeOut : arrival + latency / 2 + trickle
+            if end > deadline { reply.kind = .lost }
             world.note(.world, .replies(request: number, reply))
-            let end = isStalled ? start + timeOut : arrival + latency / 2
+            if hangs { sink.hang(host) }
             switch reply.kind {
-            case _ where isDead:
-                report(
-                    .failure(.agentDied, detail: "the agent died"), at: end, isSuspect: sent.others > 0, number: number)
-            case _ where isStalled: report(.failure(.timeout, detail: "no answer"), at: end, number: number)
-            case .lost: report(.failure(.reset, detail: "connection reset"), at: end, number: number)
-            case .agentDied: report(.failure(.agentDied, detail: "the agent died"), at: end, number: number)
+            case _ where hangs:
+                // The sink kills an agent that does not report an attempt in time.
+                scheduler.plan(at: deadline + .seconds(5)) { sink.endAgent(of: host, .deadline) }
+            case .agentDied: scheduler.plan(at: end) { sink.endAgent(of: host, .agentDied) }
+            case _ where isStalled: report(.failure(.timeout, detail: "no answer"), at: end)
+            case _ where end > deadline: report(.failure(.deadline, detail: "no whole answer"), at: deadline)
+            case .lost: report(.failure(.reset, detail: "connection reset"), at: end)
             case .status(let status):
-                report(.answer(answer(status, reply, request, sent.request)), at: end, number: number)
+                report(.answer(answer(status, reply, request, sent.request)), at: end)
             }
         }
     }

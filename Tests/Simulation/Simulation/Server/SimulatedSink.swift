@@ -1,12 +1,22 @@
 internal import Delivery
 internal import Policy
 
-/// The sink of a simulated run: its agents are the world's.
+/// The sink of a simulated run: its agents are the world's, one for each host.
 final class SimulatedSink: Sink {
+    /// A request that an agent has, with its number once the server has it whole.
+    private struct InFlight {
+        var sent: SimulatedServers.Sent
+        var start: Duration
+        var number: Int?
+        var host: String { sent.host }
+    }
+
     private let process: SimulatedProcess
     private unowned let world: Universe
-    private var inFlight: Set<Int> = []
+    private var inFlight: [Int: InFlight] = [:]
     private var reports: [(ticket: Int, report: AttemptReport)] = []
+    /// The hosts whose agent hangs, with the requests that wait for the next agent.
+    private var hung: [String: [SimulatedServers.Sent]] = [:]
     private var isClosed = false
 
     init(of process: SimulatedProcess, in world: Universe) {
@@ -17,7 +27,15 @@ final class SimulatedSink: Sink {
     var sender: ProcessID { process.id }
 
     /// Whether its agents still write and read.
-    var isAlive: Bool { process.isAlive && !isClosed }
+    private var isAlive: Bool { process.isAlive && !isClosed }
+
+    /// Whether the agent that got this request at a time has it still: it neither died nor hangs.
+    func isSending(_ ticket: Int, since start: Duration) -> Bool {
+        guard isAlive, let attempt = inFlight[ticket], attempt.start == start else { return false }
+        return hung[attempt.host] == nil
+    }
+
+    func note(_ ticket: Int, arrivedAs number: Int) { inFlight[ticket]?.number = number }
 
     func prepare(_ transport: Transport) {}
 
@@ -25,15 +43,26 @@ final class SimulatedSink: Sink {
 
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
         if isClosed { throw SinkError("the sink is closed") }
-        world.servers.take(
-            SimulatedServers.Sent(ticket: ticket, request: request, others: inFlight.count), from: self)
-        inFlight.insert(ticket)
+        send(SimulatedServers.Sent(ticket: ticket, request: request))
+    }
+
+    private func send(_ sent: SimulatedServers.Sent) {
+        if hung[sent.host] != nil {
+            hung[sent.host]?.append(sent)
+        } else {
+            inFlight[sent.ticket] = InFlight(sent: sent, start: world.scheduler.time)
+            world.servers.take(sent, from: self)
+        }
     }
 
     /// A report arrives, on whatever thread.
-    func deliver(_ ticket: Int, _ report: AttemptReport, _ number: Int?) {
-        guard isAlive, inFlight.remove(ticket) != nil else { return }
-        if let number { world.note(process.id, .learns(request: number)) }
+    func deliver(_ ticket: Int, _ report: AttemptReport, since start: Duration) {
+        guard isSending(ticket, since: start), let attempt = inFlight.removeValue(forKey: ticket) else { return }
+        if let number = attempt.number { world.note(process.id, .learns(request: number)) }
+        give(report, of: ticket)
+    }
+
+    private func give(_ report: AttemptReport, of ticket: Int) {
         reports.append((ticket, report))
         world.scheduler.wake(process)
     }
@@ -52,6 +81,31 @@ final class SimulatedSink: Sink {
 
     func close() {
         isClosed = true
-        inFlight = []
+        inFlight = [:]
+    }
+
+    // MARK: - Agents
+
+    /// Lets the agent of a host hang: it sends and reports nothing more.
+    func hang(_ host: String) { hung[host] = hung[host] ?? [] }
+
+    /// Ends the agent of a host. What the server has received is reported, each as a suspect if that was more than one
+    /// request; what the agent had not begun goes to the next agent.
+    func endAgent(of host: String, _ error: NetworkError) {
+        guard isAlive else { return }
+        var waiting = hung.removeValue(forKey: host) ?? []
+        let begun = inFlight.filter { $0.value.host == host && $0.value.number != nil }.keys.sorted()
+        for ticket in inFlight.filter({ $0.value.host == host && $0.value.number == nil }).keys.sorted() {
+            if let attempt = inFlight.removeValue(forKey: ticket) { waiting.append(attempt.sent) }
+        }
+        for ticket in begun {
+            guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
+            if let number = attempt.number { world.note(process.id, .loses(request: number)) }
+            give(
+                AttemptReport(
+                    result: .failure(error, detail: "the agent ended"),
+                    duration: world.scheduler.time - attempt.start, isSuspect: begun.count > 1), of: ticket)
+        }
+        for sent in waiting { send(sent) }
     }
 }

@@ -100,13 +100,15 @@ package struct BreachStory {
         let mention = mention(of: event)
         if !mention.labels.isDisjoint(with: subjects.labels) || !mention.ids.isDisjoint(with: subjects.ids) { return 1 }
         switch event.what {
-        case .killed, .stopped, .woken, .interrupted, .refusedCall, .movesUnlocked, .begins, .ends, .endsRun, .commands:
+        case .killed, .stopped, .woken, .interrupted, .refusedCall, .movesUnlocked, .begins, .runs, .ends, .endsRun,
+            .commands:
             return subjects.processes.contains(event.process) ? 2 : 4
         case .cutPower, .clockStepped, .calm: return 2
         case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
             return mention.hosts.isDisjoint(with: subjects.hosts) ? 4 : 3
         case .done: return subjects.processes.contains(event.process) ? 3 : 4
-        case .offers, .answers, .names, .damaged, .receives, .replies, .learns, .reports, .changed, .leftAlone, .lists:
+        case .offers, .answers, .names, .damaged, .receives, .replies, .learns, .loses, .reports, .changed, .leftAlone,
+            .lists:
             return 4
         }
     }
@@ -124,16 +126,15 @@ package struct BreachStory {
             mention.hosts = [history.setup.kind(of: offer.type).host]
         case .answers(let label, _), .names(let label, _), .damaged(let label): mention.labels = [label]
         case .receives(let request): add(request)
-        case .replies(let number, _), .learns(let number): add(requests[number])
+        case .replies(let number, _), .learns(let number), .loses(let number): add(requests[number])
         case .serverTurns(let host, _): mention.hosts = [host]
         case .reports(let report): mention.ids = Set(report.ids)
         case .commands(let command):
             mention.ids = Set(command.ids ?? [])
             if let host = command.host { mention.hosts = [host] }
         case .changed(let id), .leftAlone(let id): mention.ids = [id]
-        case .begins, .ends, .endsRun, .killed, .stopped, .woken, .interrupted, .cutPower, .clockStepped, .refusedCall,
-            .movesUnlocked,
-            .calm, .done, .lists:
+        case .begins, .runs, .ends, .endsRun, .killed, .stopped, .woken, .interrupted, .cutPower, .clockStepped,
+            .refusedCall, .movesUnlocked, .calm, .done, .lists:
             break
         }
         if case .reports(.destinationHeld(let name)) = event.what { mention.hosts = [Self.host(of: name)] }

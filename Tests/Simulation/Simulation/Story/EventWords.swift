@@ -9,12 +9,13 @@ struct EventWords {
     func words(for what: Event.What) -> String {
         switch what {
         case .begins(let command): "begins: \(command)"
+        case .runs(let choice): "runs\(words(for: choice))"
         case .ends(let status): "ends with \(status)"
         case .endsRun(let status, let leftDue, let waits):
             "ends its run with \(status), \(leftDue) due left\(waits ? ", others wait" : "")"
         case .killed: "is killed"
         case .stopped: "is stopped"
-        case .woken: "is woken"
+        case .woken: "goes on"
         case .interrupted: "gets a signal"
         case .cutPower: "the power is cut"
         case .damaged(let label): "the disk damages the file of #\(label)"
@@ -28,6 +29,7 @@ struct EventWords {
         case .receives(let request): words(for: request)
         case .replies(let number, let reply): "request \(number) is answered: \(words(for: reply))"
         case .learns(let number): "has the answer to request \(number)"
+        case .loses(let number): "loses request \(number) with its agent"
         case .serverTurns(let host, let mode): "the server \(host) turns: \(mode)"
         case .calm: "the calm end begins"
         case .reports(let report): "reports: \(words(for: report))"
@@ -65,9 +67,22 @@ struct EventWords {
         if let time = offer.createdAt { words += ", created \(time.rfc3339)" }
         if let time = offer.notBefore { words += ", not before \(time.rfc3339)" }
         if let time = offer.expiresAt { words += ", expires \(time.rfc3339)" }
+        if offer.isDeadLetter { words += ", a dead letter" }
         if offer.isStranger { words += ", as another user" }
         if !offer.isDurable { words += ", not synced" }
         return "\(words), \(offer.payload)"
+    }
+
+    private func words(for choice: RunChoice) -> String {
+        var words = ""
+        if let ids = choice.ids { words += " " + ids.map { name($0) }.sorted().joined(separator: " ") }
+        if !choice.types.isEmpty {
+            words += ", types " + choice.types.map(\.description).sorted().joined(separator: " ")
+        }
+        if choice.limit != RunChoice().limit { words += ", limit \(choice.limit)" }
+        if choice.isNow { words += ", now" }
+        if let time = choice.maxTime { words += ", for \(BreachStory.time(time))" }
+        return words
     }
 
     private func words(for answer: Answer) -> String {
@@ -130,6 +145,7 @@ struct EventWords {
         var words = command.verb.rawValue
         if let ids = command.ids { words += " " + ids.map(name).joined(separator: " ") }
         if command.insists { words += ", insisting" }
+        if command.takesFollowers { words += " --followers" }
         if let type = command.type { words += " --type \(type)" }
         if let host = command.host { words += " \(host)" }
         return words

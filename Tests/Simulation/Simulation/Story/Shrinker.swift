@@ -120,8 +120,9 @@ package struct Shrinker {
             for label in plan[server: host].bad.sorted() {
                 hasChanged = set(\.[server: host].bad, to: plan[server: host].bad.subtracting([label])) || hasChanged
             }
-            for share: WritableKeyPath<Plan.ServerPlan, Double> in [\.losesAfter, \.losesBefore, \.agentDies, \.stalls]
-            {
+            for share: WritableKeyPath<Plan.ServerPlan, Double> in [
+                \.losesAfter, \.losesBefore, \.agentDies, \.agentHangs, \.stalls, \.trickles,
+            ] {
                 hasChanged = set(\.[server: host], share, to: 0) || hasChanged
             }
             hasChanged = set(\.[server: host].latency, to: Plan.ServerPlan().latency) || hasChanged
@@ -171,6 +172,7 @@ package struct Shrinker {
         }
         hasChanged = set(\.setup.kinds[index].batch, to: nil) || hasChanged
         hasChanged = set(\.setup.kinds[index].delays, to: standard.delays) || hasChanged
+        hasChanged = set(\.setup.kinds[index].jitter, to: standard.jitter) || hasChanged
         hasChanged = set(\.setup.kinds[index].expiresAfter, to: nil) || hasChanged
         return hasChanged
     }
@@ -188,6 +190,11 @@ package struct Shrinker {
         hasChanged = set(\.actors[index].role.sendPlan.retryWithin, to: nil) || hasChanged
         for command in plan.actors[index].role.commands.indices {
             hasChanged = set(\.actors[index].role.commands[command].wait, to: .zero) || hasChanged
+            hasChanged = set(\.actors[index].role.commands[command].moment, to: nil) || hasChanged
+            hasChanged = set(\.actors[index].role.commands[command].states, to: []) || hasChanged
+            hasChanged = set(\.actors[index].role.commands[command].limit, to: nil) || hasChanged
+            hasChanged = set(\.actors[index].role.commands[command].takesFollowers, to: false) || hasChanged
+            hasChanged = set(\.actors[index].role.commands[command].spacing, to: nil) || hasChanged
         }
         for offer in plan.actors[index].role.offers.indices { hasChanged = simplifyOffer(index, offer) || hasChanged }
         return hasChanged

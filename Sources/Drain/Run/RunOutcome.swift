@@ -1,0 +1,31 @@
+/// An outcome of a run that its exit status shows.
+package enum RunOutcome: Hashable, Sendable, CaseIterable {
+    /// A second signal cut off the attempts in flight.
+    case cutOff
+    case inputOutput
+    /// A due operation waits because its destination, or the operation itself, is held.
+    case held
+    case failed
+    case quarantined
+    /// An operation that was due waits for a later run.
+    case deferred
+}
+
+extension RunSummary {
+    /// The outcomes that apply to the run; none if every due operation is delivered.
+    package var outcomes: Set<RunOutcome> {
+        if wasCutOff { return [.cutOff] }
+        var outcomes: Set<RunOutcome> = []
+        if inputOutputErrors > 0 { outcomes.insert(.inputOutput) }
+        if held + ambiguous > 0 { outcomes.insert(.held) }
+        if failed > 0 { outcomes.insert(.failed) }
+        if quarantined > 0 { outcomes.insert(.quarantined) }
+        if deferred + cutOff + waiting > 0 || leftForeign { outcomes.insert(.deferred) }
+        switch end {
+        case .done: break
+        case .busy: outcomes.insert(.deferred)
+        case .paused, .timeUp, .signal, .broken: if leftDue > 0 { outcomes.insert(.deferred) }
+        }
+        return outcomes
+    }
+}

@@ -1,0 +1,173 @@
+import Policy
+
+extension Contract {
+    /// A request says how many attempts of its operation have counted before it, and one more. An operation fails by its
+    /// attempts when so many have counted as its schedule allows, neither earlier nor later.
+    static func attempts(_ record: Record) -> [Breach] {
+        let kills = record.kills
+        return record.lives.flatMap { life in
+            var counts = AttemptCounts(of: life, in: record)
+            return counts.breaches(kills)
+        }
+    }
+
+    /// Whether an attempt with this status counts, if its operation is deferred: not if the server asked for time.
+    /// `nil` if the operation is not deferred for it.
+    static func counts(_ reply: Reply?, _ status: Int?) -> Bool? {
+        guard let status else { return true }
+        switch status {
+        case 100...199, 408, 409, 421, 423, 425, 429, 500, 502...504, 506...599: return reply?.retryAfter == nil
+        default: return nil
+        }
+    }
+}
+
+/// The attempts of one operation that have counted, as far as the outside world can tell: at least so many, at most so
+/// many.
+private struct AttemptCounts {
+    private enum Step {
+        case request(Int)
+        case sentAgain
+        case report(Report)
+        case frees
+        case freed
+        case dies
+        case cutPower
+    }
+
+    private let life: Life
+    private let record: Record
+    private var least = 0
+    private var most = 0
+    /// Those since an operator's command began that begins the count anew.
+    private var since = 0
+    private var found: [Breach] = []
+    /// The requests by process since the last report of it about the operation.
+    private var unreported: [ProcessID: [Int]] = [:]
+
+    init(of life: Life, in record: Record) {
+        self.life = life
+        self.record = record
+        // An import keeps the attempts of the export, and `send` its own.
+        for (_, answer) in life.answers {
+            if case .accepted(let name) = answer { (least, most) = (name.attempts, name.attempts) }
+        }
+        if let first = life.firstName { (least, most) = (first.attempts, first.attempts) }
+    }
+
+    mutating func breaches(_ kills: [Int]) -> [Breach] {
+        // The parts of a merged document have counts that nobody sees; what `send` attempts has no file yet.
+        guard life.kind.coalescing != .merge, life.offer.way != .sendUnqueued else { return [] }
+        let entered = life.named ?? life.entered ?? life.offered
+        var steps: [(at: Int, step: Step)] = []
+        for place in life.exchanges {
+            let exchange = record.exchanges[place]
+            // Nobody sees which attempts of `send` had no connection.
+            if life.offer.way == .send, exchange.process == life.submitter { continue }
+            steps.append((exchange.received, .request(place)))
+            if exchange.isSentAgain(life), let end = exchange.ended { steps.append((end, .sentAgain)) }
+        }
+        for (at, report) in life.reports { steps.append((at, .report(report))) }
+        for touch in life.touches where touch.verb.frees {
+            steps.append((touch.began, .frees))
+            if let told = touch.told { steps.append((told, .freed)) }
+        }
+        steps.removeAll { $0.at < entered }
+        for kill in kills { steps.append((kill, record.powerCuts.contains(kill) ? .cutPower : .dies)) }
+        for (at, step) in steps.sorted(by: { $0.at < $1.at }) { take(step, at) }
+        return found
+    }
+
+    private mutating func take(_ step: Step, _ at: Int) {
+        switch step {
+        case .request(let place):
+            unreported[record.exchanges[place].process, default: []].append(place)
+            judge(record.exchanges[place])
+        // The next request has the next number, although the attempt does not count.
+        case .sentAgain: add(least: 0, most: 1)
+        case .report(.deferred(_, let counted)): takeDeferral(counted, at)
+        case .report(.failed(_, let isExpired)): if !isExpired { judgeFailure(at) }
+        case .report: unreported[record.events[at].process] = nil
+        case .frees: (least, since) = (0, 0)
+        case .freed: most = since
+        // A process may have written its last result, and not have said so.
+        case .dies: add(least: 0, most: 2)
+        case .cutPower:
+            least = 0
+            add(least: 0, most: 2)
+        }
+    }
+
+    private mutating func add(least few: Int, most many: Int) {
+        least += few
+        most += many
+        since += many
+    }
+
+    /// The attempts that the schedule allows.
+    private var limit: Int { life.kind.delays.count + 1 }
+
+    private mutating func judge(_ exchange: Exchange) {
+        guard exchange.labels.count == 1, let attempt = exchange.request.attempt,
+            !record.isExcusedSender(of: exchange)
+        else { return }
+        if attempt < least + 1 || attempt > most + 1 {
+            let expected = least == most ? "\(least + 1)" : "\(least + 1) to \(most + 1)"
+            found.append(
+                Breach(
+                    .attempts, [life.offered, exchange.received],
+                    "request \(exchange.request.number) of operation \(life.label) says attempt \(attempt), and not \(expected)"
+                ))
+        }
+        // What `send` has used up gets one more from a run.
+        if least + 1 > limit + (life.offer.way == .send ? 1 : 0) {
+            found.append(
+                Breach(
+                    .attempts, [life.offered, exchange.received],
+                    "operation \(life.label) was sent after \(least) counted attempts, of \(limit)"))
+        }
+    }
+
+    private mutating func takeDeferral(_ counted: Bool, _ at: Int) {
+        let process = record.events[at].process
+        let course = record.course(of: process)
+        let places = (unreported.removeValue(forKey: process) ?? []).filter {
+            record.exchanges[$0].learned ?? .max < at
+        }
+        // A file whose name could not change keeps its count.
+        add(least: counted && course.refusals.isEmpty ? 1 : 0, most: counted ? 1 : 0)
+        guard places.count == 1, let exchange = places.first.map({ record.exchanges[$0] }), exchange.labels.count == 1,
+            let counts = Contract.counts(exchange.reply, exchange.status(ofBody: 0)), counts != counted
+        else { return }
+        // The end of a run cuts attempts off, which does not count.
+        let isCut = !counted && (course.choice?.maxTime != nil || !course.interruptions.isEmpty)
+        if isCut || exchange.isLost { return }
+        found.append(
+            Breach(
+                .attempts, [exchange.received, at],
+                "the attempt of operation \(life.label) by request \(exchange.request.number) was \(counted ? "" : "not ")counted"
+            ))
+    }
+
+    private mutating func judgeFailure(_ at: Int) {
+        let process = record.events[at].process
+        let places = (unreported.removeValue(forKey: process) ?? []).filter {
+            record.exchanges[$0].learned ?? .max < at
+        }
+        guard places.count == 1, let exchange = places.first.map({ record.exchanges[$0] }), exchange.labels.count == 1,
+            Contract.counts(exchange.reply, exchange.status(ofBody: 0)) == true, most + 1 < limit
+        else { return }
+        found.append(
+            Breach(
+                .attempts, [exchange.received, at],
+                "operation \(life.label) failed after \(most + 1) attempts at most, of \(limit)"))
+    }
+}
+
+extension Exchange {
+    /// Whether the run sends the operation again at once: its agent ended, or a batch with it was refused.
+    fileprivate func isSentAgain(_ life: Life) -> Bool {
+        guard !isLost else { return true }
+        return labels.count > 1 && status(of: life.label).map { !(200..<300).contains($0) } ?? false
+    }
+}

@@ -1,0 +1,97 @@
+import Policy
+
+extension Contract {
+    /// An idempotency key stands for one document: merged documents with one key are equal.
+    static func documentKeys(_ record: Record) -> [Breach] {
+        var documents: [String: (text: [UInt8], place: Int)] = [:]
+        var breaches: [Breach] = []
+        for (place, exchange) in record.exchanges.enumerated() {
+            guard let key = exchange.request.idempotencyKey, exchange.texts.count == 1,
+                let life = exchange.labels.first.flatMap(record.life), life.kind.coalescing == .merge
+            else { continue }
+            guard let known = documents[key] else {
+                documents[key] = (exchange.texts[0], place)
+                continue
+            }
+            let first = record.exchanges[known.place]
+            // An import that replaces a part keeps its id, and with it the key.
+            let isReplaced = (record.sequences[life.sequences.first(where: \.isValue) ?? .strict(host: "")] ?? [])
+                .contains {
+                    record.lives[$0].isReplacing
+                }
+            if first.documents[0] == exchange.documents[0] || isReplaced { continue }
+            breaches.append(
+                Breach(
+                    .documentKeys, [first.received, exchange.received],
+                    "requests \(first.request.number) and \(exchange.request.number) have the key \(key) and different documents"
+                ))
+        }
+        return breaches
+    }
+
+    /// Once `import --replace` has answered, the old operation is not sent, and the new one has its place in the order.
+    /// The answer is "in flight" only if the old one may be.
+    static func replaced(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life -> [Breach] in
+            guard life.isReplacing, let id = life.id, let answer = life.answers.last else { return [] }
+            let older = record.lives.filter {
+                $0.label != life.label && $0.id == id && $0.entered ?? .max < answer.at && !$0.isRejected
+                    && $0.isBefore(life)
+            }
+            switch answer.answer {
+            case .accepted(let name):
+                return older.flatMap { old -> [Breach] in
+                    var breaches = old.exchanges.map { record.exchanges[$0] }.filter { exchange in
+                        !record.isExcusedSender(of: exchange) && record.flightEnd(of: exchange) > answer.at
+                    }.map {
+                        Breach(
+                            .replaced, [life.offered, answer.at, $0.received],
+                            "operation \(old.label) was sent although \(life.label) has replaced it")
+                    }
+                    if let created = old.created, old.entered != nil, !created.contains(name.createdAt),
+                        !record.hasClockSteps,
+                        !old.leaves.contains(where: { $0.at < answer.at && $0.leave != .replaced })
+                    {
+                        breaches.append(
+                            Breach(
+                                .replaced, [old.entered, answer.at],
+                                "operation \(life.label) does not have the time of creation of \(old.label), which it replaces"
+                            ))
+                    }
+                    return breaches
+                }
+            case .inFlight:
+                let mayFly = record.courses.contains { process, course in
+                    process != life.submitter && course.began < answer.at
+                        && (course.ended ?? .max) > record.course(of: life.submitter).began
+                }
+                // The claims of a dead run are in flight until another one returns them.
+                if mayFly || record.isKilled(between: 0, and: answer.at) { return [] }
+                return [
+                    Breach(
+                        .replaced, [life.offered, answer.at],
+                        "operation \(life.label) was kept out by an operation in flight, and no process could have it in flight"
+                    )
+                ]
+            default: return []
+            }
+        }
+    }
+
+    /// An operation goes to quarantine for its interruptions only if so many processes died with it; a power cut is no
+    /// fault of it.
+    static func interruptions(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life in
+            life.reports.compactMap { at, report -> Breach? in
+                guard case .quarantined(let id?, path: _) = report, id == life.id, life.isPromised, life.damaged == nil,
+                    life.offer.way != .foreign
+                else { return nil }
+                let deaths = record.kills.count { $0 > life.offered && $0 < at && !record.powerCuts.contains($0) }
+                if deaths >= record.history.setup.interruptions { return nil }
+                return Breach(
+                    .interruptions, [life.offered, at],
+                    "operation \(life.label) went to quarantine after \(deaths) deaths of processes")
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Policy
+
+extension Contract {
+    /// A deferred operation is not sent before the delay of its schedule is over, unless an operator asks for it.
+    static func dueTimes(_ record: Record) -> [Breach] {
+        if record.hasClockSteps { return [] }
+        return record.lives.flatMap { life -> [Breach] in
+            let requests = life.exchanges.filter { record.isNewest(life, in: record.exchanges[$0]) }
+            let deferrals = deferrals(of: life, in: record)
+            return requests.compactMap { place in
+                let exchange = record.exchanges[place]
+                guard let last = deferrals.last(where: { $0.told < exchange.received }),
+                    record.time(at: exchange.received) < last.due, !record.isExcusedSender(of: exchange),
+                    !record.isWanted(life, by: exchange.process),
+                    !life.touches.contains(where: {
+                        $0.verb.frees && $0.began < exchange.received && ($0.told ?? .max) > last.learned
+                    })
+                else { return nil }
+                return Breach(
+                    .dueTimes, [last.learned, last.told, exchange.received],
+                    "operation \(life.label) was sent again before its delay was over")
+            }
+        }
+    }
+
+    /// Returns the deferrals of an operation whose attempt counted: when its process knew, when it said so, and the
+    /// earliest time of the next attempt.
+    private static func deferrals(
+        of life: Life, in record: Record
+    ) -> [(learned: Int, told: Int, due: Timestamp)] {
+        life.reports.compactMap { at, report in
+            guard case .deferred(_, counted: true) = report,
+                record.course(of: record.events[at].process).refusals.isEmpty,
+                let place = life.exchanges.last(where: {
+                    record.exchanges[$0].process == record.events[at].process && record.exchanges[$0].received < at
+                }), let learned = record.exchanges[place].learned, learned < at,
+                counts(record.exchanges[place].reply, record.exchanges[place].status(of: life.label)) == true,
+                let attempt = record.exchanges[place].request.attempt
+            else { return nil }
+            // Not every earlier request needs to have counted.
+            let delay = life.kind.delays.prefix(max(attempt, 1)).min() ?? .zero
+            return (learned, at, record.time(at: learned) + delay * (1 - life.kind.jitter))
+        }
+    }
+
+    /// While a server has asked for time, its destination gets no request: not from the run that has the answer, and soon
+    /// not from others.
+    static func retryAfter(_ record: Record) -> [Breach] {
+        var asked: [(exchange: Exchange, learned: Int, until: Timestamp)] = []
+        for exchange in record.exchanges {
+            guard let seconds = exchange.reply?.retryAfter, exchange.status(ofBody: 0) == 429,
+                let learned = exchange.learned, record.isTold(by: exchange.process, since: learned)
+            else { continue }
+            asked.append((exchange, learned, record.time(at: learned) + .seconds(seconds)))
+        }
+        if asked.isEmpty || record.hasClockSteps { return [] }
+        let releases = Releases(record)
+        return record.exchanges.compactMap { exchange in
+            let now = record.time(at: exchange.received)
+            let cause = asked.first { asked in
+                let notice = asked.exchange.process == exchange.process ? Contract.arrival : Contract.lateness
+                return asked.exchange.request.host == exchange.request.host && asked.learned < exchange.received
+                    && now < asked.until && now > record.time(at: asked.learned) + notice
+                    && !releases.any(of: exchange.request.host, from: asked.exchange.received, to: exchange.received)
+            }
+            guard let cause, !record.isExcusedSender(of: exchange), !record.hasJustWoken(exchange) else { return nil }
+            return Breach(
+                .retryAfter, [cause.exchange.received, cause.learned, exchange.received],
+                "request \(exchange.request.number) went to \(exchange.request.host) before the time that the server had asked for"
+            )
+        }
+    }
+}
+
+/// The events that may end what blocks a destination: an operator's release, and a power cut, which may lose the state.
+struct Releases {
+    private var moments: [(at: Int, told: Int, host: String?)] = []
+
+    init(_ record: Record) {
+        var running: [ProcessID: (at: Int, host: String?)] = [:]
+        for (index, event) in record.events.enumerated() {
+            switch event.what {
+            case .commands(let command):
+                if command.verb == .releaseDestination { running[event.process] = (index, command.host) }
+            case .done:
+                if let (at, host) = running.removeValue(forKey: event.process) { moments.append((at, index, host)) }
+            case .cutPower: moments.append((index, index, nil))
+            default: break
+            }
+        }
+        for (at, host) in running.values { moments.append((at, .max, host)) }
+    }
+
+    /// Whether one of them may have been between two events.
+    func any(of host: String, from first: Int, to last: Int) -> Bool {
+        moments.contains { ($0.host == nil || $0.host == host) && $0.told > first && $0.at < last }
+    }
+}
+
+extension Record {
+    /// Whether the operation is the newest, or the only one, of its body in a request.
+    func isNewest(_ life: Life, in exchange: Exchange) -> Bool {
+        guard let body = exchange.body(of: life.label) else { return false }
+        return newest(of: exchange.request.bodies[body]).map { lives[$0].label == life.label } ?? false
+    }
+
+    /// Whether the process is a run whose user wants the operation now.
+    func isWanted(_ life: Life, by process: ProcessID) -> Bool {
+        guard let choice = course(of: process).choice else { return false }
+        return choice.isNow || choice.ids.map { ids in life.id.map(ids.contains) ?? true } ?? false
+    }
+
+    /// Whether what a process learned is in the state of its destination: it did not die soon after, and no call of it
+    /// was refused.
+    func isTold(by process: ProcessID, since learned: Int) -> Bool {
+        let course = course(of: process)
+        guard course.refusals.isEmpty else { return false }
+        guard let killed = course.killed else { return true }
+        return killed > learned && events[killed].time - events[learned].time > Contract.removal
+    }
+
+    /// Whether the process that sent a request was stopped shortly before.
+    func hasJustWoken(_ exchange: Exchange) -> Bool {
+        course(of: exchange.process).wakes.contains {
+            $0 < exchange.received && events[exchange.received].time - events[$0].time <= Contract.lateness
+        }
+    }
+}
+
+extension Exchange {
+    /// Returns the status that the server gave to an operation; `nil` if it gave none.
+    func status(of label: Label) -> Int? { body(of: label).flatMap { status(ofBody: $0) } }
+}

@@ -1,0 +1,93 @@
+import Policy
+
+extension Contract {
+    /// While a run's hold of a destination lasts, it gets no request but a probe each `holdProbe`. A parked operation is
+    /// not sent for five minutes, unless an operator asks for it.
+    static func holds(_ record: Record) -> [Breach] {
+        if record.hasClockSteps { return [] }
+        return destinationHolds(record) + parkings(record)
+    }
+
+    private static func destinationHolds(_ record: Record) -> [Breach] {
+        var holds: [(host: String, told: Int, process: ProcessID)] = []
+        var ends: [(host: String, at: Int)] = []
+        for (index, event) in record.events.enumerated() {
+            switch event.what {
+            case .reports(.destinationHeld(let name)):
+                if record.isTold(by: event.process, since: index) {
+                    holds.append((host(of: name), index, event.process))
+                }
+            case .reports(.holdEnded(let name)): ends.append((host(of: name), index))
+            default: break
+            }
+        }
+        if holds.isEmpty { return [] }
+        let releases = Releases(record)
+        return holds.compactMap { hold in
+            let told = record.time(at: hold.told)
+            let probe = told + (record.history.setup.holdProbe ?? .seconds(86_400))
+            // Whoever has delivered something there since has shown that the hold has no cause.
+            let delivered = record.exchanges.compactMap { exchange in
+                exchange.request.host == hold.host ? exchange.delivered(body: 0) : nil
+            }.filter { $0 > hold.told }.min()
+            let request = record.exchanges.first { exchange in
+                let now = record.time(at: exchange.received)
+                let notice = exchange.process == hold.process ? Contract.arrival : Contract.lateness
+                return exchange.request.host == hold.host && now > told + notice && now < probe
+                    && exchange.received < delivered ?? .max
+                    && !ends.contains {
+                        $0.host == hold.host && $0.at > hold.told && record.time(at: $0.at) < now + notice
+                    }
+                    && !releases.any(
+                        of: hold.host, from: record.course(of: hold.process).began, to: exchange.received)
+                    && !record.isExcusedSender(of: exchange) && !record.hasJustWoken(exchange)
+            }
+            guard let request else { return nil }
+            return Breach(
+                .holds, [hold.told, request.received],
+                "request \(request.request.number) went to \(hold.host), which a run holds")
+        }
+    }
+
+    /// The host of a destination such as `http://one`.
+    private static func host(of destination: String) -> String {
+        destination.split(separator: "/").last.map(String.init) ?? destination
+    }
+
+    /// The time after which a parked operation is attempted again if no witness comes.
+    private static let parking = Duration.seconds(300)
+
+    private static func parkings(_ record: Record) -> [Breach] {
+        let releases = Releases(record)
+        return record.lives.flatMap { life in
+            life.reports.compactMap { at, report -> Breach? in
+                let process = record.events[at].process
+                guard case .parked = report, record.isTold(by: process, since: at) else { return nil }
+                let began = record.course(of: process).began
+                // A second refusal holds the destination instead.
+                let refused = record.exchanges.compactMap { exchange -> Int? in
+                    guard exchange.request.host == life.kind.host, !exchange.labels.contains(life.label),
+                        [401, 403, 407].contains(exchange.status(ofBody: 0))
+                    else { return nil }
+                    return exchange.replied
+                }.filter { $0 > began }.min()
+                let request = life.exchanges.first { place in
+                    let exchange = record.exchanges[place]
+                    let time = record.time(at: exchange.received) - record.time(at: at)
+                    return exchange.received > at && time < parking && exchange.received < refused ?? .max
+                        && (exchange.process == process || time > lateness)
+                        && !record.isWanted(life, by: exchange.process)
+                        && !releases.any(of: life.kind.host, from: began, to: exchange.received)
+                        && !life.touches.contains {
+                            $0.verb.frees && $0.began < exchange.received && ($0.told ?? .max) > began
+                        }
+                        && !record.isExcusedSender(of: exchange) && !record.hasJustWoken(exchange)
+                }
+                guard let request = request.map({ record.exchanges[$0] }) else { return nil }
+                return Breach(
+                    .holds, [at, request.received],
+                    "operation \(life.label) was sent again although it is parked")
+            }
+        }
+    }
+}

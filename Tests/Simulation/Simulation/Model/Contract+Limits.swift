@@ -1,0 +1,116 @@
+import Policy
+
+extension Contract {
+    /// With `whenFull: "reject"` no operation is accepted beyond the limit, whoever adds, and none is rejected while
+    /// there is room.
+    static func limits(_ record: Record) -> [Breach] {
+        guard let most = record.history.setup.operations, !record.history.setup.dropsOldest else { return [] }
+        let spans = entered(record)
+        return record.lives.flatMap { life in
+            life.answers.compactMap { at, answer -> Breach? in
+                switch answer {
+                case .accepted:
+                    if life.offer.isDeadLetter || life.isReplacing { return nil }
+                    let count = spans.count { $0.from <= at && $0.to > at }
+                    if count <= most { return nil }
+                    return Breach(
+                        .limits, [life.offered, at],
+                        "operation \(life.label) was accepted as the \(count)th that waits, of \(most)")
+                case .full:
+                    let others = record.lives.count {
+                        $0.label != life.label && mayWait($0, from: life.offered, to: at)
+                    }
+                    if others >= most || record.isFullDisk { return nil }
+                    return Breach(
+                        .limits, [life.offered, at],
+                        "operation \(life.label) found no room, although \(others) others wait at most, of \(most)")
+                default: return nil
+                }
+            }
+        }
+    }
+
+    /// The times in which operations certainly waited that a submitter had added. What other programs rename into
+    /// `new/` and what an operator puts back has no limit.
+    private static func entered(_ record: Record) -> [(from: Int, to: Int)] {
+        let waits = Waits(record)
+        return record.lives.indices.compactMap { index in
+            let life = record.lives[index]
+            guard life.offer.way != .foreign, !life.offer.isDeadLetter,
+                let span = waits.spans(of: index).first(where: { $0.from == life.entered })
+            else { return nil }
+            return (span.from, span.to ?? record.certainEnd(of: life))
+        }
+    }
+
+    /// Whether an operation may have waited at any time between two events.
+    private static func mayWait(_ life: Life, from first: Int, to last: Int) -> Bool {
+        guard life.offered < last else { return false }
+        if life.isRejected, let answer = life.answers.last?.at, answer < first { return false }
+        guard let leave = life.leaves.map(\.at).max(), leave < first else { return true }
+        return life.touches.contains { $0.verb.frees && ($0.told ?? .max) > leave }
+    }
+
+    /// Of the waiting operations the oldest makes room, and never for an older one.
+    static func eviction(_ record: Record) -> [Breach] {
+        guard record.history.setup.operations != nil, record.history.setup.dropsOldest else { return [] }
+        let waits = Waits(record)
+        return record.lives.flatMap { life in
+            life.reports.compactMap { at, report -> Breach? in
+                guard case .evicted = report else { return nil }
+                let process = record.events[at].process
+                return evictedForOlder(life, at, process, record)
+                    ?? evictedBeforeOlder(life, at, process, record, waits)
+            }
+        }
+    }
+
+    private static func evictedForOlder(_ life: Life, _ at: Int, _ process: ProcessID, _ record: Record) -> Breach? {
+        let isRun = record.course(of: process).choice != nil
+        let needing = record.lives.filter { other in
+            other.offered < at && (isRun ? other.offer.way == .foreign : other.submitter == process)
+        }
+        // A file that comes back from quarantine needs room too, and no process has handed it in.
+        guard !needing.isEmpty, needing.allSatisfy({ $0.label != life.label && $0.precedes(life) }) else { return nil }
+        return Breach(
+            .eviction, [life.offered, at], "operation \(life.label) made room for an operation that is older")
+    }
+
+    private static func evictedBeforeOlder(
+        _ life: Life, _ at: Int, _ process: ProcessID, _ record: Record, _ waits: Waits
+    ) -> Breach? {
+        let course = record.course(of: process)
+        let listed =
+            record.lives.filter { $0.submitter == process && $0.offered < at }.map(\.offered).max() ?? course.began
+        // Another process may have had the older one in its hands.
+        let isShared = record.courses.contains { other, course in
+            other != process && course.began < at && (course.ended ?? .max) > listed
+        }
+        // The claims of the dead are in flight until a run returns them.
+        if isShared || !course.refusals.isEmpty || record.isKilled(between: -1, and: at) { return nil }
+        let older = record.lives.indices.first { index in
+            record.lives[index].precedes(life) && record.lives[index].named ?? .max < listed
+                && waits.spans(of: index).contains {
+                    $0.from < listed && ($0.to ?? record.certainEnd(of: record.lives[index])) > at
+                }
+        }
+        guard let older else { return nil }
+        return Breach(
+            .eviction, [record.lives[older].entered, at],
+            "operation \(life.label) made room while the older \(record.lives[older].label) waited")
+    }
+}
+
+extension Record {
+    /// The last event at which an operation shows itself in the queue: nobody says when it left.
+    func certainEnd(of life: Life) -> Int {
+        if life.left.contains(where: { $0.directory == .new || $0.directory == .deferred }) { return events.count }
+        let requests = life.exchanges.map { exchanges[$0].received }
+        return max(life.entered ?? 0, requests.max() ?? 0, life.touches.map(\.began).max() ?? 0)
+    }
+
+    /// Whether the disk was full at a time.
+    var isFullDisk: Bool {
+        events.contains { if case .refusedCall(_, path: _, 28) = $0.what { true } else { false } }
+    }
+}

@@ -1,0 +1,119 @@
+import Policy
+
+extension Contract {
+    /// The status of a run says the worst of what it has reported, and a run that ends with 0 leaves no operation that was
+    /// due and that it may send.
+    static func runStatus(_ record: Record) -> [Breach] {
+        let reports = Dictionary(grouping: record.events.indices.filter { record.events[$0].isReport }) {
+            record.events[$0].process
+        }
+        return record.events.indices.flatMap { index -> [Breach] in
+            guard case .endsRun(let status, _, _) = record.events[index].what else { return [] }
+            let process = record.events[index].process
+            return said(status, reports[process] ?? [], index, record) + left(status, process, index, record)
+        }
+    }
+
+    /// The statuses of EXIT STATUS in drainq(1) that a run can end with, the first that applies first.
+    private static let precedence: [Int32] = [130, 143, 74, 69, 1, 65, 75, 0]
+
+    private static func said(_ status: Int32, _ reports: [Int], _ end: Int, _ record: Record) -> [Breach] {
+        var least: [(status: Int32, at: Int)] = []
+        var causes: Set<Int32> = [0, 75, 130, 143]
+        var deferred: [OperationID: Int] = [:]
+        for at in reports {
+            guard case .reports(let report) = record.events[at].what else { continue }
+            if let id = report.id { deferred[id] = nil }
+            switch report {
+            case .failed:
+                least.append((1, at))
+                causes.insert(1)
+            case .ambiguous:
+                least.append((69, at))
+                causes.insert(69)
+            case .quarantined:
+                least.append((65, at))
+                causes.insert(65)
+            case .deferred(let id, counted: _): deferred[id] = at
+            case .error:
+                least.append((74, at))
+                causes.insert(74)
+            // A hold may have ended, or no due operation may wait for it.
+            case .destinationHeld: causes.insert(69)
+            case .recovered: causes.insert(65)
+            case .delivered, .putBack, .superseded, .parked, .evicted, .holdEnded: break
+            }
+        }
+        least += deferred.values.map { (75, $0) }
+        // A destination may be held since an earlier run.
+        causes.insert(69)
+        func rank(_ status: Int32) -> Int { precedence.firstIndex(of: status) ?? precedence.count }
+        if let worst = least.min(by: { (rank($0.status), $0.at) < (rank($1.status), $1.at) }),
+            rank(worst.status) < rank(status)
+        {
+            return [Breach(.runStatus, [worst.at, end], "a run ended with \(status), and not with \(worst.status)")]
+        }
+        return causes.contains(status) ? [] : [Breach(.runStatus, [end], "a run ended with \(status) without a cause")]
+    }
+
+    private static func left(_ status: Int32, _ process: ProcessID, _ end: Int, _ record: Record) -> [Breach] {
+        let course = record.course(of: process)
+        guard status == 0, let choice = course.choice, choice.ids == nil, choice.maxTime == nil, !record.hasClockSteps,
+            course.refusals.isEmpty, course.stops.isEmpty, course.interruptions.isEmpty
+        else { return [] }
+        // Others may have had an operation in their hands, or have changed what may be sent.
+        let isShared = record.courses.contains { other, its in
+            other != process && its.began < end && (its.ended ?? .max) > course.began && !its.isAdder
+        }
+        // At the calm end nothing is paused or held.
+        let isStopped =
+            record.calm ?? .max > course.began
+            && record.events[..<end].contains { event in
+                if case .commands(let command) = event.what { command.verb.stops } else { false }
+            }
+        let sent = record.exchanges.filter { $0.process == process }.reduce(0) { $0 + $1.labels.count }
+        if isShared || isStopped || sent >= choice.limit { return [] }
+        return record.lives.indices.compactMap { index in
+            let life = record.lives[index]
+            guard isFresh(index, at: course.began, end, record),
+                choice.types.isEmpty || choice.types.contains(life.offer.type)
+            else { return nil }
+            return Breach(
+                .runStatus, [life.entered, course.began, end],
+                "a run ended with 0 and left operation \(life.label), which was due")
+        }
+    }
+
+    /// Whether an operation without any attempt was due during a whole run and waits for no other one.
+    private static func isFresh(_ index: Int, at began: Int, _ end: Int, _ record: Record) -> Bool {
+        let life = record.lives[index]
+        guard let entered = life.entered, entered < began, life.kind.coalescing == .none, !life.kind.needsKept,
+            !life.kind.holdsBehindFailed, !life.offer.isDeadLetter, life.damaged == nil, life.offer.way != .send,
+            life.offer.notBefore.map({ $0 < record.time(at: began) }) ?? true,
+            !life.leaves.contains(where: { $0.since < end }), life.touches.isEmpty,
+            !life.exchanges.contains(where: { record.exchanges[$0].received < end }),
+            !life.reports.contains(where: { $0.at < end }),
+            // It shows itself later: nobody has removed it without a word.
+            record.certainEnd(of: life) > end
+        else { return false }
+        return life.sequences.allSatisfy { sequence in
+            (record.sequences[sequence] ?? []).allSatisfy { other in
+                other == index || life.precedes(record.lives[other])
+            }
+        }
+    }
+}
+
+extension Command.Verb {
+    /// Whether the command keeps operations from being sent.
+    fileprivate var stops: Bool {
+        switch self {
+        case .pause, .hold, .holdDestination: true
+        case .retry, .release, .drop, .resume, .releaseDestination, .repair: false
+        }
+    }
+}
+
+extension Event {
+    fileprivate var isReport: Bool { if case .reports = what { true } else { false } }
+}

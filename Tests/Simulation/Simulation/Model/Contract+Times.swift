@@ -1,0 +1,122 @@
+import Policy
+
+extension Contract {
+    /// An operation that has expired is not sent, and none expires before its time.
+    static func expiry(_ record: Record) -> [Breach] {
+        if record.hasClockSteps { return [] }
+        return record.lives.flatMap { life -> [Breach] in
+            let expiries = life.leaves.filter { $0.leave == .failed(isExpired: true) }
+            guard let expiry = expiry(of: life) else {
+                guard life.kind.expiresAfter == nil else { return [] }
+                return expiries.map {
+                    Breach(
+                        .expiry, [life.offered, $0.at], "operation \(life.label) expired, and has no time to expire")
+                }
+            }
+            let freed = life.touches.first { $0.verb.frees }?.began ?? .max
+            let late = life.exchanges.map { record.exchanges[$0] }.filter { exchange in
+                exchange.received < freed && record.time(at: exchange.received) > expiry + lateness
+                    && !record.isExcusedSender(of: exchange) && !record.hasJustWoken(exchange)
+            }
+            return late.map {
+                Breach(.expiry, [life.offered, $0.received], "operation \(life.label) was sent after it had expired")
+            }
+                + expiries.filter { record.time(at: $0.at) < expiry }.map {
+                    Breach(.expiry, [life.offered, $0.at], "operation \(life.label) expired before its time")
+                }
+        }
+    }
+
+    /// At the end no operation waits that has expired, whatever it waits for. Runs of the calm end come every half an
+    /// hour.
+    static func expired(_ record: Record) -> [Breach] {
+        if record.hasClockSteps || !record.history.endsCalmly { return [] }
+        let end = record.history.began + (record.events.last?.time ?? .zero) - .seconds(1801)
+        return record.lives.flatMap { life -> [Breach] in
+            guard let expiry = expiry(of: life), expiry < end, !life.touches.contains(where: { $0.verb.frees }) else {
+                return []
+            }
+            return life.left.filter { $0.directory == .new || $0.directory == .deferred }.map {
+                Breach(.expired, [life.offered], "operation \(life.label) has expired, and still waits in \($0.path)")
+            }
+        }
+    }
+
+    /// Returns when an operation expires for certain; `nil` if it does not, or if nothing tells when it was created.
+    private static func expiry(of life: Life) -> Timestamp? {
+        let age = life.kind.expiresAfter.flatMap { age in life.created.map { $0.upperBound + age } }
+        return [life.offer.expiresAt, age].compactMap(\.self).min()
+    }
+
+    /// Nothing is sent before its `notBefore`, unless an operator asks for it by name.
+    static func notBefore(_ record: Record) -> [Breach] {
+        if record.hasClockSteps { return [] }
+        return record.lives.flatMap { life -> [Breach] in
+            guard let time = life.offer.notBefore, life.offer.way != .send, life.offer.way != .sendUnqueued else {
+                return []
+            }
+            return life.exchanges.map { record.exchanges[$0] }.filter { exchange in
+                record.time(at: exchange.received) < time
+                    && !life.touches.contains { $0.verb.frees && $0.began < exchange.received }
+                    && !record.isNamed(life, before: exchange.received)
+            }.map {
+                Breach(
+                    .notBefore, [life.offered, $0.received],
+                    "operation \(life.label) was sent before the time before which it must not be sent")
+            }
+        }
+    }
+
+    /// A request that needs a kept value has that of the newest answer of its key that the queue has.
+    static func keptValues(_ record: Record) -> [Breach] {
+        let givers = record.exchanges.indices.filter { place in
+            record.life(record.exchanges[place].labels.first ?? 0)?.kind.keeps == true
+                && record.exchanges[place].status(ofBody: 0).map { (200..<300).contains($0) } == true
+        }
+        return record.exchanges.enumerated().compactMap { place, exchange in
+            guard let life = exchange.labels.first.flatMap(record.life), life.kind.needsKept else { return nil }
+            let value = exchange.request.path.split(separator: "/").last.map(String.init)
+            let same = givers.filter { place in
+                let giver = record.exchanges[place]
+                return record.life(giver.labels[0])?.offer.key == life.offer.key
+                    && (giver.replied ?? .max) < exchange.received
+            }
+            guard let source = same.last(where: { "k\(record.exchanges[$0].labels[0])" == value }) else {
+                return Breach(
+                    .keptValues, [life.offered, exchange.received],
+                    "request \(exchange.request.number) went to \(exchange.request.path), a value that no answer of its key had"
+                )
+            }
+            let cut = record.cut(of: life, in: place)
+            let newer = same.last { place in
+                let giver = record.exchanges[place]
+                guard giver.received > record.exchanges[source].learned ?? .max, let learned = giver.learned else {
+                    return false
+                }
+                return record.isReported(.delivered, of: giver, since: learned, before: cut)
+            }
+            guard let newer else { return nil }
+            return Breach(
+                .keptValues, [record.exchanges[source].replied, record.exchanges[newer].replied, exchange.received],
+                "request \(exchange.request.number) went to \(exchange.request.path), although a later answer of its key was kept"
+            )
+        }
+    }
+}
+
+extension Record {
+    /// Whether a run that began before an event has the operation's name on its command line.
+    func isNamed(_ life: Life, before index: Int) -> Bool {
+        courses.values.contains { course in
+            course.began < index && course.choice?.ids.map { ids in life.id.map(ids.contains) ?? true } ?? false
+        }
+    }
+
+    /// Whether the process of a request has said, before an event, what became of its operation.
+    func isReported(_ leave: Life.Leave, of exchange: Exchange, since learned: Int, before index: Int) -> Bool {
+        guard let life = exchange.labels.first.flatMap(life) else { return false }
+        return life.reports.contains { at, report in
+            at > learned && at < index && events[at].process == exchange.process && report.leave == leave
+        }
+    }
+}
