@@ -7,7 +7,7 @@ extension Universe {
         _ planned: Plan.PlannedOffer, _ way: Offer.Way, _ process: SimulatedProcess
     ) -> (offer: Offer, operation: Policy.Operation) {
         if planned.wait > .zero { process.sleep(until: scheduler.time + planned.wait) }
-        let now = process.times.next(at: now(on: process.host))
+        let now = process.times.next(now: now(on: process.host))
         process.lastOffer = now
         var offer = Offer(
             label: planned.label, way: way, type: planned.type,

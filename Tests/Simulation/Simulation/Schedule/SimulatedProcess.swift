@@ -32,7 +32,7 @@ package final class SimulatedProcess: @unchecked Sendable {
     /// The signals that it has received.
     package var signals: [Int32] = []
     /// The times of the operations that it hands in, and the last of them.
-    var times = SubmissionTimes()
+    var times = SubmissionClock()
     package var lastOffer = Timestamp(microseconds: 0)
     /// The greater one goes first.
     var priority = 0
