@@ -348,7 +348,7 @@ import Testing
         $0.event(0, .damaged(2))
         $0.event(1, .begins("run"))
     }
-    for (story, broken) in [(early, Set<Property>()), (late, [.kept])] {
+    for (story, broken) in [(early, [] as Set<Property>), (late, [Property.kept])] {
         #expect(story.then { $0.report(.superseded($0.id(1), by: $0.id(2)), by: 1) }.broken == broken)
     }
 }
