@@ -97,7 +97,7 @@ final class CurlSocket {
         usesTLS ? unreadRecord.map { $0.type == 23 && !$0.isAlert } ?? false : input == .bytes
     }
 
-    /// Whether the next record was an alert of TLS at the last look, or when the socket was closed.
+    /// Whether the next record was an alert of TLS when `noteEnd` was last called.
     private(set) var endedByAlert = false
 
     fileprivate func noteEnd() { endedByAlert = unreadRecord?.isAlert ?? false }
