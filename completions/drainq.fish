@@ -76,7 +76,7 @@ complete -c drainq -n '__drainq_is add' -l delay -x -d 'make the operations due 
 complete -c drainq -n '__drainq_is add' -l at -x -d 'make the operations due at this time'
 complete -c drainq -n '__drainq_is add import' -l atomic -d 'queue all operations or none'
 complete -c drainq -n '__drainq_is add import' -l sync -x -a 'full none' -d 'durability of operations whose ids are printed'
-complete -c drainq -n '__drainq_is send' -l no-queue -d 'do not queue after a failure'
+complete -c drainq -n '__drainq_is send' -l no-queue -d 'do not queue the operation'
 complete -c drainq -n '__drainq_is send' -l timeout -x -d 'the longest time of an attempt'
 complete -c drainq -n '__drainq_is send' -l retry-within -x -d 'retry within this time'
 complete -c drainq -n '__drainq_is send' -l fallback -x -d 'print this if the operation is not delivered'

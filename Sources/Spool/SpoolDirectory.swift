@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// | row | where the file is | who may move it | after a crash |
 /// |---|---|---|---|
-/// | W written | `tmp/<writer>/`, locked by the writer | that writer | the lock is free: the file is removed, since nothing was promised; a `committed` batch goes to its rows |
+/// | W written | `tmp/<writer>/`, locked by the writer | that writer, to N, D, X or K; `send` to C | the lock is free: the file is removed, since nothing was promised; a `committed` batch goes to its rows |
 /// | F foreign | `new/`, not a canonical name, or another user's file | a run, to C, where drainq's copy replaces it | unchanged |
 /// | N new | `new/` | a run, to C; an operator, also within N to another name (hold, release) | unchanged |
 /// | D deferred | `deferred/` | a run, to C; an operator, also within D to another name (hold, release) | unchanged |
@@ -20,7 +20,7 @@ import Synchronization
 /// | X failed | `failed/` | an operator, to D or N; retention | unchanged |
 /// | Q quarantine | `quarantine/` | an operator | unchanged |
 /// | K kept | `delivered/` | retention | unchanged |
-/// | – gone | nowhere | – | delivered, superseded, dropped, or removed by retention |
+/// | – gone | nowhere | – | delivered, superseded, dropped, refused to `send`, or removed by retention |
 ///
 /// A foreign file is at each moment one file under one name. It moves F → C (a rename to `admitting-…`), C → C (a
 /// rename puts the synced copy in its place, then `claimed/<run>/` is synced), C → N (the copy gets its canonical name,
@@ -31,12 +31,11 @@ import Synchronization
 /// it, before the new file enters. After a crash between the two moves the commitment is completed, at the latest
 /// before a run decides an order.
 ///
-/// Row W also has files that are no operations. An empty file under an operation's name keeps the place of an operation
-/// that `send` has not sent yet (`SendPlace`). The file `reserved` keeps an id for `send` (`Reservation`). The file
-/// `committed` names a batch that enters as a whole (`CommittedBatch`).
+/// In row W the file `committed` names a batch that enters as a whole (`CommittedBatch`).
 ///
 /// 1. *Accepted means durable*: W → N follows the sync of the file, and the answer follows the sync of `new/`. The same
-///    is true of W → D, X, K for imported operations.
+///    is true of W → D, X, K for imported operations. `send` moves its operation W → C, synced as a file and not as a
+///    name, and answers that the queue has it only after C → N or D and a sync.
 /// 2. *Never two owners*: → C is a rename to a path that only one run has. A run that finds its target there has won.
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
 /// 4. *Never nowhere*: the target's directory is synced before the source's. A file system that reorders may show a
@@ -102,8 +101,6 @@ package final class SpoolDirectory {
     /// Opened when the ids lock is first taken.
     var idsLock: LockFile?
     var hasIDsLock = false
-    /// The directories in which this process itself has reserved ids.
-    var reservations: Set<QueuePath> = []
 
     /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at
     /// once.

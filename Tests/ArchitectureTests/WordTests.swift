@@ -14,7 +14,7 @@ struct `Words that have gone` {
         (#"\bDesk\b"#, "Responder"),
         (#"\bWorkshop\b"#, "ScratchDirectory"), (#"\bAftermath\b"#, "RunObserver"), (#"\b[Cc]ensus\b"#, "Precedence"),
         (#"\b[Kk]eepsake\b"#, "KeptValues"), (#"\blostHold\b"#, "lostLock: a hold is an operator's"),
-        (#"\bSendTurn\b"#, "SequenceReservation"), (#"\bnextTurns?\b"#, "dequeue"),
+        (#"\b(SendTurn|SendPlace|SequenceReservation|SentOperation)\b"#, "SendRun"), (#"\bnextTurns?\b"#, "dequeue"),
         (#"\b(Admittance|admittance)\b"#, "AdmissionControl"), (#"\b[Ss]tillborn\b"#, "failedStarts"),
         (#"\b(takeOrder|giveOrderBack)\b"#, "takeSequenceLock, releaseSequenceLock"),
         (#"\bhasCompany\b"#, "hasOtherRuns"), (#"\bLoneSequences\b"#, "SingleSequences"),

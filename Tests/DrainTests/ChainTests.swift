@@ -247,36 +247,35 @@ struct ChainTests {
     @Test func `what is sent at once and leaves nothing is told`() throws {
         let bench = try bench(.any)
         var (told, errors): ([String], Int) = ([], 0)
-        func send(_ spool: SpoolDirectory, _ answer: String) throws -> Sending.Result {
-            let sending = Sending(
-                spool: spool, configuration: bench.configuration, options: .init(),
-                world: bench.world { _ in .answer(AttemptReport.Answer(status: 201, body: Array(answer.utf8))) },
-                notKept: { told.append("\($0) \($1) \($2)") }
-            ) { _ in errors += 1 }
-            let header = OperationHeader(
-                id: OperationID("x")!, type: TypeName("create")!, createdAt: bench.now, key: "a")
-            return try sending(Policy.Operation(header: header, body: Array("9".utf8)))
+        func send(_ id: String, _ spool: SpoolDirectory, _ answer: String) throws -> OperationSender.Result {
+            func take(_ event: RunEvent) {
+                switch event {
+                case .notKept(let id, let name, let reason): told.append("\(id) \(name) \(reason)")
+                case .inputOutputError: errors += 1
+                default: break
+                }
+            }
+            return try bench.send(id, type: TypeName("create")!, key: "a", in: spool, report: take) { _ in
+                .answer(AttemptReport.Answer(status: 201, body: Array(answer.utf8)))
+            }
         }
-        guard case .delivered(_, _, hasKept: true) = try send(bench.spool, "{}") else { throw Errno(0) }
+        #expect(try send("x", bench.spool, "{}").word == "delivered")
         #expect(told == ["x id \(KeepError.missing)"] && errors == 0)
         let full = try full(bench, at: "state/keys/.\(Digest(of: "a"))")
-        guard case .delivered(_, _, hasKept: false) = try send(full, #"{"id":1}"#) else { throw Errno(0) }
+        #expect(try send("y", full, #"{"id":1}"#).word == "delivered, but not settled")
         #expect(errors == 1)
+        // It is in the queue, and the next run keeps the value.
+        #expect(try bench.names(.new).count == 1)
+        #expect(try bench.run(answer: serve).delivered == 1)
     }
 
     @Test func `what is sent at once is not sent without room for what it would leave`() throws {
         let bench = try bench(.any)
-        let sending = Sending(
-            spool: try full(bench, at: "state/keys/."), configuration: bench.configuration, options: .init(),
-            world: bench.world(serve)
-        ) { _ in }
-        let header = OperationHeader(
-            id: OperationID("x")!, type: TypeName("create")!, createdAt: bench.now, contentType: "application/json",
-            key: "a")
-        guard case .broken(let postponement) = try sending(Policy.Operation(header: header, body: Array("9".utf8)))
-        else { throw Errno(0) }
-        #expect(postponement.reason.hasSuffix("No space left on device"))
+        let full = try full(bench, at: "state/keys/.")
+        let result = try bench.send("x", type: TypeName("create")!, key: "a", in: full, answer: serve)
+        #expect(result.word == "broken" && result.reason.hasSuffix("No space left on device"))
         #expect(bench.sink?.requests.isEmpty ?? true)
+        #expect(try bench.names(.new).count == 1)
     }
 
     @Test(arguments: [Ordering.key, .any])
@@ -359,23 +358,15 @@ struct ChainTests {
 
     @Test func `what is sent at once keeps and sends values too`() throws {
         let bench = try bench()
-        func send(_ id: String, _ type: String) throws -> Sending.Result {
-            let sending = Sending(
-                spool: bench.spool, configuration: bench.configuration, options: .init(), world: bench.world(serve)
-            ) { _ in }
+        func send(_ id: String, _ type: String) throws -> OperationSender.Result {
             bench.now = bench.now + .seconds(1)
-            let header = OperationHeader(
-                id: OperationID(id)!, type: TypeName(type)!, createdAt: bench.now, contentType: "application/json",
-                key: "a")
-            return try sending(Policy.Operation(header: header, body: Array("9".utf8)))
+            return try bench.send(id, type: TypeName(type)!, key: "a", answer: serve)
         }
-        guard case .postponed(let postponement) = try send("x", "default") else { throw Errno(0) }
-        #expect(postponement.reason == "no answer has left '{kept.id}' for its key")
-        postponement.turn?.end()
-        guard case .delivered = try send("y", "create"), case .delivered = try send("z", "default") else {
-            throw Errno(0)
-        }
-        #expect(bench.paths == ["/n9"])
+        #expect(try send("x", "default").reason == "no answer has left '{kept.id}' for its key")
+        #expect(try bench.spool.drop(Entry(state: .new, name: #require(try bench.names(.new).first))))
+        #expect(try send("y", "create").word == "delivered")
+        #expect(try send("z", "default").word == "delivered")
+        #expect(bench.paths == ["/n1"])
     }
 
     @Test func `members of a batch send the values of their own keys`() throws {

@@ -129,17 +129,8 @@ struct NetworkTests {
     @Test func `what is sent at once without a network is queued as it was`() throws {
         let bench = try Bench()
         bench.networkState = Self.away
-        let header = OperationHeader(id: OperationID("a")!, createdAt: bench.now)
-        let result = try Sending(
-            spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
-            world: bench.world { _ in .failure(.dns, detail: "") }
-        ) { _ in }(Operation(header: header, body: []))
-        guard case .postponed(let postponed) = result else {
-            Issue.record("it is not to be queued")
-            return
-        }
-        #expect(
-            !postponed.isHeld && postponed.operation.attempts.isEmpty && postponed.name == EntryName(naming: header))
-        #expect(postponed.reason.contains("this machine has no network"))
+        let result = try bench.send("a") { _ in .failure(.dns, detail: "") }
+        #expect(result.word == "deferred" && result.reason.contains("this machine has no network"))
+        #expect(try bench.names(.new).map(\.attempts) == [0])
     }
 }

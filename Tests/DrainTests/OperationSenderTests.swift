@@ -1,79 +1,380 @@
+import CSystem
+import Delivery
+import Foundation
 import Policy
 import Spool
 import Testing
 
 @testable import Drain
 
-/// The treatment of one operation by `send`.
+/// The treatment of operations by `send`.
 struct OperationSenderTests {
     private let bench: Bench
 
     init() throws { bench = try Bench() }
 
-    private func submission(_ id: String, key: String? = nil) -> Submission {
-        bench.now = bench.now + .microseconds(1)
-        let header = OperationHeader(
-            id: OperationID(id)!, type: .default, createdAt: bench.now, contentType: "application/json", key: key)
-        return Submission(
-            Operation(header: header, body: Array("1".utf8)), hasOwnID: true, at: bench.now, isDated: true)
+    private func isEmpty() throws -> Bool {
+        try [QueueState.new, .deferred, .claimed, .failed, .quarantine, .delivered]
+            .allSatisfy { try bench.names($0).isEmpty }
     }
 
-    private func sender(queues: Bool = true, status: Int) -> OperationSender {
-        let sending = Sending(
-            spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
-            world: bench.world { _ in .status(status) }
-        ) { Issue.record("\($0)") }
-        return OperationSender(sending, queues: queues)
-    }
+    // MARK: - The file
 
-    @Test func `a delivered operation is not in the queue, and its id is free`() throws {
+    @Test func `a delivered operation is claimed while it is sent, then gone, and its id is free`() throws {
+        bench.configuration.retention.delivered = .seconds(3600)
+        bench.configuration.defaultRoute.keepsAnswer = true
         for _ in 1...2 {
-            guard case .delivered = try sender(status: 204)(submission("a")) else {
-                Issue.record("not delivered")
-                return
+            var claimed: [String] = []
+            let result = try bench.send("a") { _ in
+                claimed = ((try? bench.names(.claimed)) ?? []).map(\.id.description)
+                return .status(204)
             }
+            #expect(result.word == "delivered" && claimed == ["a"])
+            #expect(try isEmpty())
         }
-        #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty)
     }
 
     @Test func `an operation that fails temporarily is in the queue with its attempt, once`() throws {
-        guard case .postponed(let postponement, false, .queued) = try sender(status: 503)(submission("a")) else {
-            Issue.record("not queued")
-            return
-        }
-        #expect(postponement.operation.attempts.count == 1)
+        let result = try bench.send("a") { _ in .status(503) }
+        #expect(result.word == "deferred" && result.reason == "503")
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
-        guard case .duplicate(of: .deferred) = try sender(status: 204)(submission("a")) else {
-            Issue.record("no duplicate")
-            return
-        }
+        let entry = Entry(state: .deferred, name: try #require(try bench.names(.deferred).first))
+        guard case .operation(let stored)? = try bench.spool.read(entry) else { throw Errno(0) }
+        #expect(stored.operation.attempts.map(\.status) == [503])
+        #expect(try bench.send("a").word == "duplicate")
         #expect(bench.sink?.requests.count == 1)
     }
 
+    @Test func `an operation whose attempts are used up is queued all the same, and not tried at once again`() throws {
+        bench.configuration.defaultRoute.retry.attempts = 1
+        let result = try bench.send("a", retryWithin: .seconds(600)) { _ in .status(503) }
+        #expect(result.word == "deferred")
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+        #expect(bench.sink?.requests.count == 1)
+    }
+
+    @Test func `a refused operation is gone`() throws {
+        let result = try bench.send("a") { _ in .status(422) }
+        #expect(result.word == "failed")
+        #expect(try isEmpty())
+    }
+
+    @Test func `refused operations never hold their destination by their number`() throws {
+        for number in 0..<12 { #expect(try bench.send("\(number)") { _ in .status(422) }.word == "failed") }
+        #expect(try bench.state(of: "http://one").isBlank)
+    }
+
     @Test func `an operation that is not to be queued leaves nothing`() throws {
-        guard case .postponed(_, false, .notAsked) = try sender(queues: false, status: 503)(submission("a")) else {
-            Issue.record("queued")
-            return
+        let result = try bench.send("a", queues: false) { _ in
+            #expect(try! isEmpty())
+            return .status(503)
         }
-        #expect(try bench.names(.deferred).isEmpty && bench.names(.new).isEmpty)
+        #expect(result.word == "deferred")
+        #expect(try isEmpty())
+    }
+
+    @Test func `without the queue an operation is not sent whose route has an order`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        #expect(try bench.send("a", queues: false).word == "refused")
+        #expect(bench.sink == nil)
+        #expect(try isEmpty())
+    }
+
+    @Test func `without the queue it is tried again with the number of the attempt`() throws {
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        var attempts: [String?] = []
+        let result = try bench.send("a", retryWithin: .seconds(600), queues: false) { request in
+            attempts.append(request.headers.first { $0.name == "Drainq-Attempt" }?.value)
+            return .status(attempts.count < 3 ? 503 : 204)
+        }
+        #expect(result.word == "delivered" && attempts == ["1", "2", "3"])
     }
 
     @Test func `an operation that the queue would refuse is not sent`() throws {
         let key = String(repeating: "k", count: 1025)
-        guard case .refused(let refusal) = try sender(status: 204)(submission("a", key: key)) else {
+        guard case .refused(let refusal) = try bench.send("a", key: key) else {
             Issue.record("sent")
             return
         }
         #expect(refusal.isDefect && bench.sink == nil)
     }
 
-    @Test func `an operation whose queue is full by then is reported`() throws {
+    @Test func `into a full queue nothing is sent`() throws {
         bench.configuration.limits.operations = 1
         try bench.add(1)
-        guard case .postponed(_, false, .impossible) = try sender(status: 503)(submission("a")) else {
-            Issue.record("queued")
+        guard case .refused(let refusal) = try bench.send("a") else {
+            Issue.record("sent")
             return
         }
-        #expect(try bench.names(.deferred).isEmpty)
+        #expect(!refusal.isDefect && bench.sink == nil)
+        #expect(try bench.names(.new).count == 1)
+    }
+
+    @Test func `a full queue gives up its oldest only for an operation that stays`() throws {
+        bench.configuration.limits = Limits(operations: 1, whenFull: .dropOldest)
+        try bench.add(1)
+        #expect(try bench.send("a").word == "delivered")
+        #expect(try bench.send("b") { _ in .status(422) }.word == "failed")
+        #expect(try bench.names(.new).map(\.id.description) == ["default-0"])
+        guard case .postponed(let postponement) = try bench.send("c", answer: { _ in .status(503) }) else {
+            Issue.record("not queued")
+            return
+        }
+        #expect(postponement.displaced?.evicted.map(\.name.id.description) == ["default-0"])
+        #expect(try bench.names(.new).isEmpty && bench.names(.deferred).count == 1)
+    }
+
+    @Test func `onto a full disk nothing is sent`() throws {
+        var calls = SystemCalls.real
+        let open = calls.open
+        calls.open = { (directory, name, flags, mode) throws(Errno) in
+            if flags & O_CREAT != 0, String(cString: name).hasPrefix("tmp/") { throw Errno(ENOSPC) }
+            return try open(directory, name, flags, mode)
+        }
+        let full = try SpoolDirectory(opening: bench.directory.path, system: calls)
+        #expect(throws: SpoolError.self) { try bench.send("a", in: full) }
+        #expect(bench.sink == nil)
+        #expect(try isEmpty())
+    }
+
+    @Test func `a process that dies while it sends leaves its operation to the next run`() throws {
+        var run: SpoolRun? = try bench.spool.beginRun(now: bench.now)
+        var control = AdmissionControl(bench.configuration)
+        var submission = Submission(
+            Operation(header: OperationHeader(id: OperationID("a")!, createdAt: bench.now), body: Array("1".utf8)),
+            hasOwnID: true, at: bench.now, isDated: true)
+        guard case .accepted? = try run?.accept(&submission, within: &control) else { throw Errno(0) }
+        #expect(try bench.names(.claimed).count == 1)
+        run = nil
+        #expect(try bench.run().delivered == 1)
+        #expect(try isEmpty())
+    }
+
+    // MARK: - Errors
+
+    @Test func `what was delivered is answered also where it cannot be remembered`() throws {
+        var untold: [SpoolError] = []
+        func note(_ event: RunEvent) { if case .inputOutputError(let error) = event { untold.append(error) } }
+        let lock = "\(bench.spool.path)/state/lock"
+        try #require(unlink(lock) == 0 && mkdir(lock, 0o700) == 0)
+        #expect(try bench.send("a", report: note) { _ in .status(200) }.word == "delivered")
+        #expect(try bench.send("b", report: note) { _ in .status(503) }.word == "deferred")
+        #expect(untold.allSatisfy { $0.description == "cannot lock 'state/lock': Is a directory" } && !untold.isEmpty)
+    }
+
+    @Test func `where libcurl cannot be used URLSession makes the attempt, unless libcurl is named`() throws {
+        bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
+        #expect(try bench.send("a").word == "delivered")
+        #expect(bench.sink?.requests.map(\.transport) == [.urlsession])
+        bench.configuration.destinations["http://one"] = DestinationSettings(transport: .libcurl)
+        #expect(try bench.send("b").reason.contains("libcurl.so.4 cannot be opened"))
+        #expect(bench.sink?.requests.isEmpty == true)
+    }
+
+    @Test func `what this machine cannot even try is nobody's failure`() throws {
+        bench.failure = SinkError("cannot start a delivery agent: Too many open files")
+        for number in 0..<6 {
+            let result = try bench.send("\(number)")
+            #expect(result.word == "broken" && result.reason == "cannot start a delivery agent: Too many open files")
+        }
+        #expect(try (bench.names(.new) + bench.names(.deferred)).map(\.attempts) == Array(repeating: 0, count: 6))
+        #expect(try bench.state(of: "http://one").isBlank)
+    }
+
+    // MARK: - Answers
+
+    @Test func `of a batch of one the result decides`() throws {
+        bench.configuration.defaultRoute.batch = Batch(
+            max: 5, results: Batch.Results(pointer: JSONPointer("/items")!, status: JSONPointer("/status")!))
+        let answer = AttemptReport.Answer(
+            status: 200, headers: [HeaderField(name: "Content-Type", value: "application/json")],
+            body: Array(#"{"items":[{"status":400}]}"#.utf8))
+        #expect(try bench.send("a") { _ in .answer(answer) }.word == "failed")
+    }
+
+    @Test func `an attempt that it made is in the name, with the time of the next one`() throws {
+        bench.configuration.defaultRoute.keyTTL = .seconds(2)
+        #expect(try bench.send("a") { _ in .failure(.timeout, detail: "") }.word == "deferred")
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(61)
+        // The server has forgotten the key of the first attempt.
+        let summary = try bench.run()
+        #expect(summary.attempts == 0 && summary.ambiguous == 1)
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+    }
+
+    @Test func `an operation that was not sent is queued as it was`() throws {
+        try bench.spool.setPaused(true)
+        #expect(try bench.send("a").reason == "the queue is paused")
+        #expect(try bench.names(.new).map(\.interruptions) == [0])
+    }
+
+    @Test func `a held destination is probed once in a while, however often it is sent to`() throws {
+        var requests = 0
+        func send(_ id: String) throws {
+            _ = try bench.send(id) { _ in
+                requests += 1
+                return .status(401)
+            }
+        }
+        for id in ["a", "b", "c"] { try send(id) }
+        #expect(requests == 2)
+        bench.now = bench.now + .seconds(3601)
+        for id in ["d", "e", "f", "g"] { try send(id) }
+        #expect(requests == 3)
+    }
+
+    @Test func `a probe that meets another end ends the hold`() throws {
+        for id in ["a", "b"] { _ = try bench.send(id) { _ in .status(401) } }
+        #expect(try bench.state(of: "http://one").hold != nil)
+        bench.now = bench.now + .seconds(3601)
+        #expect(try bench.send("c") { _ in .status(404) }.word == "failed")
+        #expect(try bench.state(of: "http://one").hold == nil)
+    }
+
+    @Test func `a hold ends for it too when what the hold was blamed on has changed`() throws {
+        for id in ["a", "b"] { _ = try bench.send(id) { _ in .status(401) } }
+        #expect(try bench.send("c").word == "held")
+        bench.configuration.destinations["http://one"] = DestinationSettings(transport: .urlsession)
+        #expect(try bench.send("d").word == "delivered")
+        #expect(try bench.state(of: "http://one").hold == nil)
+    }
+
+    // MARK: - Retries
+
+    @Test func `it is tried again by the schedule, within the time for retries`() throws {
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        var requests = 0
+        let result = try bench.send("a", retryWithin: .seconds(35)) { _ in
+            requests += 1
+            return .status(500)
+        }
+        #expect(result.word == "deferred" && requests == 4 && bench.slept.count == 3)
+        let names = try bench.names(.deferred)
+        #expect(names.map(\.attempts) == [4])
+        guard case .operation(let stored)? = try bench.spool.read(Entry(state: .deferred, name: names[0])) else {
+            throw Errno(0)
+        }
+        #expect(stored.operation.attempts.count == 4)
+    }
+
+    @Test func `a refusal after a retry is one, too`() throws {
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        var requests = 0
+        let result = try bench.send("a", retryWithin: .seconds(35)) { _ in
+            requests += 1
+            return .status(requests == 1 ? 503 : 404)
+        }
+        #expect(result.word == "failed" && requests == 2)
+        #expect(try isEmpty())
+    }
+
+    @Test func `a pause of the queue ends the retries`() throws {
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        let result = try bench.send("a", retryWithin: .seconds(600)) { _ in
+            try? bench.spool.setPaused(true)
+            return .status(500)
+        }
+        #expect(result.reason == "the queue is paused")
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+    }
+
+    @Test func `a signal ends its wait`() throws {
+        let result = try bench.send("a", retryWithin: .seconds(600)) { _ in
+            bench.signals = [15]
+            return .status(500)
+        }
+        #expect(result.word == "deferred" && bench.slept.isEmpty)
+        #expect(try bench.names(.deferred).count == 1 && bench.names(.claimed).isEmpty)
+    }
+
+    // MARK: - Sequences
+
+    @Test func `what a dead run held goes first`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        do {
+            let run = try bench.spool.beginRun(now: bench.now)
+            let name = try #require(try bench.names(.new).first)
+            _ = try #require(try run.claim(Entry(state: .new, name: name)))
+        }
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.send("a", key: "k").reason == "older operations of its sequence come first")
+        #expect(try bench.names(.new).map(\.interruptions) == [1, 0])
+    }
+
+    @Test func `while another process has the sequence lock nothing is sent that has an order`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        let lock = try #require(try bench.spool.lockSequences())
+        #expect(try bench.send("a", key: "k").reason == "another process sends operations that have an order")
+        #expect(try bench.names(.new).count == 1)
+        lock.release()
+        #expect(try bench.run().delivered == 1)
+        let again = try #require(try bench.spool.lockSequences())
+        let now = bench.now
+        var looks = 0
+        // The lock is free at the third time that it is asked for.
+        let result = try bench.send("b", key: "k", retryWithin: .seconds(60)) {
+            looks += 1
+            if looks == 20 { again.release() }
+            return now
+        } answer: { _ in
+            .status(204)
+        }
+        #expect(result.word == "delivered" && !bench.slept.isEmpty)
+    }
+
+    @Test func `between two attempts other sequences go on, and its own waits`() throws {
+        bench.configuration.defaultRoute = Route(
+            url: "http://one/{key}", retry: BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 3),
+            ordering: .key)
+        let now = bench.now
+        var requests = 0
+        var delivered: [String] = []
+        var hasRun = false
+        let result = try bench.send("a", key: "k", retryWithin: .seconds(60)) {
+            // Asked for the first time after the pause: the lock is not taken again yet.
+            if requests == 1, !hasRun, let lock = try? bench.spool.lockSequences() {
+                lock.release()
+                hasRun = true
+                for key in ["k", "other"] { _ = try? bench.add(1) { $0.key = key } }
+                _ = try? bench.run { request in
+                    delivered.append(request.url)
+                    return .status(200)
+                }
+            }
+            return now
+        } answer: { _ in
+            requests += 1
+            return .status(requests == 1 ? 500 : 200)
+        }
+        #expect(result.word == "delivered" && hasRun && requests == 2)
+        #expect(delivered == ["http://one/other"])
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `an older value that comes back meanwhile is not removed for one that is refused then`() throws {
+        bench.configuration.defaultRoute = Route(
+            url: "http://one/{key}", retry: BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 3))
+        bench.configuration.defaultRoute.coalesce = true
+        let now = bench.now
+        var requests = 0
+        var hasRun = false
+        let result = try bench.send("new", key: "k", retryWithin: .seconds(60)) {
+            if requests == 1, !hasRun, let lock = try? bench.spool.lockSequences() {
+                lock.release()
+                hasRun = true
+                _ = try? bench.add(1) { ($0.key, $0.createdAt) = ("k", now + .seconds(-60)) }
+                let summary = try? bench.run()
+                #expect(summary?.attempts == 0 && summary?.superseded == 0)
+            }
+            return now
+        } answer: { _ in
+            requests += 1
+            return .status(requests == 1 ? 500 : 422)
+        }
+        // The older value is there by then, so the newer one waits in the queue, and a run decides.
+        #expect(hasRun && result.reason == "older operations of its sequence come first")
+        #expect(try bench.names(.new).count == 1 && bench.names(.deferred).count == 1)
     }
 }

@@ -261,18 +261,9 @@ struct `Refused operations` {
     // MARK: - Sent at once
 
     private func send(_ bench: Bench, _ id: String, answer: Int) throws -> String {
-        let operation = Operation(
-            header: OperationHeader(id: OperationID(id)!, createdAt: bench.now), body: Array("1".utf8))
-        let result = try Sending(
-            spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
-            world: bench.world { _ in .status(answer) }
-        ) { _ in }(operation)
-        return switch result {
-        case .delivered: "delivered"
-        case .failed(let event): "failed: \(event.record.rule)"
-        case .postponed(let postponed): postponed.isHeld ? "held" : "postponed"
-        case .broken: "broken"
-        }
+        let result = try bench.send(id) { _ in .status(answer) }
+        if case .failed(let event) = result { return "failed: \(event.record.rule)" }
+        return result.word
     }
 
     @Test func `a single one that is refused is an error, and only a held destination queues`() throws {

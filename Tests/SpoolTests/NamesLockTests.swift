@@ -144,38 +144,6 @@ struct NamesLockTests {
         #expect(try queue.entries().isEmpty)
     }
 
-    // MARK: - Places
-
-    @Test func `a kept place stands in its sequence until it is given up`() throws {
-        let name = EntryName(naming: queue.operation("a").header)
-        let (open, reader) = (try queue.open(), try queue.open())
-        func standing() throws -> [String] {
-            var found: [String] = []
-            try reader.forEachStandingName { name, state in found.append("\(name.id) \(state)") }
-            return found
-        }
-        let place = try open.keepPlace(of: name)
-        #expect(try standing() == ["a claimed"])
-        #expect(try queue.recover() == Recovery() && standing() == ["a claimed"])
-        place.release()
-        #expect(try standing().isEmpty && queue.names("tmp").isEmpty)
-    }
-
-    @Test func `a place whose process died is given up by the next run`() throws {
-        let name = EntryName(naming: queue.operation("a").header)
-        let calls = InterceptedCalls()
-        do {
-            let open = try queue.open(calls.calls)
-            let place = try open.keepPlace(of: name)
-            calls.reset(.crash(at: 1))
-            place.release()
-        }
-        #expect(queue.names("tmp").count == 1)
-        try queue.recover()
-        #expect(queue.names("tmp").isEmpty)
-        #expect(try queue.entries().isEmpty)
-    }
-
     @Test func `an operation that was attempted before it is queued comes with its attempts and its time`() throws {
         var operation = queue.operation("a")
         operation.attempts = [TemporaryQueue.record()]

@@ -76,23 +76,38 @@ struct OneWayInTests {
         #expect(throws: SpoolError.self) { try accept([submission("x")], in: open) }
     }
 
-    @Test func `an id that send has reserved is waited for; a dead process reserves nothing`() throws {
-        var patient = SystemCalls.real
-        patient.sleep = { _ in }
-        let other = try queue.open(patient)
-        let sender = try queue.open()
-        let (reservation, existing) = try sender.reserve(OperationID("x")!)
-        #expect(reservation != nil && existing == nil)
-        #expect(throws: SpoolError.self) { try accept([submission("x")], in: other) }
-        guard case .accepted = try accept([submission("y")], in: other).results[0] else { throw Errno(0) }
-        // The sender itself queues it.
-        guard case .accepted = try accept([submission("x")], in: sender).results[0] else { throw Errno(0) }
-        reservation?.release()
-        #expect(try accept([submission("x")], in: other).results == [.duplicate(of: .new)])
-        #expect(try sender.reserve(OperationID("x")!).existing == .new)
-        mkdir("\(queue.path)/tmp/20261121T091500.123456Z-0123456789abcdef", 0o700)
-        try queue.put("z", at: "tmp/20261121T091500.123456Z-0123456789abcdef/reserved")
-        guard case .accepted = try accept([submission("z")], in: other).results[0] else { throw Errno(0) }
+    @Test func `an operation that send has claimed is in the queue: its id is taken, also after the process died`()
+        throws
+    {
+        let other = try queue.open()
+        var run: SpoolRun? = try queue.open().beginRun(now: now)
+        var control = AdmissionControl(Configuration())
+        var sent = submission("x")
+        guard case .accepted(let claim)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
+        #expect(try other.state(of: OperationID("x")!) == .claimed)
+        #expect(try accept([submission("x")], in: other).results == [.duplicate(of: .claimed)])
+        guard case .duplicate(of: .claimed)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
+        #expect(run?.isOpen(claim) == true && queue.names("tmp").isEmpty)
+        run = nil
+        try queue.recover()
+        #expect(try other.state(of: OperationID("x")!) == .new && ids() == ["x"])
+    }
+
+    @Test func `an operation that send accepts is synced before its claim, and its claim is not`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        let run = try open.beginRun(now: now)
+        var control = AdmissionControl(Configuration())
+        var sent = submission("x")
+        calls.reset()
+        guard case .accepted = try run.accept(&sent, within: &control) else { throw Errno(0) }
+        #expect(calls.log.filter { $0 == "fsync" }.count == 1)
+        calls.reset(.always("fsync", EIO))
+        var failing = submission("y", 1)
+        #expect(throws: SpoolError.self) { try run.accept(&failing, within: &control) }
+        calls.reset()
+        try run.end()
+        #expect(try ids() == ["x"])
     }
 
     @Test func `a second operation with the id of a refused or rejected first one is not a duplicate`() throws {
@@ -333,16 +348,19 @@ struct OneWayInTests {
         #expect(try queue.entries().count == 3)
     }
 
-    @Test func `a foreign file waits while send has its id`() throws {
-        let sending = try queue.open()
-        let reservation = try #require(try sending.reserve(OperationID("x")!).0)
+    @Test func `a foreign file with the id that send has claimed goes to quarantine, and keeps no other one out`()
+        throws
+    {
+        let sending = try queue.open().beginRun(now: now)
+        var control = AdmissionControl(Configuration())
+        var sent = submission("x")
+        guard case .accepted = try sending.accept(&sent, within: &control) else { throw Errno(0) }
         try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
         try queue.put(#"{"drainq":1,"id":"y","payload":5}"#, at: "new/y")
-        let first = try admit(Configuration())
-        #expect(first.admitted.map(\.name.id.description) == ["y"] && first.hasMore && first.errors.isEmpty)
-        #expect(queue.names("new").contains("x"))
-        reservation.release()
-        #expect(try admit(Configuration()).admitted.map(\.name.id.description) == ["x"])
+        let admission = try admit(Configuration())
+        #expect(admission.admitted.map(\.name.id.description) == ["y"] && admission.quarantined.count == 1)
+        #expect(!admission.hasMore && admission.errors.isEmpty)
+        try sending.end()
     }
 
     @Test func `dropOldest makes room for a foreign file, but nothing newer goes for it`() throws {

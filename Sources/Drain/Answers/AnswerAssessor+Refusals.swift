@@ -39,8 +39,12 @@ extension AnswerAssessor {
         let isStrict = answer.attempt.route.ordering == .strict
         guard answer.isRefusal, !isStrict, !decisions(on: answer).contains(.hold), destination.block?.reason != .held
         else { return hold(destination, answer) }
-        let rule = Rule.parked(answer.verdict.rule)
-        let settlements = settler.settle(answer, as: answer.verdict.becoming(.held, rule: rule))
+        // The submitter of a refused operation is told; its refusal counts for the next operation all the same.
+        let verdict =
+            settler.hasSubmitter
+            ? answer.verdict.becoming(.failed, rule: .refusedAlone(answer.verdict.rule))
+            : answer.verdict.becoming(.held, rule: .parked(answer.verdict.rule))
+        let settlements = settler.settle(answer, as: verdict)
         for (refusal, settlement) in zip(refusals(of: answer), settlements) {
             settler.park(refusal, destination, settlement.record)
         }

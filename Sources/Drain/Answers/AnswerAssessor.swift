@@ -28,6 +28,7 @@ final class AnswerAssessor {
     /// Begins each destination's storm guard, which counts on from earlier runs. Lowers its threshold to the number
     /// chosen if more is due: otherwise a limit of three would fail a whole queue, three by three.
     func beginStormGuards(for chosen: [Candidate]) {
+        if settler.hasSubmitter { return }
         var counts: [Digest: Int] = [:]
         for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
         for (digest, count) in counts {

@@ -3,9 +3,9 @@ import Spool
 
 /// An operation of an attempt.
 struct Member {
-    let name: EntryName
-    /// `nil` for an operation without a file, which `send` attempts before it is queued.
-    let claim: Claim?
+    var name: EntryName
+    /// `nil` for an operation without a file (`send --no-queue`).
+    var claim: Claim?
     var operation: Operation
     var sequence: SequenceKey?
     /// Older operations of its key that the same request carries, oldest first, each with a claim of its own.
@@ -18,9 +18,9 @@ struct Member {
         self.sequence = sequence
     }
 
-    init(operation: Operation, name: EntryName) {
+    init(operation: Operation, name: EntryName, claim: Claim? = nil) {
         self.name = name
-        claim = nil
+        self.claim = claim
         self.operation = operation
     }
 }

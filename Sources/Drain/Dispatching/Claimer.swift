@@ -12,6 +12,8 @@ final class Claimer {
     private let queue: SendQueue
     /// Operations that were claimed and read together, and not used yet.
     private var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
+    /// The operation of `send`, which was claimed as it was accepted; `nil` in a run.
+    var given: Member?
 
     init(
         _ spool: SpoolDirectory, _ limits: Limits, _ clock: RunClock, _ settler: Settler,
@@ -98,6 +100,9 @@ final class Claimer {
             let waitsForSync = settler.mustSync(before: candidate.sequence)
             if waitsForSync { sender.flush() }
             if !waitsForSync || settler.syncOrEndRun() {
+                if let given {
+                    return try ready(given, candidate, destination, maker)
+                }
                 if let taken = try take(candidate.entry, maker) {
                     return try member(taken, candidate, destination, maker)
                 }
@@ -118,29 +123,8 @@ final class Claimer {
         let claim = taken.claim
         switch taken.file {
         case .operation(let stored):
-            var member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
-            guard settler.book.takeName(of: stored.operation, for: destination, at: clock.now()) else {
-                try settler.putBack(claim)
-                queue.advance(candidate.sequence, continues: false)
-                return nil
-            }
-            if let settlement = settler.unsent(stored.operation, claim.name, maker.route) {
-                if leavesParts(candidate) { member.sequence = nil }
-                let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
-                try settler.settleUnsent(member, settlement, attempt)
-                return nil
-            }
-            guard try settler.fillOrPutBack(&member, maker) else {
-                queue.advance(candidate.sequence, continues: false)
-                return nil
-            }
-            switch try merge(into: &member, destination, maker) {
-            case .whole: return member
-            case .impossible: try settler.sendApart([member], destination)
-            case .outdated:
-                try settler.putBack(member)
-                queue.advance(candidate.sequence, continues: false)
-            }
+            let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
+            return try ready(member, candidate, destination, maker)
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
             if !leavesParts(candidate) { queue.advance(candidate.sequence, continues: true) }
@@ -158,6 +142,36 @@ final class Claimer {
         settler.operations.hasToListAgain = true
         queue.advance(candidate.sequence, continues: false)
         return true
+    }
+
+    /// Returns a claimed operation with all that its request needs; `nil` if it must not be sent now, or at all.
+    private func ready(
+        _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
+    ) throws(SpoolError) -> Member? {
+        var member = member
+        guard settler.book.takeName(of: member.operation, for: destination, at: clock.now()) else {
+            try settler.putBack(member)
+            queue.advance(candidate.sequence, continues: false)
+            return nil
+        }
+        if let settlement = settler.unsent(member.operation, member.name, maker.route) {
+            if leavesParts(candidate) { member.sequence = nil }
+            let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
+            try settler.settleUnsent(member, settlement, attempt)
+            return nil
+        }
+        guard try settler.fillOrPutBack(&member, maker) else {
+            queue.advance(candidate.sequence, continues: false)
+            return nil
+        }
+        switch try merge(into: &member, destination, maker) {
+        case .whole: return member
+        case .impossible: try settler.sendApart([member], destination)
+        case .outdated:
+            try settler.putBack(member)
+            queue.advance(candidate.sequence, continues: false)
+        }
+        return nil
     }
 
     /// Whether the operation has to be attempted alone, see `Settlement.isLastAttempt`.

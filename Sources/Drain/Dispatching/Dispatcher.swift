@@ -79,7 +79,7 @@ final class Dispatcher {
             delay = begin()
             if tally.hasEnded || assessor.concludeQuiet() { return true }
             if inFlight.isEmpty {
-                guard let delay else { return false }
+                guard let delay, stop.waits(for: delay) else { return false }
                 settler.syncOrEndRun()
                 stop.sleep(until: clock.instant() + delay)
                 return true

@@ -26,6 +26,8 @@ final class RequestSender {
     private var sink: (any Sink)?
     /// The number of requests submitted, and the ticket of the last one.
     private(set) var submitted = 0
+    /// The last report.
+    private(set) var last: AttemptReport?
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, concurrency: Int,
@@ -101,6 +103,7 @@ final class RequestSender {
         until deadline: ContinuousClock.Instant, wakeup: Int32
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         let reports = try sink?.reports(until: deadline, wakeup: wakeup) ?? []
+        last = reports.last?.report ?? last
         if !largeBodies.isEmpty {
             for (ticket, _) in reports { largeBytes -= largeBodies.removeValue(forKey: ticket) ?? 0 }
         }

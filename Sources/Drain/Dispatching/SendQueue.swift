@@ -170,7 +170,8 @@ final class SendQueue {
     /// process has been without a slot for long, leaves the destination to others.
     private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
-        if limits.acquire(at: elapsed, inFlight: destination.inFlight) { return true }
+        let isOnly = candidates.count == 1
+        if limits.acquire(at: elapsed, inFlight: destination.inFlight, isOnly: isOnly) { return true }
         destination.isLeftToOthers = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }

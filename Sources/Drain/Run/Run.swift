@@ -85,14 +85,10 @@ package final class Run {
     }
 
     private func passes(_ spoolRun: SpoolRun) -> Passes {
-        let operators = OperatorCheck(spool, spoolRun, world.clock, tally, book, conditions)
-        let stop = StopCheck(options, world.clock, tally, operators)
-        let queue = SendQueue()
-        let settler = Settler(spoolRun, of: spool, configuration, world, tally, book, operations, queue)
-        let claimer = Claimer(spool, configuration.limits, world.clock, settler, sender, queue)
-        let assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
-        let dispatcher = Dispatcher(
-            world.clock, tally, conditions, stop, sender, settler, queue, claimer, assessor)
-        return Passes(spoolRun, configuration, options, world.clock, tally, chooser, stop, sender, settler, dispatcher)
+        let parts = SendingParts(
+            of: spoolRun, spool, configuration, options, world, tally, book, operations, conditions, sender)
+        return Passes(
+            spoolRun, configuration, options, world.clock, tally, chooser, parts.stop, sender, parts.settler,
+            parts.dispatcher)
     }
 }

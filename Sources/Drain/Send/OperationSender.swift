@@ -1,81 +1,149 @@
-import Policy
+import Delivery
+package import Policy
 package import Spool
 
-/// The treatment of one operation by `send`: refuses what `add` would refuse, attempts it at once, and queues it if it
-/// cannot be delivered now.
-package struct OperationSender {
+/// The treatment of operations by `send`: accepts each into a claim, as `add` accepts it into `new/`, and attempts it
+/// at once by the code of a run (`SendRun`).
+package final class OperationSender {
+    package struct Options: Hashable, Sendable {
+        /// The longest duration of each attempt, if shorter than the route's.
+        package var timeout: Duration?
+        /// The time after the start within which retries, by the route's schedule, may begin; `nil` for no retry.
+        package var retryWithin: Duration?
+        /// Whether the queue has the operation from the start. If not, it has no file, and therefore no order.
+        package var queues: Bool
+
+        package init(timeout: Duration? = nil, retryWithin: Duration? = nil, queues: Bool = true) {
+            self.timeout = timeout
+            self.retryWithin = retryWithin
+            self.queues = queues
+        }
+    }
+
     package enum Result {
         /// An operation of that id is in the queue already. Nothing was sent.
         case duplicate(of: QueueState)
-        /// The queue would not accept the operation. Nothing was sent.
+        /// The queue did not accept the operation. Nothing was sent.
         case refused(AdmissionRefusal)
-        /// `answer` is the body. `hasKept` is false if an error has lost the values that the answer leaves for its key.
-        case delivered(AttemptEvent, answer: [UInt8], hasKept: Bool)
+        /// `answer` is the body. `isSettled` is false if an error keeps the operation in the queue, which will send it
+        /// again: its file could not be removed, or a value of the answer could not be kept.
+        case delivered(AttemptEvent, answer: [UInt8], isSettled: Bool)
         /// The operation failed for good. It is not in the queue.
         case failed(AttemptEvent)
-        /// The operation was not delivered. `isBroken`: this machine cannot make any attempt.
-        case postponed(Sending.Postponement, isBroken: Bool, Queueing)
+        /// The operation waits. It is in the queue, durably, if the options ask for that.
+        case postponed(Postponement)
     }
 
-    /// What became of an operation that was not delivered.
-    package enum Queueing {
-        /// The queue has it.
-        case queued(Accepted)
-        /// The caller did not want it queued.
-        case notAsked
-        case impossible(reason: String)
+    /// An operation that was neither delivered nor refused.
+    package struct Postponement {
+        package enum Cause: Hashable, Sendable {
+            case deferred
+            /// Its destination, or the operation itself, is held.
+            case held
+            /// This machine could not make the attempt, or not record it. No attempt is counted.
+            case broken
+        }
+
+        package var cause: Cause
+        package var reason: String
+        /// The record of the last attempt; `nil` if there was none.
+        package var last: AttemptRecord?
+        /// What was removed to make room for it; `nil` if it is not queued.
+        package var displaced: Accepted?
     }
 
-    private let sending: Sending
-    private let queues: Bool
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let options: Options
+    private let world: World
+    private let sender: RequestSender
+    private let deadline: ContinuousClock.Instant?
+    private let report: (RunEvent) -> Void
 
-    /// `queues` says whether an operation that is not delivered enters the queue.
-    package init(_ sending: Sending, queues: Bool) {
-        self.sending = sending
-        self.queues = queues
+    /// `report` is called with the events of each attempt.
+    package init(
+        spool: SpoolDirectory, configuration: Configuration, options: Options, world: World,
+        report: @escaping (RunEvent) -> Void
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.options = options
+        self.world = world
+        self.report = report
+        sender = RequestSender(spool, configuration, world, concurrency: 1) { $0.adjust(to: options) }
+        deadline = options.retryWithin.map { world.clock.instant() + $0 }
     }
 
-    /// Sends an operation. Reserves an id that the submitter chose until the operation is delivered, failed or in the
-    /// queue.
+    /// Sends an operation. Throws if it could not be accepted, and then has sent nothing.
+    ///
+    /// If the process dies meanwhile, the next run returns the operation to the queue, and sends it again under the
+    /// same idempotency key.
     package func callAsFunction(_ submission: Submission) throws(SpoolError) -> Result {
-        var reservation: Reservation?
-        if submission.hasOwnID {
-            let (reserved, existing) = try sending.spool.reserve(submission.header.id)
-            if let existing { return .duplicate(of: existing) }
-            reservation = reserved
+        let spoolRun = try spool.beginRun(now: world.now())
+        var control = AdmissionControl(configuration)
+        let member: Member
+        do throws(SpoolError) {
+            switch try enter(submission, spoolRun, within: &control) {
+            case .member(let entered): member = entered
+            case .not(let result):
+                try spoolRun.end()
+                return result
+            }
+        } catch {
+            try? spoolRun.end()
+            throw error
         }
-        defer { reservation?.release() }
-        let rule = AdmissionRule(sending.configuration)
-        var submission = submission
-        try rule.complete(&submission, in: sending.spool)
-        if let refusal = try rule.objection(to: submission.operation, in: sending.spool) { return .refused(refusal) }
-        switch try sending(submission.operation) {
-        case .delivered(let event, let answer, let hasKept): return .delivered(event, answer: answer, hasKept: hasKept)
-        case .failed(let event): return .failed(event)
-        case .postponed(let postponement):
-            return .postponed(postponement, isBroken: false, queue(postponement, submission.hasOwnID))
-        case .broken(let postponement):
-            return .postponed(postponement, isBroken: true, queue(postponement, submission.hasOwnID))
-        }
+        var run = SendRun(
+            of: member, spoolRun, spool, configuration, world, sender, timeout: options.timeout, deadline: deadline,
+            report)
+        let result = run()
+        guard case .postponed(var postponement) = result, member.claim != nil else { return result }
+        postponement.displaced = spool.makeRoom(within: control)
+        return .postponed(postponement)
     }
 
-    /// Puts the operation into the queue if the caller wants that, and then ends its turn.
-    private func queue(_ postponement: Sending.Postponement, _ hasOwnID: Bool) -> Queueing {
-        defer { postponement.turn?.end() }
-        if !queues { return .notAsked }
-        let submission = Submission(
-            postponement.operation, as: postponement.name, hasOwnID: hasOwnID, at: sending.world.now(), isDated: true)
-        var control = AdmissionControl(sending.configuration)
-        let accepted: Accepted
-        do throws(SpoolError) {
-            accepted = try sending.spool.accept([submission], within: &control)
-        } catch {
-            return .impossible(reason: "\(error)")
+    /// What the queue makes of a submission: an operation to attempt, or a result.
+    private enum Entered {
+        case member(Member)
+        case not(Result)
+    }
+
+    /// Accepts an operation into a claim, or only checks it if it is not to be queued.
+    private func enter(
+        _ submission: Submission, _ spoolRun: SpoolRun, within control: inout AdmissionControl
+    ) throws(SpoolError) -> Entered {
+        var submission = submission
+        if options.queues {
+            switch try spoolRun.accept(&submission, within: &control) {
+            case .accepted(let claim):
+                return .member(Member(operation: submission.operation, name: claim.name, claim: claim))
+            case .duplicate(let state): return .not(.duplicate(of: state))
+            case .refused(let refusal): return .not(.refused(refusal))
+            }
         }
-        switch accepted.results.first {
-        case .rejected(let limit): return .impossible(reason: "\(limit)")
-        case .refused(let reason): return .impossible(reason: reason)
-        case .accepted, .duplicate, .inFlight, .notAttempted, nil: return .queued(accepted)
+        if configuration.route(of: submission.header.type).isSequential {
+            return .not(.refused(.defect("its route has an order, which needs the queue")))
         }
+        if submission.hasOwnID, let state = try spool.state(of: submission.header.id) {
+            return .not(.duplicate(of: state))
+        }
+        try control.rule.complete(&submission, in: spool)
+        if let refusal = try control.rule.objection(to: submission.operation, in: spool) {
+            return .not(.refused(refusal))
+        }
+        return .member(Member(operation: submission.operation, name: submission.entry.name))
+    }
+}
+
+extension OutgoingRequest {
+    /// The most bytes that are read of an answer. `send` prints the answer, so it reads more than a run does.
+    private static var longestAnswer: Int { 64 << 20 }
+
+    fileprivate mutating func adjust(to options: OperationSender.Options) {
+        answerLimit = max(answerLimit, Self.longestAnswer)
+        guard let timeout = options.timeout else { return }
+        timeouts.total = min(timeouts.total, timeout)
+        timeouts.request = min(timeouts.request, timeout)
+        timeouts.connect = min(timeouts.connect, timeout)
     }
 }

@@ -24,7 +24,8 @@ extension Settler {
         do throws(SpoolError) {
             newest.merge(try spool.find(others.map(\.newer)), uniquingKeysWith: { first, _ in first })
             for older in first + others {
-                guard let newer = newest[older.newer] else { continue }
+                // Nothing goes for a newer one in flight: if it is refused to `send`, nothing of it is kept.
+                guard let newer = newest[older.newer], newer.state != .claimed else { continue }
                 hasToStop = hasToStop || stop.mustStop()
                 if isSound[older.newer] == nil { isSound[older.newer] = try self.isSound(newer) }
                 if hasToStop || isSound[older.newer] == false {

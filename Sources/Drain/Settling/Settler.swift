@@ -16,6 +16,12 @@ final class Settler {
     let book: DestinationBook
     let operations: OperationBook
     private let queue: SendQueue
+    /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of an operation that is
+    /// delivered or refused, and no other operation pays for its refusal.
+    let hasSubmitter: Bool
+    /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
+    /// attempt.
+    var outcome: (event: AttemptEvent, isApplied: Bool)?
     /// The outcomes that `together` has not applied to the files yet; `nil` outside of it.
     private var decided: [Decision]?
     private var syncPace: SyncPace
@@ -23,7 +29,8 @@ final class Settler {
 
     init(
         _ spoolRun: SpoolRun, of spool: SpoolDirectory, _ configuration: Configuration, _ world: World,
-        _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ queue: SendQueue
+        _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ queue: SendQueue,
+        hasSubmitter: Bool = false
     ) {
         self.spoolRun = spoolRun
         self.spool = spool
@@ -33,6 +40,7 @@ final class Settler {
         self.book = book
         self.operations = operations
         self.queue = queue
+        self.hasSubmitter = hasSubmitter
         syncPace = SyncPace(now: world.clock.instant())
         newestValues = NewestValues(spool: spool, configuration: configuration, clock: world.clock)
     }
@@ -53,8 +61,10 @@ final class Settler {
                 keepsDelivered: configuration.retention.delivered > .zero, start: attempt.began,
                 now: now, using: &chance)
             if answer.isUnsent { settlement.record.error = nil }
+            if hasSubmitter { noteOutcome(&settlement, member, answer, verdict ?? answer.verdict, now) }
             do throws(SpoolError) {
                 try settle(member, &settlement, answer)
+                outcome?.isApplied = true
             } catch {
                 setAside(member, error)
                 settlement.disposition = .putBack
@@ -68,7 +78,7 @@ final class Settler {
         _ member: Member, _ settlement: inout Settlement, _ answer: AttemptAnswer
     ) throws(SpoolError) {
         let attempt = answer.attempt
-        if case .failed = settlement.disposition, try newestValues.supersede(member.name) {
+        if !hasSubmitter, case .failed = settlement.disposition, try newestValues.supersede(member.name) {
             // It must not come back out of `failed/`.
             settlement.disposition = .superseded
         }
@@ -81,15 +91,27 @@ final class Settler {
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent)
         }
-        if case .failed = settlement.disposition, answer.verdict.outcome == .failed, !answer.isContradicted,
-            let status = answer.verdict.status
+        if !hasSubmitter, case .failed = settlement.disposition, answer.verdict.outcome == .failed,
+            !answer.isContradicted, let status = answer.verdict.status
         {
             book.apply(.failed(status: status), to: attempt.destination, at: world.now())
         }
     }
 
+    /// Notes what an answer makes of the submitter's operation. If its attempts or its age are used up, it is deferred
+    /// all the same: no answer has ruled out its delivery.
+    private func noteOutcome(
+        _ settlement: inout Settlement, _ member: Member, _ answer: AttemptAnswer, _ verdict: Verdict, _ now: Timestamp
+    ) {
+        if verdict.outcome == .deferred, case .failed(let countsAttempt) = settlement.disposition {
+            settlement.disposition = .deferred(until: now, countsAttempt: countsAttempt)
+        }
+        outcome = (AttemptEvent(of: member, settlement, answer.attempt), isApplied: false)
+    }
+
     /// Settles an operation without a request, and lets its sequence go on or not.
     func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
+        if hasSubmitter { outcome = (AttemptEvent(of: member, settlement, attempt), isApplied: true) }
         try apply(settlement, member, attempt, isSent: false)
         advance(member, after: settlement.disposition)
     }
@@ -153,7 +175,7 @@ final class Settler {
     func settleDecided() {
         guard let decisions = decided, !decisions.isEmpty else { return }
         decided = []
-        let settlings = decisions.map { SpoolRun.Settling($0.member.claim!, $0.settlement) }
+        let settlings = decisions.map { settling($0.member.claim!, $0.settlement) }
         for (decision, outcome) in zip(decisions, spoolRun.settle(settlings, now: world.now())) {
             switch outcome {
             case .success(let settled):
@@ -172,10 +194,20 @@ final class Settler {
         try settleParts(of: member, settlement, attempt)
         try keep(settlement.kept, of: member.operation, attempt.maker.route)
         let settled = try member.claim.map { (claim) throws(SpoolError) in
-            try spoolRun.settle(SpoolRun.Settling(claim, settlement), now: world.now())
+            try spoolRun.settle(settling(claim, settlement), now: world.now())
         }
         note(settlement, member, attempt)
         tell(settled, settlement, member, attempt, isSent: isSent)
+    }
+
+    private func settling(_ claim: Claim, _ settlement: Settlement) -> SpoolRun.Settling {
+        let disposition: Disposition =
+            switch settlement.disposition {
+            case .delivered where hasSubmitter: .delivered(keep: false)
+            case .failed where hasSubmitter: .superseded
+            case .delivered, .failed, .deferred, .putBack, .held, .superseded, .quarantined: settlement.disposition
+            }
+        return SpoolRun.Settling(claim, disposition, record: settlement.isRecorded ? settlement.record : nil)
     }
 
     /// Notes for this run what becomes of an operation.
@@ -301,11 +333,5 @@ final class Settler {
             tally.begin(before)
         }
         try spoolRun.sync()
-    }
-}
-
-extension SpoolRun.Settling {
-    fileprivate init(_ claim: Claim, _ settlement: Settlement) {
-        self.init(claim, settlement.disposition, record: settlement.isRecorded ? settlement.record : nil)
     }
 }

@@ -6,6 +6,8 @@ final class StopCheck {
     /// The time at which the run claims nothing more; `nil` if it has no limit.
     private let timeLimit: ContinuousClock.Instant?
     private let grace: Duration
+    /// The time until which `send` waits for limits before its attempt; `nil` in a run, which has other work.
+    var patience: ContinuousClock.Instant?
     /// The time at which attempts in flight are cut off; `nil` while the run continues.
     private(set) var graceEnd: ContinuousClock.Instant?
 
@@ -62,6 +64,9 @@ final class StopCheck {
         let longest = clock.instant() + Self.longestWait
         return timeLimit.map { min($0, longest) } ?? longest
     }
+
+    /// Whether to wait this long for limits while nothing is in flight.
+    func waits(for delay: Duration) -> Bool { patience.map { clock.instant() + delay <= $0 } ?? true }
 
     /// Waits with nothing in flight, until the deadline or `nextLook`.
     func sleep(until deadline: ContinuousClock.Instant) {

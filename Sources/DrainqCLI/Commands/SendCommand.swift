@@ -2,8 +2,8 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq send`: attempts the input of `add` at once. Prints the answer to a delivered operation, queues an
-/// operation that failed temporarily, and does not keep one that failed permanently.
+/// Performs `drainq send`: queues the input of `add` and attempts it at once. Prints the answer to a delivered
+/// operation, leaves in the queue what failed temporarily, and does not keep what failed permanently.
 func send(_ arguments: SendArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         var queue = try OpenQueue(arguments.queue, environment)
@@ -13,19 +13,24 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
             throw CommandFailure(
                 .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
         }
+        try arguments.checkOrder(by: queue.configuration)
         var counting = SendCounting(queue.spool)
         defer { counting.end() }
-        let sending = Sending(
-            spool: queue.spool, configuration: queue.configuration,
-            options: Sending.Options(
-                timeout: arguments.timeout, retryWithin: arguments.retryWithin),
-            world: queue.world(), attempted: { counting.take($0) },
-            notKept: {
+        let options = OperationSender.Options(
+            timeout: arguments.timeout, retryWithin: arguments.retryWithin, queues: !arguments.neverQueues)
+        let sender = OperationSender(
+            spool: queue.spool, configuration: queue.configuration, options: options, world: queue.world()
+        ) { event in
+            switch event {
+            case .attempted(let attempt): counting.take(attempt)
+            case .notKept(let id, let name, let reason):
                 Messages.warning(
-                    notKeptMessage($0, $1, $2), hint: "operations of the same key that send the value wait for it")
+                    notKeptMessage(id, name, reason),
+                    hint: "operations of the same key that send the value wait for it")
+            case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
+            default: break
             }
-        ) { Messages.warning($0.description, hint: $0.hint) }
-        let sender = OperationSender(sending, queues: !arguments.neverQueues)
+        }
         let report = SendReport(arguments: arguments)
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, options: arguments.input, at: .now())
@@ -42,6 +47,9 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
                 case .refusedFile(let path, let refusal):
                     applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
                 }
+            } catch let error as SpoolError where error.kind == .io {
+                // A full disk, for example: nothing was sent, and `--fallback` answers.
+                applying.append(report.refuse(error))
             } catch let error as SpoolError {
                 throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
@@ -63,16 +71,14 @@ private struct SendReport {
         case .refused(let refusal):
             let reason = "line \(given.place.line) of '\(given.place.source)': \(refusal)"
             return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)
-        case .delivered(let event, let answer, let hasKept):
+        case .delivered(let event, let answer, let isSettled):
             let status = answerDelivered(answer, event, id)
-            return hasKept ? status : .inputOutput
+            return isSettled ? status : .inputOutput
         case .failed(let event):
             return refuse(
                 "'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record, error: event.record.cause),
                 .failed)
-        case .postponed(let postponement, let isBroken, let queueing):
-            return reportPostponed(
-                id, postponement, queueing, isBroken ? .inputOutput : postponement.isHeld ? .held : .deferred)
+        case .postponed(let postponement): return reportPostponed(id, postponement)
         }
     }
 
@@ -108,25 +114,24 @@ private struct SendReport {
         return .ok
     }
 
-    private func reportPostponed(
-        _ id: OperationID, _ postponement: Sending.Postponement, _ queueing: OperationSender.Queueing,
-        _ status: ExitStatus
-    ) -> ExitStatus {
-        let (last, reason) = (postponement.operation.attempts.last, postponement.reason)
-        switch queueing {
-        case .notAsked:
-            return refuse("'\(id)': \(reason)", SendResult(id, "deferred", last, error: reason), status)
-        case .impossible(let objection):
-            return refuse("'\(id)': \(reason); it cannot be queued either: \(objection)", nil, .inputOutput)
-        case .queued(let accepted):
-            _ = reportEvicted(accepted)
-            if arguments.isJSON {
-                JSONLine.write(SendResult(id, "queued", last, error: reason))
-            } else if !arguments.verbosity.isQuiet {
-                Messages.notice("queued '\(id)': \(reason)")
+    private func reportPostponed(_ id: OperationID, _ postponement: OperationSender.Postponement) -> ExitStatus {
+        let (last, reason) = (postponement.last, postponement.reason)
+        let status: ExitStatus =
+            switch postponement.cause {
+            case .deferred: .deferred
+            case .held: .held
+            case .broken: .inputOutput
             }
-            return fallBack(status)
+        if arguments.neverQueues {
+            return refuse("'\(id)': \(reason)", SendResult(id, "deferred", last, error: reason), status)
         }
+        if let displaced = postponement.displaced { _ = reportEvicted(displaced) }
+        if arguments.isJSON {
+            JSONLine.write(SendResult(id, "queued", last, error: reason))
+        } else if !arguments.verbosity.isQuiet {
+            Messages.notice("queued '\(id)': \(reason)")
+        }
+        return fallBack(status)
     }
 
     /// Reports that there is no answer to print: an error, unless `--fallback` gives an answer.
@@ -141,9 +146,31 @@ private struct SendReport {
         return fallBack(status)
     }
 
+    /// Reports that an operation could not be queued. Nothing was sent.
+    func refuse(_ error: SpoolError) -> ExitStatus {
+        if arguments.isJSON {
+            JSONLine.write(SendResult(error: error.description))
+        } else if arguments.fallback == nil || arguments.verbosity.isVerbose {
+            Messages.error(error.description, hint: error.hint)
+        }
+        return fallBack(.inputOutput)
+    }
+
     private func fallBack(_ status: ExitStatus) -> ExitStatus {
         guard let fallback = arguments.fallback else { return status }
         if !arguments.isJSON { standardOutput.line(fallback) }
         return .ok
+    }
+}
+
+extension SendArguments {
+    /// Throws if `--no-queue` is given for a type whose route has an order: an operation without a file has no place in
+    /// it. If the input gives the types, each operation is checked by itself.
+    fileprivate func checkOrder(by configuration: Configuration) throws(CommandFailure) {
+        let given = input.type.map { TypeName($0.text) } ?? (input.isEnvelope ? nil : .default)
+        guard neverQueues, let type = given, configuration.route(of: type).isSequential else { return }
+        throw CommandFailure(
+            .usage, "--no-queue cannot send type '\(type)': its route has an order, which needs the queue",
+            hint: "leave out --no-queue, or use a type without 'ordering' and 'coalesce'")
     }
 }

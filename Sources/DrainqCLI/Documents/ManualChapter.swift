@@ -237,8 +237,8 @@ extension ManualChapter {
                 (
                     "send",
                     """
-                    Ends the attempt or the wait for the next one, and queues the operation, with status 75. With \
-                    --no-queue it does not queue it.
+                    Ends the attempt or the wait for the next one, and leaves the operation in the queue, with status 75. With \
+                    --no-queue it keeps nothing of it.
                     """
                 ), ("wait", "Ends at once, with status 129 after SIGHUP, 130 after SIGINT and 143 after SIGTERM."),
                 ("receive", "Ends with status 0. So does `status` with --watch."),

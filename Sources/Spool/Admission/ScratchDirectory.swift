@@ -34,11 +34,6 @@ final class ScratchDirectory {
         return QueuePath(in: directory.path, name)
     }
 
-    /// Returns the path of a file that has an operation's name.
-    func path(named name: EntryName) -> QueuePath {
-        QueuePath(in: directory.path, name.description.utf8)
-    }
-
     /// Removes the directory and the files that are left in it.
     func close() {
         queue.removeFiles(in: directory.path, keepingLock: true)

@@ -91,6 +91,13 @@ extension SpoolDirectory {
         return accepted
     }
 
+    /// Row N, D → gone: removes what an operation displaces that `SpoolRun.accept` has accepted, once it stays.
+    package func makeRoom(within control: AdmissionControl) -> Accepted {
+        var accepted = Accepted(results: [])
+        _ = remove(control.victims, &accepted)
+        return accepted
+    }
+
     /// Row N, D → gone, for operations that newer ones displace. An error leaves the rest: the newer ones have been
     /// accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
     func remove(_ victims: [RemovalCandidates.Victim], _ accepted: inout Accepted) -> Bool {

@@ -11,21 +11,18 @@ package import Policy
 /// Random ids need no lock: no two operations have the same. The lock file is `state/ids.lock`.
 extension SpoolDirectory {
     /// Calls `body` with the operations that have these ids, while no other process adds one of them. Throws
-    /// EWOULDBLOCK if the lock, or an id that `send` has reserved, is not free within `namesPatience`. Without ids
-    /// takes no lock.
+    /// EWOULDBLOCK if the lock is not free within `namesPatience`. Without ids takes no lock.
     func withIDs<Result>(
         _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
         if ids.isEmpty { return try body([:]) }
-        return try withIDsLock(freeOf: Set(ids)) { () throws(SpoolError) in
+        return try withIDsLock { () throws(SpoolError) in
             try body(try withNamesLock { () throws(SpoolError) in try find(ids) })
         }
     }
 
-    /// Calls `body` while this process alone may add ids, and no other process has reserved one of these.
-    func withIDsLock<Result>(
-        freeOf ids: Set<OperationID> = [], _ body: () throws(SpoolError) -> Result
-    ) throws(SpoolError) -> Result {
+    /// Calls `body` while this process alone may add ids.
+    func withIDsLock<Result>(_ body: () throws(SpoolError) -> Result) throws(SpoolError) -> Result {
         if hasIDsLock { return try body() }
         let path = QueuePath("state/ids.lock")
         let lock = try attempt("lock", path) { () throws(Errno) in
@@ -41,16 +38,6 @@ extension SpoolDirectory {
             lock.unlock()
         }
         try completeCommittedBatches()
-        if !ids.isEmpty {
-            var wait = LockWait(Self.namesPatience)
-            while let path = try reservation(ofOneOf: ids) {
-                lock.unlock()
-                try attempt("wait for", path) { () throws(Errno) in
-                    try wait.sleep(system)
-                    while try !lock.tryLock() { try wait.sleep(system) }
-                }
-            }
-        }
         return try body()
     }
 

@@ -19,7 +19,11 @@ extension SpoolDirectory {
     ///
     /// With `allOrNone`, or if files replace others, commits the batch before the first rename. After a crash, or an
     /// error when a run has already claimed a part, the next process that recovers or adds completes the batch.
-    func publish(_ files: [IncomingFile], durable: Bool, allOrNone: Bool) throws(SpoolError) -> Unpublished {
+    ///
+    /// With `run` the files become claims of that run instead, and only their data are durable.
+    func publish(
+        _ files: [IncomingFile], durable: Bool, allOrNone: Bool, claimedBy run: SpoolRun? = nil
+    ) throws(SpoolError) -> Unpublished {
         let scratch = try ScratchDirectory(self)
         let replaces = files.contains { $0.replaced != nil }
         let batch = replaces || allOrNone && files.count > 1 ? CommittedBatch(in: scratch.path, self) : nil
@@ -37,9 +41,9 @@ extension SpoolDirectory {
             try attempt("accept into", file.entry.state.path) { () throws(Errno) in
                 try createFile(temporary, file.bytes, durable: durable && !grouped)
             }
+            let target = run?.path(of: file.entry.name) ?? QueuePath(file.entry.path)
             moves.append(
-                CommittedBatch.Move(
-                    from: temporary, to: QueuePath(file.entry.path), old: file.replaced.map { QueuePath($0.path) }))
+                CommittedBatch.Move(from: temporary, to: target, old: file.replaced.map { QueuePath($0.path) }))
         }
         try batch?.write(moves)
         // `root` was opened before the files were written, so syncfs reports an error in writing any of them back.
@@ -49,7 +53,8 @@ extension SpoolDirectory {
         func enter() throws(SpoolError) {
             do throws(SpoolError) {
                 if let batch, replaces { unpublished.unreplaced = try takeOld(of: moves, batch, durable: durable) }
-                try place(moves, of: files, &unpublished, durable: durable, isCommitted: batch != nil)
+                try place(
+                    moves, of: files, &unpublished, durable: durable && run == nil, isCommitted: batch != nil)
             } catch {
                 if let batch, !takeBack(moves, batch) {
                     isLeft = true

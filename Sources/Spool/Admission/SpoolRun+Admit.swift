@@ -195,15 +195,8 @@ extension SpoolRun {
         try control.beginBatch(queue, batch.map(\.submission), allOrNone: false)
         var seen: Set<OperationID> = []
         var pending: [(ForeignFile, IncomingFile)] = []
-        let isReserved = try queue.reservation(ofOneOf: Set(batch.map(\.submission.header.id))) != nil
         for file in batch {
             let id = file.submission.header.id
-            // `send` may still put its operation into the queue: the file waits for the next admission.
-            if isReserved, try queue.reservation(ofOneOf: [id]) != nil {
-                putBack(file.claim, file.originalName, &admission)
-                admission.hasMore = true
-                continue
-            }
             if found[id] != nil || seen.contains(id) {
                 conflict(file, &admission, now)
                 continue

@@ -31,7 +31,11 @@ package final class SpoolRun {
 
     private func hasClaimed(_ name: EntryName) -> Bool { changes.withLock { $0.claims[name] != nil } }
 
-    private func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = claim } }
+    /// Notes a claim whose file is in the run's directory.
+    func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = claim } }
+
+    /// Whether the file of a claim is still in the run's directory.
+    package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name] === claim } }
 
     /// Forgets a claim whose file has left the run's directory, or stays there for the next run.
     func forget(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = nil } }
@@ -59,6 +63,9 @@ package final class SpoolRun {
 
     /// The name of its directory under `claimed/`.
     package var name: String { directory.name }
+
+    /// Returns the path that an operation's file has while this run has claimed it.
+    func path(of name: EntryName) -> QueuePath { QueuePath(in: directory.path, name.description.utf8) }
 
     init(queue: SpoolDirectory, directory: LockedDirectory) {
         self.queue = queue
@@ -134,7 +141,7 @@ package final class SpoolRun {
         try syncRunDirectory()
         let home = entry.state.path
         let file = entry.name.description.utf8
-        let (from, to) = (QueuePath(in: home, file), QueuePath(in: directory.path, file))
+        let (from, to) = (QueuePath(in: home, file), path(of: entry.name))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
                 try queue.system.rename(queue.root, from.bytes, to.bytes)

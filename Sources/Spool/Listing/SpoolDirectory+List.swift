@@ -34,9 +34,8 @@ extension SpoolDirectory {
     /// Streams the names of all operations that wait or are in flight, with the state of each, to decide an order from.
     ///
     /// Lists the claims first and last, so an operation that a run claims or puts back meanwhile is seen at least once.
-    /// A kept place (`SendPlace`) counts as claimed. A name that another process changes meanwhile may be missed,
-    /// unless the caller has the names lock. Then the batches of dead writers are completed first: without that an
-    /// operation would be missed that is being replaced.
+    /// A name that another process changes meanwhile may be missed, unless the caller has the names lock. Then the
+    /// batches of dead writers are completed first: without that an operation would be missed that is being replaced.
     ///
     /// Returns how many files have no canonical name yet: those of other programs in `new/`, and those in `claimed/` of
     /// a run that died, or met an error, while it admitted them. Each may belong before any operation.
@@ -44,8 +43,7 @@ extension SpoolDirectory {
     package func forEachStandingName(
         _ body: (ListedName, QueueState) -> Void
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
-        let hasBatch = try forEachSendPlace { body($0, .claimed) }
-        if hasBatch, hasNamesLock { try completeCommittedBatches() }
+        if hasNamesLock { try completeCommittedBatches() }
         var unnamed = (new: 0, claimed: 0)
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
             let others = try forEachName(in: state) { name, _ in body(name, state) }

@@ -31,10 +31,8 @@ extension SpoolRun {
             settled = try keepDelivered(claim, name)
         case .deferred(let until, let countsAttempt):
             append(record, to: claim, upTo: Self.mostOfRecords)
-            if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
-            name.interruptions = 0
-            name.gate = .retryAt(until)
-            settled = try place(claim, Entry(state: .deferred, name: name.asWritten), "defer", now)
+            name = name.deferred(until: until, countsAttempt: countsAttempt)
+            settled = try place(claim, Entry(state: .deferred, name: name), "defer", now)
         case .held:
             append(record, to: claim)
             name.interruptions = 0
@@ -193,5 +191,16 @@ extension SpoolRun {
             let (_, length) = try? OperationFile.decodeHeader(head, in: 0..<end, file: "")
         else { return 0 }
         return max(0, size - (end + 1) -| length)
+    }
+}
+
+extension EntryName {
+    /// Returns the name of an operation after an attempt that deferred it.
+    package func deferred(until due: Timestamp, countsAttempt: Bool) -> EntryName {
+        var name = self
+        if countsAttempt { name.attempts = min(attempts + 1, 9999) }
+        name.interruptions = 0
+        name.gate = .retryAt(due)
+        return name.asWritten
     }
 }

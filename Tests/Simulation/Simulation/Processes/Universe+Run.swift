@@ -62,6 +62,14 @@ extension Universe {
         for report in reports(of: event) { note(process.id, .reports(report)) }
     }
 
+    /// Takes what `send` meets besides its operation, whose end its answer tells.
+    func takeAside(_ event: RunEvent, of process: SimulatedProcess) {
+        switch event {
+        case .attempted, .settledUnsent, .parked: break
+        default: take(event, of: process)
+        }
+    }
+
     private func reports(of event: RunEvent) -> [Report] {
         switch event {
         case .attempted(let attempt), .settledUnsent(let attempt): [report(of: attempt)]

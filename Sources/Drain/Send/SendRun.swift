@@ -1,0 +1,261 @@
+import Policy
+import Spool
+
+/// A run over the one operation of a `send`: it has claimed the operation from the start, and goes by the parts of a
+/// run, but lists no queue to choose.
+///
+/// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and those
+/// of the same sequence wait. If the process dies, the next run recovers the operation like that of any run.
+struct SendRun {
+    private let spoolRun: SpoolRun
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let world: World
+    private let sender: RequestSender
+    /// The longest wait for limits before an attempt, the same as for an answer.
+    private let patience: Duration
+    /// The time until which retries may begin; `nil` for no retry.
+    private let deadline: ContinuousClock.Instant?
+    private let tally: RunTally
+    private let book: DestinationBook
+    private let parts: SendingParts
+    private let destination: Destination
+    private let sequence: SequenceKey?
+    /// The operation, with its name and the records of its attempts so far.
+    private var member: Member
+    /// The row of the operation while this process has not claimed it.
+    private var state: QueueState
+    private let lastError: LastError
+
+    private final class LastError {
+        var error: SpoolError?
+    }
+
+    init(
+        of member: Member, _ spoolRun: SpoolRun, _ spool: SpoolDirectory, _ configuration: Configuration,
+        _ world: World, _ sender: RequestSender, timeout: Duration?, deadline: ContinuousClock.Instant?,
+        _ report: @escaping (RunEvent) -> Void
+    ) {
+        self.member = member
+        state = member.claim?.from ?? .new
+        self.spoolRun = spoolRun
+        self.spool = spool
+        self.configuration = configuration
+        self.sender = sender
+        self.deadline = deadline
+        var world = world
+        // The first signal cuts off the attempt, as the second one does in a run.
+        let signals = world.clock.signals
+        world.clock.signals = { (signals().count * 2, signals().last) }
+        self.world = world
+        let lastError = LastError()
+        self.lastError = lastError
+        tally = RunTally(clock: world.clock) { event in
+            if case .inputOutputError(let error) = event { lastError.error = error }
+            report(event)
+        }
+        book = DestinationBook(spool, configuration, world, tally, ignoresBackoff: false)
+        // Only a signal ends an attempt before its own time is up.
+        let options = RunOptions(grace: .seconds(86_400))
+        parts = SendingParts(
+            of: spoolRun, spool, configuration, options, world, tally, book, OperationBook(),
+            MachineConditions(Conditions(), world, book, tally), sender, hasSubmitter: true)
+        let route = configuration.route(of: member.name.type)
+        patience = min(route.timeouts.request, timeout ?? route.timeouts.request)
+        let origin = member.operation.header.url.flatMap { Origin(url: $0)?.description }
+        destination = DestinationTable(configuration, knowing: origin.map { [$0] } ?? [])
+            .destination(of: member.name)
+        sequence = route.isSequential ? route.sequence(of: member.name, to: destination) : nil
+    }
+
+    /// The result of one attempt, or of a reason to make none.
+    private enum Step {
+        case end(OperationSender.Result)
+        /// The operation waits. Another attempt may begin at `next`; `nil` if none does by itself.
+        case wait(OperationSender.Postponement, next: ContinuousClock.Instant?)
+    }
+
+    /// Attempts the operation, with retries until the deadline. Then it is gone, or durably in row N or D.
+    mutating func callAsFunction() -> OperationSender.Result {
+        var result: OperationSender.Result
+        attempts: while true {
+            do throws(SpoolError) {
+                switch try attempt() {
+                case .end(let end):
+                    result = end
+                    break attempts
+                case .wait(let postponement, let next):
+                    result = .postponed(postponement)
+                    guard let next, try waits(until: next) else { break attempts }
+                }
+            } catch {
+                result = .postponed(postponement(.broken, error.description))
+                break
+            }
+        }
+        do throws(SpoolError) { try end() } catch { tally.endRun(because: error) }
+        // What was not synced is not promised.
+        if case .broken(let reason) = tally.summary.end, case .postponed(var postponement) = result {
+            (postponement.cause, postponement.reason) = (.broken, reason)
+            result = .postponed(postponement)
+        }
+        return result
+    }
+
+    /// Returns the operation to its row if it is still claimed. Under the names lock if another process may be deciding
+    /// an order.
+    private func end() throws(SpoolError) {
+        if sequence == nil || spoolRun.hasSequenceLock { return try spoolRun.end() }
+        try spool.withNamesLock { () throws(SpoolError) in try spoolRun.end() }
+    }
+
+    // MARK: - Attempts
+
+    /// Makes one attempt, if the operation may be sent now.
+    private mutating func attempt() throws(SpoolError) -> Step {
+        // An operator may have paused the queue since the attempt before.
+        if try spool.isPaused { return wait("the queue is paused") }
+        if sequence != nil {
+            tally.count(try spoolRun.takeSequenceLock(now: world.now()))
+            if !spoolRun.hasSequenceLock {
+                // Another process has the lock, seldom for longer than a request.
+                let next = world.clock.instant() + .milliseconds(100)
+                return wait("another process sends operations that have an order", next: next)
+            }
+            if try !isFirst() { return wait("older operations of its sequence come first") }
+        }
+        let destination = try book.read(destination, world.now())
+        if let block = destination.block { return wait(block, destination) }
+        parts.settler.outcome = nil
+        parts.claimer.given = member
+        parts.stop.patience = world.clock.instant() + patience
+        let candidate = Candidate(
+            entry: Entry(state: state, name: member.name), destination: self.destination, sequence: sequence,
+            isHead: true)
+        repeat {
+            book.resumeLeftToOthers()
+            _ = parts.dispatcher.attempt([candidate])
+        } while destination.isLeftToOthers && parts.stop.waits(for: .zero) && !tally.hasEnded
+        guard let outcome = parts.settler.outcome else { return try wait(without: destination) }
+        return step(after: outcome.event, isApplied: outcome.isApplied)
+    }
+
+    /// Whether the operation overtakes no other. False if that is unknown: it then waits in the queue.
+    private func isFirst() throws(SpoolError) -> Bool {
+        var chooser = Chooser(
+            spool: spool, configuration: configuration, destinations: book.table, now: world.now(),
+            authority: .hasSequenceLock)
+        do throws(SpoolError) {
+            return try chooser.isFirst(member.name)
+        } catch let error where error.isLocked {
+            tally.inputOutput(error)
+            return false
+        }
+    }
+
+    /// Takes in what an attempt made of the operation.
+    private mutating func step(after event: AttemptEvent, isApplied: Bool) -> Step {
+        let settlement = event.settlement
+        var postponement = postponement(isApplied ? .deferred : .broken, settlement.reason)
+        postponement.last = settlement.record
+        switch settlement.disposition {
+        case .delivered:
+            return .end(.delivered(event, answer: sender.last?.body ?? [], isSettled: isApplied))
+        case .failed, .superseded, .quarantined:
+            return isApplied ? .end(.failed(event)) : .wait(postponement, next: nil)
+        case .held, .putBack:
+            if isApplied, settlement.record.outcome == .held || event.isHeldByItself { postponement.cause = .held }
+            return .wait(postponement, next: nil)
+        case .deferred(let due, let countsAttempt):
+            guard isApplied else { return .wait(postponement, next: nil) }
+            member.name = member.name.deferred(until: due, countsAttempt: countsAttempt)
+            state = .deferred
+            member.operation.attempts.append(settlement.record)
+            let next = world.clock.instant() + max(.zero, due - world.now())
+            return .wait(postponement, next: settlement.rule.allowsRetry ? next : nil)
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Waits for another attempt, and claims the operation for it. Returns false if the attempt may not begin in time,
+    /// if a signal came, or if the operation is no longer where this process has put it.
+    private mutating func waits(until next: ContinuousClock.Instant) throws(SpoolError) -> Bool {
+        guard let deadline, next <= deadline, !tally.isInterrupted() else { return false }
+        if let claim = member.claim, !spoolRun.isOpen(claim) {
+            member.claim = try spoolRun.claim(Entry(state: state, name: member.name))
+            if member.claim == nil { return false }
+        }
+        spoolRun.releaseSequenceLock()
+        world.clock.sleep(next)
+        return !tally.isInterrupted()
+    }
+
+    private func wait(
+        _ reason: String, _ cause: OperationSender.Postponement.Cause = .deferred, next: ContinuousClock.Instant? = nil
+    ) -> Step {
+        .wait(postponement(cause, reason), next: next)
+    }
+
+    private func postponement(
+        _ cause: OperationSender.Postponement.Cause, _ reason: String
+    ) -> OperationSender.Postponement {
+        OperationSender.Postponement(cause: cause, reason: reason, last: member.operation.attempts.last)
+    }
+
+    /// Waits for a destination that is blocked. Retries after a retry-after or an open circuit breaker.
+    private func wait(_ block: Availability.Block, _ destination: RunDestination) -> Step {
+        let quoted = "'\(destination.name)'"
+        let until = block.until.map { " until \($0.rfc3339)" } ?? ""
+        let next = block.until.map { world.clock.instant() + max(.zero, $0 - world.now()) }
+        switch block.reason {
+        case .paused: return wait("\(quoted) is paused")
+        case .held:
+            return wait("\(quoted) is held: \(destination.state.hold?.reason ?? "no reason recorded")", .held)
+        case .retryAfter: return wait("the server of \(quoted) asked for time\(until)", next: next)
+        case .circuitBreaker: return wait("the circuit breaker of \(quoted) is open\(until)", next: next)
+        }
+    }
+
+    /// Returns why no attempt was made of an operation that was handed to the parts.
+    private func wait(without destination: RunDestination) throws(SpoolError) -> Step {
+        switch tally.summary.end {
+        case .broken(let reason): return wait(reason, .broken)
+        case .paused: return wait("the queue is paused")
+        case .signal: return wait("a signal came before the attempt")
+        case .done, .busy, .timeUp: break
+        }
+        if let error = lastError.error { return wait(error.description, .broken) }
+        if let block = destination.block { return wait(block, destination) }
+        let maker = sender.maker(of: member.name.type, to: destination)
+        var operation = member.operation
+        if let missing = try fillKeptValues(maker.keptNames, of: &operation, maker.route, in: spool) {
+            return wait(Rule.notKept(missing).description)
+        }
+        return wait("other processes use up the concurrency or the rate of '\(destination.name)'")
+    }
+}
+
+extension Settlement {
+    /// The reason why an operation was not delivered, for its submitter.
+    fileprivate var reason: String {
+        switch rule {
+        case .noNetwork: return rule.description
+        case .request(let error): return error.description
+        default: break
+        }
+        var reason = record.status.map(String.init) ?? record.error ?? record.rule
+        if let excerpt = record.excerpt, !excerpt.isEmpty { reason += " (\(excerpt))" }
+        return reason
+    }
+}
+
+extension Rule {
+    /// Whether the schedule has another attempt after one that this rule deferred.
+    fileprivate var allowsRetry: Bool {
+        switch self {
+        case .attemptsUsedUp, .ageUsedUp, .noNetwork: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package import Policy
+
+extension SpoolRun {
+    /// Row W → C: accepts an operation into a claim of this run, for `send`. Completes the submission as `add` does.
+    ///
+    /// Syncs the file, and not its name. So after a death of the process the next run returns the operation to row N,
+    /// and a power cut may take it. From C → N or D and the sync after it on, the operation survives a power cut.
+    ///
+    /// Removes nothing, because the operation may not stay in the queue; if it does, the caller calls
+    /// `SpoolDirectory.makeRoom`. Until then, and after a death of the process until the next `add`, the queue may
+    /// exceed its limits.
+    package func accept(
+        _ submission: inout Submission, within control: inout AdmissionControl
+    ) throws(SpoolError) -> AcceptResult {
+        try confirm()
+        let id = submission.header.id
+        return try queue.withIDs(submission.hasOwnID ? [id] : []) { found throws(SpoolError) in
+            if let existing = found[id] {
+                try queue.syncExisting([existing])
+                return .duplicate(of: existing.state)
+            }
+            defer { control.endBatch(isDone: false) }
+            try control.beginBatch(queue, [submission], allOrNone: false)
+            switch try control.admit(&submission, number: nil, queue) {
+            case .failure(let refusal): return .refused(refusal)
+            case .success(let file):
+                let name = file.entry.name
+                _ = try queue.publish([file], durable: true, allOrNone: false, claimedBy: self)
+                let claim = Claim(name: name, from: file.entry.state, path: path(of: name))
+                claimed(claim)
+                return .accepted(claim)
+            }
+        }
+    }
+
+    package enum AcceptResult: Sendable {
+        case accepted(Claim)
+        /// An operation of that id is in the queue already, durably.
+        case duplicate(of: QueueState)
+        case refused(AdmissionRefusal)
+    }
+}
+
+extension SpoolDirectory {
+    /// Returns the state of the operation that has this id, once it is durable; `nil` if there is none.
+    package func state(of id: OperationID) throws(SpoolError) -> QueueState? {
+        try withIDs([id]) { found throws(SpoolError) in
+            guard let existing = found[id] else { return nil }
+            try syncExisting([existing])
+            return existing.state
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Delivery
+import Policy
+import Spool
+
+@testable import Drain
+
+extension Bench {
+    /// Sends an operation as `send` does. `report` is called with what happens meanwhile.
+    func send(
+        _ id: String, type: TypeName = .default, key: String? = nil, in spool: SpoolDirectory? = nil,
+        retryWithin: Duration? = nil, queues: Bool = true, now: (() -> Timestamp)? = nil,
+        report: @escaping (RunEvent) -> Void = { _ in },
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result
+    ) throws -> OperationSender.Result {
+        self.now = self.now + .microseconds(1)
+        let header = OperationHeader(
+            id: OperationID(id)!, type: type, createdAt: self.now, contentType: "application/json", key: key)
+        var world = world(answer)
+        if let now { world.clock.now = now }
+        let sender = OperationSender(
+            spool: spool ?? self.spool, configuration: configuration,
+            options: OperationSender.Options(retryWithin: retryWithin, queues: queues), world: world, report: report)
+        return try sender(
+            Submission(
+                Operation(header: header, body: Array("1".utf8)), hasOwnID: true, at: self.now, isDated: true))
+    }
+
+    /// Sends an operation that is delivered.
+    func send(
+        _ id: String, key: String? = nil, in spool: SpoolDirectory? = nil, queues: Bool = true
+    ) throws -> OperationSender.Result {
+        try send(id, key: key, in: spool, queues: queues) { _ in .status(204) }
+    }
+}
+
+extension OperationSender.Result {
+    /// What became of the operation, in a word: the cause of a postponement, with its reason in `reason`.
+    var word: String {
+        switch self {
+        case .duplicate: "duplicate"
+        case .refused: "refused"
+        case .delivered(_, _, let isSettled): isSettled ? "delivered" : "delivered, but not settled"
+        case .failed: "failed"
+        case .postponed(let postponement): "\(postponement.cause)"
+        }
+    }
+
+    var reason: String { if case .postponed(let postponement) = self { postponement.reason } else { "" } }
+}
