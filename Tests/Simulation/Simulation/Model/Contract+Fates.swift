@@ -153,7 +153,7 @@ extension Contract {
         guard let id = life.id else { return false }
         return record.lives(of: id, before: record.events.count).map { record.lives[$0] }.contains {
             $0.isReplacing && $0.label != life.label && $0.offered > life.offered
-                && (!$0.left.isEmpty || !$0.exchanges.isEmpty)
+                && (!$0.left.isEmpty || !$0.exchanges.isEmpty || $0.named != nil)
         }
     }
 }

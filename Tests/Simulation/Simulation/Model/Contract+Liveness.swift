@@ -61,6 +61,8 @@ extension Contract {
             (record.sequences[sequence] ?? []).contains { other in
                 let older = record.lives[other]
                 guard older.label != life.label, older.precedes(life) else { return false }
+                // Of a damaged file only the name is left.
+                if older.damaged != nil, older.kind.needsKept, !record.hasKeptValue(for: older) { return true }
                 return older.left.contains { place in
                     switch place.directory {
                     case .new, .deferred, .claimed:

@@ -33,7 +33,9 @@ extension Contract {
             return first.ended.map { $0 < second.received } ?? false
         }
         if let killed = course.killed, killed < second.received {
-            let distance = record.events[killed].time - record.events[learned].time
+            // A run that got no processor for a while removes the operation later, and then says so.
+            let told = life.reports.last { $0.at < killed && record.events[$0.at].process == first.process }?.at
+            let distance = record.events[killed].time - record.events[max(learned, told ?? learned)].time
             return distance <= removal || wasStopped
         }
         // A removal that the system refused is no removal.

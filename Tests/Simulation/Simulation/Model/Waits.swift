@@ -42,7 +42,8 @@ struct Waits {
                 let older = waiting.first {
                     $0.since < cut && record.lives[$0.member].precedes(newer)
                         && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
-                        && !(isRefused($0.member, before: at) && record.effect(of: carried) == nil)
+                        && !(isRefused($0.member, before: at)
+                            && (record.effect(of: carried) == nil || diesSoon(carried, after: at)))
                         && (isWithinValues || !isBehindNewer($0.member, than: newer, in: members, at))
                 }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
@@ -92,6 +93,12 @@ struct Waits {
             let status = exchange.status(ofBody: body)
         else { return false }
         return [400, 404, 405, 406, 410, 422, 501, 505].contains(status)
+    }
+
+    /// Whether the process that sent a request died before it had to have settled what it knew.
+    private func diesSoon(_ carried: Carried, after index: Int) -> Bool {
+        guard let killed = record.course(of: record.exchanges[carried.exchange].process).killed else { return false }
+        return killed > index && record.events[killed].time - record.events[index].time <= Contract.removal
     }
 
     private func isCarried(_ member: Int, by carried: Carried) -> Bool {
