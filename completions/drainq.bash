@@ -106,11 +106,11 @@ _drainq() {
             options='--url --example -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
-            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --each --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         send)
-            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --no-queue --timeout --retry-within --fallback --select --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --each --envelope --no-queue --timeout --retry-within --fallback --select --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         wait)
@@ -132,7 +132,7 @@ _drainq() {
             options='--prometheus --watch --interval --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='--rate --all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--rate --as-newest --all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state failed --state deferred --state held
             ;;
         drop)
