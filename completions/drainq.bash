@@ -118,14 +118,14 @@ _drainq() {
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --request --curl --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         list)
             options='--limit --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         show)
-            options='--request --curl --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         status)

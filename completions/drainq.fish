@@ -98,8 +98,6 @@ complete -c drainq -n '__drainq_is run' -l stats -d 'report how the run spent it
 complete -c drainq -n '__drainq_is run' -l progress -x -a 'auto always never' -d 'show the progress of the run'
 complete -c drainq -n '__drainq_is run' -l log -x -a 'auto text json journal' -d 'write standard error for this reader'
 complete -c drainq -n '__drainq_is run retry drop hold release' -s n -l dry-run -d 'print the changes without making them'
-complete -c drainq -n '__drainq_is run show' -l request -d 'print the request as it would be sent now'
-complete -c drainq -n '__drainq_is run show' -l curl -d 'print the request as a curl command'
 complete -c drainq -n '__drainq_is list' -l limit -x -d 'show at most N operations'
 complete -c drainq -n '__drainq_is status' -l prometheus -d 'print metrics for Prometheus'
 complete -c drainq -n '__drainq_is status' -l watch -d 'repeat the status until interrupted'

@@ -4,7 +4,12 @@ extension ConfigurationValue<ConnectionOptions.ClientCertificate> {
     static let clientCertificate = object(
         "certificate", of: ConfigurationKeys.clientCertificate,
         from: ConnectionOptions.ClientCertificate(certificateFile: "")
-    ) { certificate, _, _ in certificate }
+    ) { certificate, position, findings in
+        if !certificate.certificateFile.isEmpty { return certificate }
+        findings.add(
+            "'certificate' is missing", at: position, hint: "a file in PEM, as in { certificate: \"client.pem\" }")
+        return nil
+    }
 }
 
 extension ConfigurationValue<ConnectionOptions.Proxy> {

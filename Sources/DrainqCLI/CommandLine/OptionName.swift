@@ -22,7 +22,6 @@ package enum OptionName: String, CaseIterable, Sendable {
     case expires
     case id
     case envelope
-    case each
     case atomic
     case replace
     case sync

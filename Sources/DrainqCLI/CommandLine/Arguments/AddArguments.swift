@@ -57,10 +57,7 @@ extension CommandDescription {
         of its route needs.
         """,
         operands: .files,
-        exclusive: [
-            [.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
-            [.each, .bodyFile],
-        ],
+        exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
         examples: [
             Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
             Example(
