@@ -54,9 +54,7 @@ enum TemplateOracle {
             guard value.kind != .container, let content = value.content else { return nil }
             switch place {
             // "In the path a value must not be empty, '.' or '..'."
-            case .path:
-                return ["", ".", ".."].map { Array($0.utf8) }.contains(content)
-                    ? nil : percent(content, leaving: ":@!$&'()*+,=")
+            case .path: return ["", ".", ".."].map { Array($0.utf8) }.contains(content) ? nil : percent(content)
             case .query: return percent(content)
             // "drainq refuses a value with a control character other than a tab."
             case .idempotencyKey:
@@ -66,7 +64,7 @@ enum TemplateOracle {
             case .header: return content.contains { $0 < 32 && $0 != 9 || $0 == 127 } ? nil : content
             default: return content
             }
-        case .form: return value.content.map { percent($0) }
+        case .form: return value.content.map(percent)
         case .text:
             guard let content = value.content else { return nil }
             if !isLined { return content }
@@ -76,9 +74,8 @@ enum TemplateOracle {
         }
     }
 
-    /// "Percent-encoded: in the path all but what RFC 3986 allows in a segment, and `;` too."
-    static func percent(_ bytes: [UInt8], leaving others: String = "") -> [UInt8] {
-        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~\(others)".utf8)
+    static func percent(_ bytes: [UInt8]) -> [UInt8] {
+        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
         return bytes.flatMap { plain.contains($0) ? [$0] : Array(String(format: "%%%02X", $0).utf8) }
     }
 
