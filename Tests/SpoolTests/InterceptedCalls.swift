@@ -73,6 +73,10 @@ final class InterceptedCalls {
             try self.before("write")
             return try real.write(descriptor, bytes)
         }
+        calls.writeAt = { (descriptor, bytes, offset) throws(Errno) in
+            try self.before("writeAt")
+            return try real.writeAt(descriptor, bytes, offset)
+        }
         calls.read = { (descriptor, buffer, offset) throws(Errno) in
             try self.before("read")
             return try real.read(descriptor, buffer, offset)

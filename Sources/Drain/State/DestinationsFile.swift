@@ -105,7 +105,7 @@ package struct DestinationsFile {
         return isDue
     }
 
-    /// Moves a damaged file aside, and returns the error to report: the next process finds no file, and so the damage is
+    /// Moves a damaged file aside, and returns the error to report: the next process finds no file, so the damage is
     /// told once. Returns `nil` if the file is not damaged.
     func moveAside(_ content: Content) throws(SpoolError) -> SpoolError? {
         guard content.isDamaged, let bytes = content.bytes else { return nil }
@@ -114,8 +114,8 @@ package struct DestinationsFile {
             kind: .lostLedger, verb: "read", path: "state/\(Self.file.rawValue)", code: 0)
     }
 
-    /// Returns the ledger in these bytes, to be changed; `nil` if the file must stay as it is: it is damaged, or a newer
-    /// drainq wrote it.
+    /// Returns the ledger in these bytes, to be changed; `nil` if the file must stay as it is: the file is damaged, or
+    /// a newer drainq wrote it.
     private static func changeable(_ bytes: [UInt8]?) -> DestinationLedger? {
         do throws(SpoolError) {
             return if let bytes { try decode(bytes) } else { DestinationLedger() }

@@ -1,4 +1,5 @@
-/// The end of an attempt, as the control of its destination sees it. `Attempt` is the run's own; the control returns it.
+/// The end of an attempt, as the control of its destination sees it. `Attempt` is the run's own value; the control
+/// returns it.
 package struct AttemptEnd<Attempt> {
     /// The parts of an attempt that decide.
     package struct Facts {

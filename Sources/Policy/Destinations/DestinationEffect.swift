@@ -4,8 +4,8 @@ package enum DestinationEffect<Attempt> {
     case settle(AttemptEnd<Attempt>, as: Verdict)
     /// Settle the operations by this verdict, and hold the destination with their record.
     case hold(AttemptEnd<Attempt>, as: Verdict)
-    /// Settle refused operations as parked, and apply `.parked` for each: they wait for a witness, which shows who is to
-    /// blame.
+    /// Settle refused operations as parked, and apply `.parked` for each: they wait for a witness, which shows whether
+    /// the operation or its credentials are refused.
     case park(AttemptEnd<Attempt>, [Parking.Refusal])
     /// Send each of these operations again, alone, under the next attempt number: another one was delivered with the
     /// same credentials.

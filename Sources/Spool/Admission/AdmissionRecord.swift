@@ -50,6 +50,7 @@ struct AdmissionRecord: Hashable {
     /// Changes the mark of removals. Does nothing in a queue in which no process keeps a count. An error leaves a count
     /// that is too high: its process may reject or evict an operation until the next removal.
     static func noteRemovals(in queue: SpoolDirectory) {
+        // try?: see above.
         try? overwriteIfThere(removals, text([Int64(bitPattern: queue.system.random())]), in: queue)
     }
 
@@ -57,6 +58,7 @@ struct AdmissionRecord: Hashable {
     /// and that of another process may. Those that keep what they know then count and list anew.
     static func invalidate(in queue: SpoolDirectory) {
         let blank = [UInt8](repeating: UInt8(ascii: " "), count: 4 * (width + 1))
+        // try?: without a readable record the other processes count anew all the same.
         try? overwriteIfThere(path, blank, in: queue)
     }
 

@@ -151,8 +151,8 @@ extension SpoolRun {
     /// not grow until it is too long for `read`, which allows twice as much.
     package static let mostOfRecords = longestRecords / 2
 
-    /// Appends an attempt's line, unless the lines have this length. Returns an error instead of throwing it: a full disk
-    /// must not keep the operation from its row. The next line ends a line that was torn.
+    /// Appends an attempt's line, unless the lines have this length. Returns an error instead of throwing it: a full
+    /// disk must not keep the operation from its row. The next line ends a line that was torn.
     @discardableResult
     private func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) -> SpoolError? {
         guard let record else { return nil }

@@ -22,7 +22,7 @@ struct SimulatedDiskTests {
             "open", "close", "write", "read", "fsync", "syncfs", "chmod", "rename", "renameNoReplace", "link",
             "unlink", "removeDirectory", "makeDirectory", "status", "statusAt", "realPath", "user", "lock", "unlock",
             "list", "listAll", "freeBytes", "fileSystem", "host", "elapsed", "sleep", "random",
-            "overlap",
+            "overlap", "writeAt", "boot",
         ]
         #expect(Set(Mirror(reflecting: calls).children.compactMap(\.label)) == known)
     }
