@@ -139,7 +139,9 @@ struct OperationChangeTests {
         bench.now = bench.now + .seconds(1)
         #expect(try change(.retry(asNewest: true), targets("default-0")) == ["default-0"])
         let summary = try bench.run()
-        #expect(summary.delivered == 1 && summary.superseded == 1 && bench.bodies.last == "0")
+        #expect(
+            summary.delivered == 1 && summary.superseded == 1 && bench.bodies.last == "0",
+            "\(summary.delivered) \(summary.superseded) \(bench.bodies) \(try bench.names(.new))")
         #expect(try bench.names(.failed).isEmpty)
     }
 }

@@ -88,11 +88,12 @@ final class DestinationLimits {
         return false
     }
 
-    /// Whether this process has been without a slot for `patience`, or will have been without a span for that time. The
-    /// process that had the last span gets the next one, so runs do not pile up at a slow rate.
+    /// Whether this process has been without a slot for `patience`, or will have been without a span for longer than
+    /// that and an interval of the rate. The process that had the last span gets the next one, so runs do not pile up
+    /// at a slow rate.
     func isExhausted(at elapsed: Duration) -> Bool {
         slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
-            || spanRefusals.map { $0.until - $0.since > Self.patience } ?? false
+            || spanRefusals.map { $0.until - $0.since > max(Self.patience, pace.interval + .seconds(1)) } ?? false
     }
 
     /// Records the start of an attempt.

@@ -78,7 +78,7 @@ struct ChatTests {
         let requests = service.receiver.requests()
         #expect(requests.map { $0.query("auth") } == ["t1", "t2"])
         #expect(Set(requests.map(\.path)) == ["/conversations/c1/messages/\(id).json"])
-        #expect(requests.map { $0.header("Drainq-Attempt") } == ["1", "2"])
+        #expect(requests.map { $0.header("Drainq-Attempt") } == ["1", "1"])
     }
 
     @Test func `the status of a message follows it, and of receipts the last one counts`() throws {
