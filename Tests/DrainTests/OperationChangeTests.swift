@@ -141,7 +141,7 @@ struct OperationChangeTests {
         let summary = try bench.run()
         #expect(
             summary.delivered == 1 && summary.superseded == 1 && bench.bodies.last == "0",
-            "\(summary.delivered) \(summary.superseded) \(bench.bodies) \(try bench.names(.new))")
+            "\(summary.delivered) \(summary.superseded) \(bench.bodies) \(bench.events)")
         #expect(try bench.names(.failed).isEmpty)
     }
 }
