@@ -106,11 +106,11 @@ _drainq() {
             options='--url --example -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
-            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --each --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         send)
-            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --each --envelope --no-queue --timeout --retry-within --fallback --select --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --no-queue --timeout --retry-within --fallback --select --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         wait)
@@ -118,14 +118,14 @@ _drainq() {
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --request --curl --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         list)
             options='--limit --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         show)
-            options='--json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--request --curl --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         status)

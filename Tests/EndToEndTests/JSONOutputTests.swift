@@ -21,6 +21,7 @@ struct JSONOutputTests {
     @Test func `every line of every command has the documented fields, and every documented field is printed`() throws {
         try input()
         try operations()
+        try requests()
         try runs()
         try statuses()
         try waits()
@@ -54,6 +55,23 @@ struct JSONOutputTests {
     }
 
     // MARK: - Each command
+
+    private func requests() throws {
+        let queue = try Drainq()
+        try queue.write(
+            """
+            { routes: { default: { url: "https://a.example", headersCommand: ["sign"] } },
+              bodyFiles: ["\(queue.directory.path)"] }
+            """, as: "queue/drainq.json")
+        try queue.write("a photo", as: "photo")
+        let ids = try queue.shell(
+            "echo 1 | drainq add; drainq add --body-file photo; printf '\\377' | drainq add --content-type image/png"
+        ).lines
+        #expect(ids.count == 3)
+        witness.check(try queue.run(["show", "--request", "--json"] + ids), by: "show --request")
+        witness.check(
+            try queue.run("run", "--dry-run", "--request", "--json"), by: "run --dry-run --request")
+    }
 
     private func input() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
