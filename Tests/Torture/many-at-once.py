@@ -116,7 +116,8 @@ def rivals(told, count):
         crowd.again(rival, (0,), lines, "add", "--envelope")
     for _ in range(2):
         crowd.again(rival, (0, 1), exported, "import")
-        crowd.again(rival, (0, 75), exported, "import", "--replace")
+        # 65: an operator has held or released it since the export.
+        crowd.again(rival, (0, 65, 75), exported, "import", "--replace")
     for _ in range(4):
         crowd.again(crowd.run)
     crowd.again(crowd.strike, (0.05, 0.4), "kill")

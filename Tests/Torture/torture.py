@@ -138,7 +138,7 @@ class Queue:
     def bodies(self):
         """id → the body's bytes, of whatever is in the queue."""
         paths = (path for state in (*self.states, "claimed") for path in self.files(state))
-        return {header["id"]: body for header, body in (parse(path.read_bytes()) for path in paths)}
+        return {header["id"]: body for header, body in (parse(path.read_bytes()) for path in paths if path.is_file())}
 
 
 # An answer with something to keep.

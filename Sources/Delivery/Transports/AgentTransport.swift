@@ -1,4 +1,3 @@
-import CSystem
 package import Policy
 
 /// A transport within a delivery agent: makes attempts and reports each of them once.
@@ -12,21 +11,6 @@ package protocol AgentTransport: AnyObject {
     /// Continues the attempts until `descriptor` is readable. Returns at once if there is nothing else to wait for:
     /// then the caller's read waits.
     func proceed(until descriptor: Int32)
-}
-
-/// The reason why a transport cannot be used on this machine.
-package struct UnavailableTransport: Error, Hashable, Sendable {
-    package var reason: String
-    /// Whether this process has no memory or no descriptor left, which is a state of the moment, not of the machine.
-    package var isPassing: Bool
-
-    /// Creates the reason. `isPassing` is by default what this process finds now.
-    package init(reason: String, isPassing: Bool = Errno.shortage(ofMemory: libraryMemory) != nil) {
-        (self.reason, self.isPassing) = (reason, isPassing)
-    }
-
-    /// Upper bound on the memory that a library takes with all the libraries that it needs, in bytes.
-    package static let libraryMemory = 64 << 20
 }
 
 /// Receives reports of attempts that have ended: in one call all those that a transport has at one moment.

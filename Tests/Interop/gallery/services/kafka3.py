@@ -68,7 +68,8 @@ def test_record():
     with RESTv3() as kafka, queue(kafka) as example:
         example.add({"user": "u1"}, {"user": "u2", "text": "x" * 100_000})
         kafka.script = [Answer(200, {"error_code": 50003, "message": "Retriable Kafka exception"})]
-        example.run(status=1)
+        # The first request is that of the first record.
+        example.run("--concurrency", "1", status=1)
         example.is_in(deferred=1, failed=1)
         example.run("--now")
         equal(["u1"], [key for _, key, _ in kafka.records])
