@@ -1,3 +1,4 @@
+import CSystem
 import Delivery
 import Policy
 import Spool
@@ -838,6 +839,62 @@ struct DestinationTests {
         #expect(first.inputOutputErrors == 1 && first.delivered == 1)
         #expect(try bench.spool.readState("destinations.json.damaged") != nil)
         #expect(try bench.run().inputOutputErrors == 0)
+    }
+
+    @Test(arguments: [[], [0, 0, 0, 0]] as [[UInt8]])
+    func `what a power cut leaves of a ledger that was not synced is no damage`(bytes: [UInt8]) throws {
+        let bench = try Bench()
+        try bench.add(1)
+        try bench.spool.writeState(StateFile.destinations.rawValue, bytes)
+        let summary = try bench.run { _ in .status(429, [HeaderField(name: "Retry-After", value: "600")]) }
+        #expect(summary.inputOutputErrors == 0 && summary.attempts == 1)
+        #expect(try bench.spool.readState("destinations.json.damaged") == nil)
+        #expect(try bench.state(of: "http://one").notBefore != nil)
+    }
+
+    /// The events of an operator that stop a destination.
+    static let stops = [DestinationEvent.paused, .heldByHand(reason: "maintenance")]
+
+    @Test(arguments: stops)
+    func `while an operator holds or pauses a destination, no change of the ledger is left to a power cut`(
+        stop: DestinationEvent
+    ) throws {
+        var system = SystemCalls.real
+        var unsynced: Set<String> = []
+        var opened: [Int32: String] = [:]
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            let file = try SystemCalls.real.open(directory, path, flags, mode)
+            opened[file] = String(cString: path)
+            if String(cString: path) == "state/.destinations.json" { unsynced.insert(String(cString: path)) }
+            return file
+        }
+        system.fsync = { (file) throws(Errno) in
+            try SystemCalls.real.fsync(file)
+            unsynced.remove(opened[file] ?? "")
+        }
+        var renames = 0
+        system.rename = { (directory, from, to) throws(Errno) in
+            if String(cString: to) == "state/destinations.json" {
+                renames += 1
+                #expect(unsynced.isEmpty, "change \(renames) is not synced")
+            }
+            try SystemCalls.real.rename(directory, from, to)
+        }
+        let bench = try Bench(system: system)
+        try bench.add(2)
+        try bench.add(2, type: "other")
+        let file = DestinationsFile(spool: bench.spool)
+        try file.record(
+            [("http://one", stop)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+        _ = try bench.run { _ in .status(503) }
+        try file.record(offline: .init(since: bench.now, error: .dns))
+        try file.record(
+            [("http://two", .held(reason: "a", blamed: nil))], settings: { _ in DestinationSettings() },
+            at: bench.now, durable: false)
+        bench.pass(.seconds(7200))
+        #expect(
+            try file.beginProbe(of: "http://two", DestinationSettings(), at: bench.now, ignoringCircuitBreaker: false))
+        #expect(renames >= 5)
     }
 
     @Test func `runs that share a destination do not undo each other's knowledge`() throws {

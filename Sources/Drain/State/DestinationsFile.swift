@@ -10,8 +10,12 @@ package import Spool
 /// `state/destinations.json`: what runs remember about destinations.
 ///
 /// A change applies events to the file's content at that moment, under the lock of `state/`: runs that share a
-/// destination do not undo each other's changes. A damaged file counts as empty, and the next run moves it aside and
-/// says so, since it may have had a hold. A newer drainq's file is neither read nor replaced (`newerFormat`).
+/// destination do not undo each other's changes. A newer drainq's file is neither read nor replaced (`newerFormat`).
+///
+/// While the file has an operator's hold or pause, each change of it is synced: a power cut must not end what was
+/// answered. Otherwise a change is not synced. A power cut may then bring back the old file, or leave one that is empty
+/// or has only zeros, which counts as none. Any other file that is no ledger counts as empty too; the next run moves it
+/// aside and says so, since it may have had a hold.
 package struct DestinationsFile {
     private static let file = StateFile.destinations
 
@@ -20,7 +24,7 @@ package struct DestinationsFile {
     struct Content {
         fileprivate(set) var bytes: [UInt8]?
         fileprivate(set) var ledger = DestinationLedger()
-        /// Whether the bytes are no ledger. It may have had a hold.
+        /// Whether the bytes are no ledger, and not what a power cut leaves. They may have had a hold.
         fileprivate(set) var isDamaged = false
     }
 
@@ -39,8 +43,8 @@ package struct DestinationsFile {
         try Self.decode(try Self.file.contents(in: spool), knowing: known)
     }
 
-    /// Applies events in order, and returns the resulting ledger. `durable` is for an operator's changes, which must
-    /// survive a power cut.
+    /// Applies events in order, and returns the resulting ledger. `durable` is for an operator's changes, also those
+    /// that end a hold or pause: they must survive a power cut.
     @discardableResult
     package func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
@@ -55,7 +59,8 @@ package struct DestinationsFile {
         salt: String?, at now: Timestamp, durable: Bool, knowing known: Content?
     ) throws(SpoolError) -> Content {
         var result: Result<Content, SpoolError> = .success(Content())
-        try Self.file.update(in: spool, durable: durable) { old in
+        var hasStop = false
+        try Self.file.update(in: spool, durable: durable || hasStop) { old in
             result = Result { () throws(SpoolError) in try Self.decode(old, knowing: known) }
             guard case .success(let content) = result else { return nil }
             if content.isDamaged {
@@ -70,6 +75,7 @@ package struct DestinationsFile {
             }
             ledger.forgetStale(at: now)
             guard ledger != content.ledger, let bytes = StateFile.encode(ledger) else { return nil }
+            hasStop = ledger.hasOperatorStop
             result = .success(Content(bytes: bytes, ledger: ledger))
             return bytes
         }
@@ -78,11 +84,13 @@ package struct DestinationsFile {
 
     /// Records since when this machine has no network; `nil` records that it has one.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
-        try Self.file.update(in: spool, durable: false) { old in
+        var hasStop = false
+        try Self.file.update(in: spool, durable: hasStop) { old in
             guard var ledger = Self.changeable(old), (ledger.offline == nil) != (offline == nil) else {
                 return nil
             }
             ledger.offline = offline
+            hasStop = ledger.hasOperatorStop
             return StateFile.encode(ledger)
         }
     }
@@ -93,13 +101,15 @@ package struct DestinationsFile {
         of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
         var isDue = false
-        try Self.file.update(in: spool, durable: false) { old in
+        var hasStop = false
+        try Self.file.update(in: spool, durable: hasStop) { old in
             guard var ledger = Self.changeable(old),
                 ledger[destination].availability(
                     settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) == .probe
             else { return nil }
             isDue = true
             ledger.apply(.probed, to: destination, settings, at: now)
+            hasStop = ledger.hasOperatorStop
             return StateFile.encode(ledger)
         }
         return isDue
@@ -128,7 +138,7 @@ package struct DestinationsFile {
         if let known, known.bytes == bytes { return known }
         guard let bytes else { return Content() }
         if let ledger = try decode(bytes) { return Content(bytes: bytes, ledger: ledger) }
-        return Content(bytes: bytes, isDamaged: true)
+        return Content(bytes: bytes, isDamaged: bytes.contains { $0 != 0 })
     }
 
     /// Returns the ledger in these bytes; `nil` if they are none.

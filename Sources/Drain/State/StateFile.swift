@@ -38,9 +38,9 @@ package enum StateFile: String, CaseIterable {
 
     /// Changes the file's bytes under the lock, see `SpoolDirectory.updateState`.
     func update(
-        in spool: SpoolDirectory, durable: Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
+        in spool: SpoolDirectory, durable: @autoclosure () -> Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
     ) throws(SpoolError) {
-        _ = try spool.updateState(rawValue, durable: durable, change)
+        _ = try spool.updateState(rawValue, durable: durable(), change)
     }
 
     /// Returns the file's value; `nil` if there is none, or if it cannot be decoded.

@@ -47,6 +47,11 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] ?? DestinationState()
     }
 
+    /// Whether an operator has held or paused a destination.
+    package var hasOperatorStop: Bool {
+        destinations.values.contains { $0.isPaused || $0.hold?.isByHand ?? false }
+    }
+
     package mutating func apply(
         _ event: DestinationEvent, to name: String, _ settings: DestinationSettings, at now: Timestamp
     ) {

@@ -24,16 +24,17 @@ extension SpoolDirectory {
     /// Reads a file of `state/`, changes it under the lock, and returns its content then. `change` gets `nil` if there
     /// is no file, and returns `nil` to leave the file as it is.
     ///
-    /// Without `durable` syncs nothing: a power cut may bring back the old file or leave one that cannot be read, which
-    /// the caller takes for none. Throws EWOULDBLOCK if the lock is not free within `statePatience`.
+    /// Asks `durable` after the change. If it is false, syncs nothing: a power cut may bring back the old file or leave
+    /// an empty one, although the old file had been synced. Throws EWOULDBLOCK if the lock is not free within
+    /// `statePatience`.
     package func updateState(
-        _ name: String, durable: Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
+        _ name: String, durable: @autoclosure () -> Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
     ) throws(SpoolError) -> [UInt8]? {
         let lock = try lockState()
         defer { lock.release() }
         let old = try readState(name)
         guard let new = change(old) else { return old }
-        try replaceState(name, new, durable: durable)
+        try replaceState(name, new, durable: durable())
         return new
     }
 
