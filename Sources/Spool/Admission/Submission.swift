@@ -70,21 +70,16 @@ package struct Submission: Sendable {
         if case .portable = content { true } else { false }
     }
 
-    /// Returns why it cannot take the place of an operation in the queue; `nil` if it can. It takes the name of that
-    /// operation, which says its attempts and when it is due.
+    /// Returns why it cannot take the place of an operation in the queue; `nil` if it can. It takes the state and the
+    /// name of that operation, which say its attempts, its hold and when it is due. So it does not matter what has
+    /// happened to the operation in the queue since it was exported.
     func objection(toReplacing old: Entry) -> String? {
-        func isWaiting(_ state: QueueState) -> Bool { QueueState.waiting.contains(state) }
         let name = EntryName(naming: header)
         var difference = old.name.contradiction(to: header)
         if difference == nil, old.name.keyDigest != name.keyDigest || old.name.originDigest != name.originDigest {
             difference = "the name in the queue has no digest of the key or url"
         }
-        if difference == nil, old.state != entry.state, !(isWaiting(old.state) && isWaiting(entry.state)) {
-            difference = "states in conflict: '\(old.state.rawValue)' in the queue, '\(entry.state.rawValue)' here"
-        }
-        if difference == nil, old.name.isHeld != entry.name.isHeld {
-            difference = "one of the two operations is held"
-        }
+        if difference == nil, old.state == .quarantine { difference = "the operation in the queue is in quarantine" }
         return difference.map { "\($0); drop the operation in the queue, then import this one" }
     }
 

@@ -17,11 +17,12 @@ struct ImportArguments: CommandArguments {
             .replace, \.replaces, "replace operations that have the same id",
             """
             An operation takes the place of the one in the queue that has its id, in one step: after a crash one of \
-            the two is there. Both must have the same type, key, origin of a url of their own and time of creation, \
-            and both must wait, be held, or have failed; for any other change drop the operation and import the new \
-            one. The operation keeps the attempts and the due time that it has in the queue. The command does not \
-            replace an operation that is in flight: it reports the operation and ends with 75. It reads the input to \
-            its end before it replaces anything, so that the input may come from `drainq export` of the same queue.
+            the two is there. Both must have the same type, key, origin of a url of their own and time of creation; for \
+            any other change drop the operation and import the new one. The operation keeps the state, the attempts, \
+            the due time and the hold that it has in the queue. The command does not replace an operation that is in \
+            flight: it reports the operation and ends with 75. It does not replace one in quarantine. It reads the \
+            input to its end before it replaces anything, so that the input may come from `drainq export` of the same \
+            queue.
             """)
         Option.sync(\.sync)
         Option.json(\.isJSON)
