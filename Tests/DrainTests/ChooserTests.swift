@@ -27,6 +27,66 @@ struct ChooserTests {
         return (bench, try SpoolDirectory(opening: bench.directory.path, system: system))
     }
 
+    /// A listing is no moment: it may miss a file that entered before an operation that it has. The nth listing of
+    /// `new/` does so, while another file of another program is there or not.
+    @Test(arguments: 1...8, [true, false])
+    func `an older file that a listing misses is not overtaken by an operation that entered later`(
+        listing: Int, hasOther: Bool
+    ) throws {
+        for (ordering, coalesces) in [(Ordering.key, false), (.strict, false), (.any, true)] {
+            let bench = try Bench()
+            bench.configuration.defaultRoute.ordering = ordering
+            bench.configuration.defaultRoute.coalesce = coalesces
+            func rename(_ name: String, _ text: String) throws {
+                try Data(text.utf8).write(to: bench.directory.appending(path: "tmp/\(name)"))
+                try FileManager.default.moveItem(
+                    at: bench.directory.appending(path: "tmp/\(name)"),
+                    to: bench.directory.appending(path: "new/\(name)"))
+            }
+            if hasOther { try rename("other", #"{"drainq":1,"key":"b","payload":"other"}"#) }
+            var count = 0
+            var system = SystemCalls.real
+            system.list = { (directory, path, body) throws(Errno) in
+                try SystemCalls.real.list(directory, path, body)
+                guard String(cString: path) == "new" else { return }
+                count += 1
+                guard count == listing else { return }
+                try? rename("dropped", #"{"drainq":1,"key":"a","createdAt":"2026-11-21T11:00:00Z","payload":"old"}"#)
+                _ = try? bench.add(1) { $0.key = "a" }
+                try SystemCalls.real.list(directory, path) { name in
+                    !String(decoding: name, as: UTF8.self).contains("-default-0,") || body(name)
+                }
+            }
+            let spool = try SpoolDirectory(opening: bench.directory.path, system: system)
+            var sent = try run(bench, spool)
+            for _ in 0..<2 { sent += try run(bench, SpoolDirectory(opening: bench.directory.path)) }
+            if count < listing { return }
+            sent.removeAll { $0 == "\"other\"" }
+            #expect(sent == (coalesces ? ["0"] : ["\"old\"", "0"]))
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `what entered after the cut keeps back what is newer, and replaces nothing older`(coalesces: Bool) throws {
+        let bench = try Bench()
+        let ordering: Ordering = coalesces ? .any : .key
+        bench.configuration.defaultRoute = Route(url: "http://one/", coalesce: coalesces, ordering: ordering)
+        for key in ["a", "a", "b", "c"] { try bench.add(1) { $0.key = key } }
+        let cut = try bench.spool.cut { _ in true }
+        try bench.add(1) { $0.key = "a" }
+        try bench.add(1) { ($0.key, $0.createdAt) = ("b", $0.createdAt + .seconds(-3600)) }
+        let parts = try Parts(bench)
+        var chooser = Chooser(
+            spool: bench.spool, configuration: bench.configuration, destinations: parts.book.table, now: bench.now,
+            authority: .hasSequenceLock)
+        let pass = try chooser.choose(budget: 9, of: consume cut, clock: bench.clock) {
+            parts.book.destination($0.destination, bench.now)
+        }
+        func numbers(_ names: [EntryName]) -> [String] { names.map { String($0.id.description.last!) }.sorted() }
+        #expect(numbers(pass.chosen.map(\.entry.name)) == (coalesces ? ["1", "2", "3"] : ["0", "1", "3"]))
+        #expect(numbers(pass.superseded.map(\.entry.name)) == (coalesces ? ["0", "5"] : []))
+    }
+
     private func run(_ bench: Bench, _ spool: SpoolDirectory) throws -> [String] {
         var sent: [String] = []
         let world = bench.world { request in

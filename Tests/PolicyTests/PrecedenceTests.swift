@@ -12,7 +12,7 @@ struct PrecedenceTests {
         var destination = PrecedenceTests.place
     }
 
-    /// `ID@SECOND=STATE` or `ID@SECOND:KEY=STATE`, the state one of `due deferred held later claimed`.
+    /// `ID@SECOND=STATE` or `ID@SECOND:KEY=STATE`, the state one of `due deferred held later claimed passed late`.
     static func row(_ text: String, _ route: Route) -> Row {
         let parts = text.split { "@:=".contains($0) }.map(String.init)
         let key = text.contains(":") ? Digest(of: parts[2]) : nil
@@ -33,6 +33,7 @@ struct PrecedenceTests {
             name.isHeld = true
             standing = .waiting(.held)
         case "passed": standing = .passedOver(.due)
+        case "late": standing = .late(.due)
         default: standing = .untouchable
         }
         return Row(name: name, standing: standing, route: route)
@@ -49,6 +50,20 @@ struct PrecedenceTests {
             case .superseded(let id): "superseded by \(id)"
             }
         }
+    }
+
+    // MARK: - A cut
+
+    @Test func `what entered after the cut replaces nothing, and no newer operation overtakes it`() {
+        #expect(turns(["a@1:k=due", "b@2:k=late"], Route(coalesce: true)) == ["free", "free"])
+        #expect(turns(["a@1:k=late", "b@2:k=due"], Route(coalesce: true)) == ["superseded by b", "free"])
+        let each = ["a@1:k=late", "b@2:k=due", "c@2:m=due"]
+        #expect(turns(each, Route(ordering: .key)) == ["free", "blocked by a", "free"])
+        #expect(turns(each, Route(ordering: .strict)) == ["free", "blocked by a", "blocked by a"])
+        let between = ["a@1=due", "b@2=late", "c@3=due"]
+        #expect(turns(between, Route(ordering: .strict)) == ["free", "in line", "blocked by b"])
+        let newest = ["a@1:k=due", "b@2:m=due", "c@3:k=late"]
+        #expect(turns(newest, Route(coalesce: true, ordering: .strict)) == ["free", "in line", "in line"])
     }
 
     // MARK: - Two listings
@@ -296,6 +311,7 @@ struct PrecedenceTests {
                 else { return false }
                 switch other.standing {
                 case .untouchable, .waiting(.due), .passedOver(.due): return true
+                case .late: return false
                 case .waiting, .passedOver:
                     if case .notBefore = other.name.gate { return false }
                     return true
@@ -325,7 +341,7 @@ struct PrecedenceTests {
         }
         let places = ["https://a", "https://b"].map { Destination(named: $0) }
         let rows = (0..<Int.random(in: 1...25, using: &generator)).map { index in
-            let state = ["due", "due", "due", "deferred", "later", "held", "claimed", "passed"].randomElement(
+            let state = ["due", "due", "due", "deferred", "later", "held", "claimed", "passed", "late"].randomElement(
                 using: &generator)!
             let second = Int.random(in: 1...12, using: &generator)
             let key = ["", ":k", ":m"].randomElement(using: &generator)!
@@ -341,7 +357,7 @@ struct PrecedenceTests {
             let expected = Self.expected(row, among: rows)
             switch row.standing {
             case .waiting(.due): #expect(turn == expected)
-            case .waiting(.deferred), .waiting(.held), .passedOver:
+            case .waiting(.deferred), .waiting(.held), .passedOver, .late:
                 // Of these only whether they are superseded is asked.
                 let isSuperseded = if case .superseded = turn { true } else { false }
                 let shouldBe = if case .superseded = expected { true } else { false }

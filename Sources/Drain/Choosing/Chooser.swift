@@ -68,10 +68,10 @@ package struct Chooser {
         defer { self.kinds = kinds }
         switch authority {
         case .undecided: return nil
-        case .showsOnly: return try takePrecedence(&kinds).precedence
+        case .showsOnly: return try takePrecedence(nil, &kinds).precedence
         case .hasSequenceLock:
             return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-                try takePrecedence(&kinds).precedence
+                try takePrecedence(nil, &kinds).precedence
             }
         }
     }
@@ -97,9 +97,9 @@ package struct Chooser {
     }
 
     /// Returns the order, and whether a run left a file in `claimed/` that has no name yet and may belong before any
-    /// operation.
+    /// operation. `cut` has the operations that this pass may send; without it, the pass may send each that is listed.
     func takePrecedence(
-        _ kinds: inout OperationKinds
+        _ cut: borrowing Cut?, _ kinds: inout OperationKinds
     ) throws(SpoolError) -> (precedence: Precedence, hasUnnamed: Bool) {
         var precedence = Precedence(apart: apart)
         var hasUnnamed = false
@@ -110,6 +110,8 @@ package struct Chooser {
                 let standing: Precedence.Standing =
                     if state == .claimed || !kind.isAskedFor || isSetAside(name) {
                         .untouchable
+                    } else if !(cut?.has(name.id) ?? true) {
+                        .late(eligibility(of: name, kind))
                     } else if isNamed(name) {
                         .waiting(eligibility(of: name, kind))
                     } else {

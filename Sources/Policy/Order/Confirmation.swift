@@ -3,8 +3,11 @@
 ///
 /// Confirms an operation of a sequence in doubt if it precedes every name that is neither chosen nor superseded, so
 /// none overtakes an older one. The third listing has every name that was there when the second one ended, unless it
-/// was renamed meanwhile; a name added later stands behind the chosen ones. A name is superseded only if the newer
-/// operation is still there. Otherwise it stays, and no newer operation is sent before it.
+/// was renamed meanwhile; a name added later stands behind the chosen ones. If the third listing has a file without a
+/// name, that file may stand before any operation, and no operation of a sequence in doubt is sent.
+///
+/// A name is superseded only if the newer operation is still there. Otherwise it stays, and no newer operation is sent
+/// before it.
 package struct Confirmation: Sendable {
     private let sequences: Set<SequenceKey>
     private let chosen: Set<EntryName>
@@ -13,6 +16,7 @@ package struct Confirmation: Sendable {
     private let newer: Set<OperationID>
     /// The operations among `newer` that the third listing has met.
     private var present: Set<OperationID> = []
+    private var hasUnnamed = false
     /// The oldest name of each sequence that is neither chosen nor superseded.
     private var oldestOther: [SequenceKey: Age] = [:]
     /// The oldest name that each newer operation supersedes, by sequence.
@@ -38,9 +42,13 @@ package struct Confirmation: Sendable {
         }
     }
 
+    /// Takes in a file without a name.
+    package mutating func noteUnnamed() { hasUnnamed = true }
+
     /// Whether a chosen operation may be sent in this pass.
     package func confirms(_ name: EntryName, in sequence: SequenceKey?) -> Bool {
         guard let sequence else { return true }
+        if hasUnnamed, sequences.contains(sequence) { return false }
         if let other = oldestOther[sequence], other <= Age(name) { return false }
         let staying = oldestSuperseded[sequence]?.filter { !present.contains($0.key) } ?? [:]
         return staying.values.allSatisfy { Age(name) < $0 }

@@ -11,6 +11,8 @@
 ///   unless the older one is superseded.
 /// - No operation overtakes an older one that is claimed, set aside or not asked for (`untouchable`), and none is sent
 ///   while such a one may be in flight.
+/// - An operation that entered after the cut of the pass (`late`) is not sent, and replaces nothing. No newer operation
+///   of its sequence overtakes it.
 /// - If the route merges, no operation overtakes an older one of its key whose changes it may not carry
 ///   (`Eligibility.mayBeMerged`): sent later, they would undo newer ones.
 ///
@@ -29,6 +31,9 @@ package struct Precedence: Sendable {
         case untouchable
         /// It waits, and the caller does not send it: no newer operation of its sequence goes before it.
         case passedOver(Eligibility)
+        /// It waits and may have entered after the cut. The caller sends neither it nor a newer operation of its
+        /// sequence. It replaces no older one, so a stream of newer values does not keep back the values of the cut.
+        case late(Eligibility)
     }
 
     package enum Position: Hashable, Sendable {
@@ -194,13 +199,14 @@ extension Precedence.Standing {
     fileprivate func mayGiveWay(gate: EntryName.Gate, isMerged: Bool) -> Bool {
         switch self {
         case .untouchable: false
-        case .waiting(let eligibility), .passedOver(let eligibility):
+        case .waiting(let eligibility), .passedOver(let eligibility), .late(let eligibility):
             !isMerged || eligibility.mayBeMerged(gate: gate)
         }
     }
 
     fileprivate func supersedes(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
+        case (.late, _): false
         case (.untouchable, _), (.waiting(.due), _), (.passedOver(.due), _): true
         case (.waiting, .notBefore), (.passedOver, .notBefore): false
         case (.waiting, _), (.passedOver, _): true

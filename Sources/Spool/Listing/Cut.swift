@@ -1,10 +1,14 @@
 package import Policy
 
-/// The operations that were in the queue when a listing of it ended, the foreign files among them.
+/// The operations that a pass may send while files without a name come in: those that a listing has met, the foreign
+/// files among them. What the listing has not met belongs to the next cut, so a stream of files stops nothing.
 ///
-/// An order is decided for the operations of a cut: once every file that was there at its end has a name, no file
-/// without a name can belong before them. What entered later belongs to the next cut, so a stream of files stops
-/// nothing. Only `SpoolDirectory.cut` makes a cut, and nobody copies it.
+/// A listing is no moment: it may meet an operation that entered while it went on, and miss an older one that entered
+/// before that. But the older one was there when the listing ended. So a pass decides the order of a cut from a second
+/// listing, which begins once every file that was there then has a name: an operation of the cut goes only if no older
+/// one of its sequence is in the second listing that is not in the cut (`Precedence.Standing.late`).
+///
+/// Only `SpoolDirectory.cut` makes a cut, and nobody copies it.
 package struct Cut: ~Copyable {
     private var ids: Set<OperationID> = []
     private var foreign: Set<[UInt8]> = []
