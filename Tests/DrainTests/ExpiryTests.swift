@@ -5,7 +5,8 @@ import Testing
 
 @testable import Drain
 
-/// An operation that waits expires as one that is attempted does, whatever it waits for.
+/// An operation that waits expires as one that is attempted does, whatever it waits for. The age of its schedule bounds
+/// its attempts, and no wait for an operator, a credential or its own time.
 struct ExpiryTests {
     enum Wait: String, CaseIterable {
         case heldByItself, heldDestination, pausedDestination, parked, ownTime
@@ -46,7 +47,7 @@ struct ExpiryTests {
     }
 
     @Test(arguments: Wait.allCases, Bound.allCases)
-    func `an operation that waits fails when its expiry or the age of its schedule is over`(
+    func `an operation that waits fails when its expiry is over, and not when the age of its schedule is`(
         wait: Wait, bound: Bound
     ) throws {
         let bench = try bench(wait, bound)
@@ -54,9 +55,19 @@ struct ExpiryTests {
         #expect(try bench.run { _ in .status(403) }.failed == 0)
         bench.now = bench.now + .seconds(51)
         let summary = try bench.run { _ in .status(403) }
-        // Its own time is part of its schedule: the operation gets its attempt then.
-        let hasFailed = wait != .ownTime || bound != .schedule
+        let hasFailed = bound != .schedule
         #expect(summary.failed == (hasFailed ? 1 : 0) && summary.attempts == 0)
         #expect(try bench.names(.failed).count == (hasFailed ? 1 : 0))
+    }
+
+    @Test func `after a hold that was longer than the age of the schedule, each operation gets one attempt`() throws {
+        let bench = try bench(.heldDestination, .schedule)
+        bench.now = bench.now + .seconds(4 * 86_400)
+        #expect(try bench.run().held == 1)
+        try DestinationsFile(spool: bench.spool).record(
+            [("http://one", .released)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+        #expect(try bench.run { _ in .status(503) }.failed == 1)
+        try bench.add(1)
+        #expect(try bench.run().delivered == 1)
     }
 }

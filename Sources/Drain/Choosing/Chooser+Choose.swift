@@ -39,7 +39,7 @@ extension Chooser {
         switch authority {
         case .undecided: break
         case .hasSequenceLock, .showsOnly:
-            let (precedence, hasUnnamed) = try takePrecedence(&kinds)
+            let (precedence, hasUnnamed) = try takePrecedence(cut, &kinds)
             if authority == .showsOnly || !hasUnnamed { listing.precedence = precedence }
             listing.failed = try failedSequences(&kinds)
         }
@@ -52,7 +52,7 @@ extension Chooser {
         choose(&listing)
         expireByFile(&listing, open)
         if let precedence = listing.precedence {
-            try confirm(&listing.pass, listing.destinations.values, precedence, &kinds)
+            try confirm(&listing.pass, listing.destinations.values, precedence, hasCut: cut != nil, &kinds)
         }
         var pass = listing.pass
         pass.errors += kept?.errors ?? []
@@ -89,7 +89,9 @@ extension Chooser {
         }
         guard isNamed else { return }
         switch eligibility(of: name, kind) {
-        case .held: _ = passOver(name, in: state, sequence, isHead, kind, .age, &listing, open)
+        case .held:
+            let lacksValue = !name.isHeld && lack(EntryName(name), kind.keptNames, kind.route) != nil
+            _ = passOver(name, in: state, sequence, isHead, kind, lacksValue ? .age : .expiry, &listing, open)
         case .deferred(let until):
             if passOver(name, in: state, sequence, isHead, kind, .expiry, &listing, open) { return }
             listing.pass.waiting += 1
@@ -179,8 +181,7 @@ extension Chooser {
     ) {
         let destination = opened(kind, &listing, open)
         if !destination.control.admits(attempts: name.attempts) {
-            let bound: WaitBound = destination.block?.reason.needsOperator ?? false ? .age : .expiry
-            if passOver(name, in: state, sequence, isHead, kind, bound, &listing, open) { return }
+            if passOver(name, in: state, sequence, isHead, kind, .expiry, &listing, open) { return }
             destination.skipped += 1
             guard let block = destination.block, let until = block.until else { return }
             listing.pass.mayComeDue(until)
@@ -246,8 +247,10 @@ extension Chooser {
     }
 
     /// Lists again if two listings differ in a sequence. Leaves to the next pass what this does not confirm.
+    ///
+    /// With a cut, a file without a name entered after each operation that the pass may send, and stands before none.
     private func confirm(
-        _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ precedence: Precedence,
+        _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ precedence: Precedence, hasCut: Bool,
         _ kinds: inout OperationKinds
     ) throws(SpoolError) {
         func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !precedence.isConfirmed($0) } ?? false }
@@ -260,10 +263,12 @@ extension Chooser {
             chosen: Set(candidates.map(\.entry.name)),
             superseded: Dictionary(
                 superseded.map { ($0.entry.name, $0.newer) }, uniquingKeysWith: { first, _ in first }))
-        try spool.forEachStandingName { name, _ in
+        let unnamed = try spool.forEachStandingName { name, _ in
             let kind = kinds.kind(of: name)
             if kind.isSequential { confirmation.note(EntryName(name), of: kind.route, to: kind.destination) }
         }
+        if !hasCut, unnamed != (0, 0) { confirmation.noteUnnamed() }
+        pass.foreign = max(pass.foreign, unnamed.new)
         let count = pass.chosen.count
         pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
         pass.superseded.removeAll { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }

@@ -49,9 +49,9 @@ struct PassedOver {
 
 /// How long an operation that is not attempted may wait.
 enum WaitBound {
-    /// Until it expires, by its own time or by its route: it waits for its own time, or for an older operation.
+    /// Until it expires, by its own time or by its route.
     case expiry
-    /// Also until the age of its schedule is over: an operator, a credential or a kept value makes it wait.
+    /// Also until the age of its schedule is over: it waits for a kept value.
     case age
 }
 

@@ -57,9 +57,10 @@ extension ManualChapter {
 
                 An operation that expires, by `expiresAt` or by `expiresAfter` of its route, fails without another \
                 attempt, also while it is held or parked, while its destination is held or paused, and while it waits \
-                for its time, an older operation or a kept value. `maxAge` of its schedule ends these waits too, except \
-                the wait for its time or an older operation. An operation that a newer one of its key replaces is \
-                superseded: the run removes it, and only counts it in the summary.
+                for its time, an older operation or a kept value. Of these waits `maxAge` of its schedule ends only the \
+                one for a kept value. After any other wait an older operation gets one attempt: a hold or a pause fails \
+                no operation, however long it is. An operation that a newer one of its key replaces is superseded: the \
+                run removes it, and only counts it in the summary.
                 """),
         ])
 

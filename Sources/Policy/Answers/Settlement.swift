@@ -82,14 +82,18 @@ package struct Settlement: Hashable, Sendable {
         return [operation.header.expiresAt, aged].compactMap { $0 }.min()
     }
 
-    /// Decides on an operation that is not attempted, because it, its destination or a kept value makes it wait; `nil`
-    /// while it may wait. The operation's expiry and the age of its schedule bound the wait as they bound attempts.
+    /// Decides on an operation that is not attempted; `nil` while it may wait. Its expiry bounds every wait. The age of
+    /// its schedule bounds attempts, and the wait for a kept value, which may never come. It does not bound a hold, a
+    /// pause or a parking: a credential that has expired must not empty the queue into `failed/`, however long the
+    /// operator is away. Once that wait ends, an operation that is older gets one attempt.
     package static func decide(
         onAgeOf operation: Operation, lacking kept: String?, route: Route, now: Timestamp
     ) -> Settlement? {
         if let settlement = decide(onExpiryOf: operation, route: route, now: now) { return settlement }
-        guard let age = route.retry.maxAge, let begin = operation.ageBegins, begin + age <= now else { return nil }
-        return unsent(.failed, rule: .ageUsedUp(age, last: kept.map { .notKept($0) }), now: now)
+        guard let kept, let age = route.retry.maxAge, let begin = operation.ageBegins, begin + age <= now else {
+            return nil
+        }
+        return unsent(.failed, rule: .ageUsedUp(age, last: .notKept(kept)), now: now)
     }
 
     private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
