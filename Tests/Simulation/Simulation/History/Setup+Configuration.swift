@@ -11,6 +11,16 @@ extension Setup {
         }
     }
 
+    /// Whether drainq accepts the configuration: a setup with fewer options may ask for what has no meaning.
+    package var isValid: Bool {
+        do throws(ConfigurationErrors) {
+            _ = try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/queue")
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// The text of drainq.json.
     package var text: String {
         let routes = kinds.map { "\($0.type): \(text(of: $0))" }

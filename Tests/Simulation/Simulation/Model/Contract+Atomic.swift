@@ -29,7 +29,9 @@ extension Contract {
         if !life.exchanges.isEmpty || life.isPromised { return true }
         switch fate {
         case .present: return life.left.contains { $0.isInQueue && $0.directory != .quarantine }
-        case .delivered, .merged, .superseded, .evicted, .pruned, .replaced: return true
+        case .delivered, .merged, .superseded, .evicted, .pruned: return true
+        // A later content of the id may have replaced the one before this one.
+        case .replaced: return life.named != nil
         case .dropped, .refused, .vanished, .absent, .lost: return false
         }
     }

@@ -63,7 +63,8 @@ extension Contract {
                 guard older.label != life.label, older.precedes(life) else { return false }
                 // Of a damaged file only the name is left.
                 if older.damaged != nil, older.kind.needsKept, !record.hasKeptValue(for: older) { return true }
-                return older.left.contains { place in
+                let damaged = older.damaged == nil ? [] : record.strays.filter { $0.name?.id == older.id }
+                return (older.left + damaged).contains { place in
                     switch place.directory {
                     case .new, .deferred, .claimed:
                         if let name = place.name {

@@ -90,11 +90,12 @@ extension Life {
 
 extension Record {
     /// Returns the earliest listing by which a process may have decided to send an operation. What was in the queue before
-    /// it, was there together with the operation.
+    /// it, was there together with the operation. A content that has taken the place of another one goes by that one's
+    /// listing.
     func cut(of life: Life, in place: Int) -> Int {
         let exchange = exchanges[place]
         let course = course(of: exchange.process)
-        return min(course.listing(from: max(course.began, life.offered)), exchange.received)
+        return min(course.listing(from: max(course.began, firstOffer(of: life))), exchange.received)
     }
 
     /// Whether retention may have removed a dead letter.

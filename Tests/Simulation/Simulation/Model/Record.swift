@@ -48,6 +48,12 @@ struct Record {
         }
     }
 
+    /// When an operation was handed in; for a content that replaces another one, when the first one of its id was.
+    func firstOffer(of life: Life) -> Int {
+        guard life.isReplacing, let id = life.id else { return life.offered }
+        return (byID[id] ?? []).map { lives[$0].offered }.min() ?? life.offered
+    }
+
     /// What a clock that is right shows at an event.
     func time(at index: Int) -> Timestamp { history.began + events[index].time }
 

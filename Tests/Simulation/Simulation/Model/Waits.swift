@@ -116,7 +116,7 @@ struct Waits {
     /// have said so; and of a foreign file without a name nobody can tell.
     private func isSeen(_ member: Int, after index: Int) -> Bool {
         let life = record.lives[member]
-        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true, !mayBeSupersededUnsaid(life) { return true }
+        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true, !mayBeRemovedUnsaid(life) { return true }
         let returned = life.touches.first { $0.verb == .retry && ($0.told ?? .max) > index }?.began ?? .max
         if life.exchanges.contains(where: { place in
             let received = record.exchanges[place].received
@@ -128,10 +128,16 @@ struct Waits {
             && life.left.contains { $0.directory == .new || $0.directory == .deferred || $0.directory == .claimed }
     }
 
-    /// Whether the limits of the queue let a newer value remove an older one as it enters: no report says so.
-    private func mayBeSupersededUnsaid(_ life: Life) -> Bool {
-        guard record.history.setup.operations != nil, life.kind.coalescing == .replace, let values = life.values
-        else { return false }
+    /// Whether the limits of the queue may remove an operation, and no report says so: for a newer value as it enters,
+    /// or for an operation of a program with SpoolWriter, which reports no evictions.
+    private func mayBeRemovedUnsaid(_ life: Life) -> Bool {
+        guard record.history.setup.operations != nil else { return false }
+        if record.history.setup.dropsOldest,
+            record.lives.contains(where: { $0.offer.isQuiet && $0.label != life.label && $0.offered > life.offered })
+        {
+            return true
+        }
+        guard life.kind.coalescing == .replace, let values = life.values else { return false }
         return (record.sequences[values] ?? []).contains { life.precedes(record.lives[$0]) }
     }
 }

@@ -52,9 +52,10 @@ package struct Shrinker {
 
     // MARK: - Tries
 
-    /// Takes over a smaller plan if it still breaks the sentence.
+    /// Takes over a smaller plan if it still breaks the sentence. A plan whose operations have lost their route breaks
+    /// sentences for another reason.
     private mutating func accept(_ smaller: Plan) -> Bool {
-        guard tries < mostTries else { return false }
+        guard tries < mostTries, smaller.hasRoutes, smaller.setup.isValid else { return false }
         tries += 1
         guard broken(smaller).contains(property) else { return false }
         plan = smaller
@@ -224,5 +225,13 @@ package struct Shrinker {
         }
         hasChanged = set(\.actors[index].role.offers[offer].wait, to: .zero) || hasChanged
         return hasChanged
+    }
+}
+
+extension Plan {
+    /// Whether each operation that is handed in has a route.
+    fileprivate var hasRoutes: Bool {
+        let types = Set(setup.kinds.map(\.type))
+        return actors.allSatisfy { $0.role.offers.allSatisfy { types.contains($0.type) } }
     }
 }

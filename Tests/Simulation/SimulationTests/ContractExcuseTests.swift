@@ -1,0 +1,69 @@
+import Policy
+import Simulation
+import Testing
+
+/// What the sentences of the model excuse, and what they do not.
+
+@Test(arguments: [true, false])
+func `liveness: behind a damaged file in quarantine waits what a dead letter would hold`(holds: Bool) {
+    var kind = Setup.Kind.ordered(.key)
+    kind.holdsBehindFailed = holds
+    var story = Story(kind)
+    story.accept(1)
+    story.accept(2)
+    story.event(0, .damaged(1))
+    story.history.endsCalmly = true
+    story.leave(2, in: "new")
+    story.history.left.append(LeftFile(path: "quarantine/\(story.name(1)).json", bytes: Array("{\"drinq\"".utf8)))
+    #expect(story.broken == (holds ? [] : [.liveness]))
+}
+
+@Test(arguments: [true, false])
+func `order: a content that takes another's place was decided when that one was listed`(isBefore: Bool) {
+    var story = Story(.ordered(.strict))
+    story.accept(2)
+    story.event(1, .begins("run"))
+    if !isBefore { story.event(1, .lists) }
+    story.accept(1)
+    if isBefore { story.event(1, .lists) }
+    story.replace(2, by: 3)
+    story.event(0, .names(3, story.name(2)))
+    story.event(103, .answers(3, .accepted(story.name(2))))
+    story.send([3], by: 1, key: "id2")
+    story.send([1], by: 1)
+    #expect(story.broken == (isBefore ? [.order] : []))
+}
+
+@Test(arguments: [true, false])
+func `order: a program with SpoolWriter does not say whom it has evicted`(isQuiet: Bool) {
+    var story = Story(.ordered(.strict))
+    (story.history.setup.operations, story.history.setup.dropsOldest) = (2, true)
+    story.accept(1)
+    story.accept(2)
+    var offer = Offer(label: 3, way: .writer, type: story.history.setup.kinds[0].type, payload: story.payload(3))
+    offer.isQuiet = isQuiet
+    story.event(103, .begins("a program with SpoolWriter"))
+    story.event(103, .offers(offer))
+    story.event(103, .answers(3, .accepted(story.name(3))))
+    story.send([2], by: 1)
+    story.send([3], by: 1)
+    #expect(story.broken == (isQuiet ? [] : [.kept, .order]))
+}
+
+@Test(arguments: [true, false])
+func `atomic: a content that never had its name was not in the queue, whatever replaced its id later`(isNamed: Bool) {
+    var story = Story(.plain)
+    story.accept(9)
+    story.offer(1, way: .atomic(batch: 7))
+    var offer = Offer(
+        label: 2, way: .atomic(batch: 7), type: story.history.setup.kinds[0].type, payload: story.payload(2))
+    (offer.id, offer.createdAt, offer.isReplacing) = (story.id(9), story.name(9).createdAt, true)
+    story.event(101, .offers(offer))
+    if isNamed { story.event(0, .names(2, story.name(9))) }
+    story.event(101, .killed)
+    story.replace(9, by: 4)
+    story.event(0, .names(4, story.name(9)))
+    story.event(104, .answers(4, .accepted(story.name(9))))
+    story.leave(4, in: "new", name: story.name(9))
+    #expect(story.broken == (isNamed ? [.atomic] : []))
+}
