@@ -111,9 +111,9 @@ package enum ConfigurationKeys {
             example: #""dropOldest""#, "reject or dropOldest",
             """
             The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error. \
-            dropOldest: the oldest waiting operations are removed; of operations added together the newest stay. On a \
-            route that coalesces, superseded operations make room first. If an operation would not fit after that, \
-            drainq refuses it and removes nothing. Limits do not keep out a file that another program put into new/.
+            dropOldest: the oldest waiting operations are removed, as far as they are older than the new one; of \
+            operations added together the newest stay. On a route that coalesces, superseded operations make room \
+            first. If an operation would not fit after that, drainq refuses it and removes nothing. Limits do not keep out a file that another program put into new/.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(

@@ -60,7 +60,8 @@ import Synchronization
 /// free. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
 /// (`SpoolDirectory+State`).
 ///
-/// If several processes add the same id, only one of them adds it: each takes the ids lock first (`withIDsLock`).
+/// If several processes add the same id, only one of them adds it: each takes the ids lock first (`withIDsLock`). If
+/// several add to a queue with limits or an order, each counts and dates under the admission lock (`lockAdmissions`).
 ///
 /// Two locks protect order across runs. Only the holder of `SequenceLock` claims operations that have an order. While a
 /// run lists to decide an order, it has the names lock (`NamesLock.swift`): no other process then moves an operation
@@ -101,6 +102,9 @@ package final class SpoolDirectory {
     /// Opened when the ids lock is first taken.
     var idsLock: LockFile?
     var hasIDsLock = false
+    /// Opened when the admission lock is first taken.
+    var admissionLock: LockFile?
+    var hasAdmissionLock = false
 
     /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at
     /// once.
@@ -136,6 +140,7 @@ package final class SpoolDirectory {
     deinit {
         namesLock?.release()
         idsLock?.release()
+        admissionLock?.release()
         try? system.close(root)
     }
 
@@ -178,6 +183,8 @@ package final class SpoolDirectory {
         try queue.lockSequences()?.release()
         try queue.withNamesLock { () throws(SpoolError) in }
         try queue.withIDsLock { () throws(SpoolError) in }
+        try queue.lockAdmissions()
+        queue.unlockAdmissions()
         return queue
     }
 

@@ -414,10 +414,10 @@ struct OneWayInTests {
     // MARK: - Quarantine
 
     @Test func `what comes back from quarantine passes the same check, and tells what it displaced`() throws {
-        let added = try queue.add(["bad", "a", "b"])
+        let added = try queue.add(["a", "bad", "b"])
         let open = try queue.open()
         let run = try open.beginRun(now: now)
-        _ = try run.settle(try #require(try run.claim(added[0])), .quarantined(reason: "x"), record: nil, now: now)
+        _ = try run.settle(try #require(try run.claim(added[1])), .quarantined(reason: "x"), record: nil, now: now)
         try run.end()
         let item = try #require(try open.quarantined().first)
         func readmit(
@@ -432,7 +432,7 @@ struct OneWayInTests {
         #expect(try readmit(Limits(), isDryRun: true).results == [.admitted])
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
         let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))
-        #expect(result.results == [.admitted] && result.accepted.evicted == [added[1]])
+        #expect(result.results == [.admitted] && result.accepted.evicted == [added[0]])
         #expect(try ids() == ["b", "bad"])
         #expect(try readmit(Limits()).results == [.gone] && queue.names("quarantine").isEmpty)
     }

@@ -164,7 +164,45 @@ struct RestoreTests {
         #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
     }
 
-    @Test(arguments: ["type", "key", "createdAt", "url", "state", "held"])
+    @Test(arguments: [QueueState.new, .deferred, .failed], [QueueState.new, .deferred, .failed])
+    func `what has happened to an operation since its export does not keep another content from its place`(
+        state: QueueState, exported: QueueState
+    ) throws {
+        for isHeld in [false, true] {
+            let queue = try TemporaryQueue()
+            var old = try portable(queue, state, body: "1").entry
+            old.name.isHeld = isHeld && state != .failed
+            let file = OperationFile.encode(queue.operation("x", body: "1"))
+            _ = try restore([PortableOperation(old, file: file)], queue.open())
+            var new = try portable(queue, exported, body: "2")
+            if exported != .failed {
+                var name = new.entry.name
+                name.isHeld = !isHeld
+                new = try PortableOperation(Entry(state: exported, name: name), file: new.file)
+            }
+            var control = AdmissionControl(Limits())
+            let accepted = try queue.open().accept(TemporaryQueue.portable([new]), within: &control, replacing: true)
+            #expect(accepted.results == [.accepted(old.name)] && accepted.replaced == [old])
+            #expect(try queue.entries() == [old] && queue.bytes(old.path) == new.file)
+        }
+    }
+
+    @Test func `an operation in quarantine is not replaced`() throws {
+        let queue = try TemporaryQueue()
+        _ = try restore([portable(queue, .new, body: "1")], queue.open())
+        let entry = try #require(queue.entries().first)
+        let run = try queue.open().beginRun(now: TemporaryQueue.now)
+        let claim = try #require(try run.claim(entry))
+        _ = try run.settle(claim, .quarantined(reason: "no reason"), record: nil, now: TemporaryQueue.now)
+        try run.end()
+        var control = AdmissionControl(Limits())
+        let new = TemporaryQueue.portable([try portable(queue, .new, body: "2")])
+        guard case .refused(let reason) = try queue.open().accept(new, within: &control, replacing: true).results[0]
+        else { throw Errno(0) }
+        #expect(reason.contains("in quarantine; drop the operation in the queue, then import this one"))
+    }
+
+    @Test(arguments: ["type", "key", "createdAt", "url"])
     func `an operation that differs in what its name says is refused`(difference: String) throws {
         let queue = try TemporaryQueue()
         _ = try restore([portable(queue, .deferred, body: "1")], queue.open())
@@ -177,10 +215,8 @@ struct RestoreTests {
         case "url": operation.header.url = "http://localhost/"
         default: break
         }
-        var name = EntryName(naming: operation.header)
-        name.isHeld = difference == "held"
-        let state: QueueState = difference == "state" ? .failed : .new
-        let new = try PortableOperation(Entry(state: state, name: name), file: OperationFile.encode(operation))
+        let entry = Entry(state: .new, name: EntryName(naming: operation.header))
+        let new = try PortableOperation(entry, file: OperationFile.encode(operation))
         var control = AdmissionControl(Limits())
         let accepted = try queue.open().accept(TemporaryQueue.portable([new]), within: &control, replacing: true)
         guard case .refused(let reason) = accepted.results[0] else { throw Errno(0) }
@@ -277,26 +313,45 @@ struct RestoreTests {
         return made
     }
 
-    @Test func `an operation that replaces the oldest one evicts others, never itself`() throws {
+    @Test func `an operation that replaces another one evicts older ones, never newer ones or itself`() throws {
         let queue = try TemporaryQueue()
         let open = try queue.open()
         let limits = Limits(bytes: 1000, whenFull: .dropOldest)
-        let old = [try portable(queue, "x", 0, size: 400), try portable(queue, "y", 1, size: 400)]
+        let old = [try portable(queue, "y", 0, size: 400), try portable(queue, "x", 1, size: 400)]
         _ = try restore(old, open)
         var control = AdmissionControl(limits)
-        let replacing = try portable(queue, "x", 0, size: 700)
-        let accepted = try open.accept(TemporaryQueue.portable([replacing]), within: &control, replacing: true)
-        #expect(accepted.evicted == [old[1].entry] && accepted.replaced == [old[0].entry])
+        func replace(_ operations: PortableOperation...) throws -> Accepted {
+            try open.accept(TemporaryQueue.portable(operations), within: &control, replacing: true)
+        }
+        // The oldest one may not grow at the cost of a newer one.
+        #expect(try replace(portable(queue, "y", 0, size: 700)).results == [.rejected(.bytes(1000))])
+        let replacing = try portable(queue, "x", 1, size: 700)
+        let accepted = try replace(replacing)
+        #expect(accepted.evicted == [old[0].entry] && accepted.replaced == [old[1].entry])
         #expect(try queue.entries() == [replacing.entry] && queue.bytes(replacing.entry.path) == replacing.file)
         // Nor does it go for a later operation of its batch, before or after it.
         let batch = [
-            try portable(queue, "z", 2, size: 300), try portable(queue, "x", 0, size: 600),
+            try portable(queue, "z", 2, size: 300), try portable(queue, "x", 1, size: 600),
             try portable(queue, "w", 3, size: 400),
         ]
-        let more = try open.accept(TemporaryQueue.portable(batch), within: &control, replacing: true)
+        let more = try replace(batch[0], batch[1], batch[2])
         #expect(more.evicted == [batch[0].entry])
         #expect(try Set(queue.entries()) == [batch[1].entry, batch[2].entry])
         #expect(queue.bytes(batch[1].entry.path) == batch[1].file)
+    }
+
+    @Test func `an imported operation evicts none that is newer`() throws {
+        let queue = try TemporaryQueue()
+        let old = [try portable(queue, "x", 2, size: 400), try portable(queue, "y", 3, size: 400)]
+        _ = try restore(old, queue.open())
+        let limits = Limits(operations: 2, whenFull: .dropOldest)
+        let late = try restore([portable(queue, "a", 1, size: 400)], queue.open(), limits)
+        #expect(late.results == [.rejected(.operations(2))] && late.evicted.isEmpty)
+        // A newer one of the same batch finds its room.
+        let both = [try portable(queue, "a", 1, size: 400), try portable(queue, "z", 4, size: 400)]
+        let accepted = try restore(both, queue.open(), limits)
+        #expect(accepted.results == [.rejected(.operations(2)), .accepted(both[1].entry.name)])
+        #expect(accepted.evicted == [old[0].entry])
     }
 
     @Test func `a replaced operation makes room also after the queue has been counted again`() throws {

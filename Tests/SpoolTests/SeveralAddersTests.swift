@@ -1,3 +1,4 @@
+import CSystem
 import Policy
 import Testing
 
@@ -19,7 +20,9 @@ struct SeveralAddersTests {
         var control: AdmissionControl
 
         init(_ queue: TemporaryQueue, _ configuration: Configuration) throws {
-            spool = try queue.open(calls.calls)
+            var system = calls.calls
+            system.sleep = { _ in }
+            spool = try queue.open(system)
             control = AdmissionControl(configuration)
         }
 
@@ -109,9 +112,9 @@ struct SeveralAddersTests {
         #expect(evicted == (1...40).map { "a-\($0)" })
         let one = try adding.listings { try adding.add("b", at: time(91)) }
         #expect(listings <= 40 * one && queue.names("new").count == 50)
-        // Something older came meanwhile.
-        try adding.add("old", at: Self.now - .seconds(5), isDated: true)
-        #expect(try adding.add("c", at: time(92)).evicted == ["old"])
+        // Something older came meanwhile, by a process with another limit.
+        try process { $0.limits.operations = 60 }.add("old", at: Self.now - .seconds(5), isDated: true)
+        #expect(try adding.add("c", at: time(92)).evicted == ["old", "a-42"])
     }
 
     @Test func `what another process has added is evicted before what is newer`() throws {
@@ -124,11 +127,88 @@ struct SeveralAddersTests {
         let (first, second) = (try adding(), try adding())
         for number in 0..<3 { try first.add("a-\(number)", at: time(10 * number)) }
         #expect(try first.add("a-3", at: time(30)).evicted == ["a-0"])
-        #expect(try second.add("b", at: time(5), isDated: true).evicted == ["a-1"])
+        #expect(try second.add("b", at: time(15), isDated: true).evicted == ["a-1"])
         #expect(try first.add("a-4", at: time(40)).evicted == ["b"])
     }
 
+    @Test func `an operation that is older than all others finds no room, and evicts none`() throws {
+        let adding = try process {
+            $0.limits.operations = 2
+            $0.limits.whenFull = .dropOldest
+        }
+        for number in 1...2 { try adding.add("a-\(number)", at: time(number)) }
+        let late = try adding.add("b", at: time(0), isDated: true)
+        #expect(late.result == .rejected(.operations(2)) && late.evicted.isEmpty)
+        #expect(try adding.add("c", at: time(3)).evicted == ["a-1"])
+    }
+
     // MARK: - Order
+
+    /// The calls of a run's admission during which another process adds.
+    @Test(arguments: ["open", "rename", "renameNoReplace", "fsync"])
+    func `an operation with an order does not wait for a run that admits files of other programs`(call: String) throws {
+        var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
+        configuration.defaultRoute.ordering = .key
+        let adding = try process { $0.defaultRoute.ordering = .key }
+        try queue.put(#"{"drainq":1,"key":"k","payload":1}"#, at: "new/dropped")
+        var system = SystemCalls.real
+        let real = system
+        var isAdmitting = false
+        var results: [Bool] = []
+        func add() {
+            guard isAdmitting else { return }
+            isAdmitting = false
+            results.append((try? adding.isAccepted("a-\(results.count)", at: time(results.count))) ?? false)
+            isAdmitting = true
+        }
+        switch call {
+        case "open":
+            system.open = { (directory, path, flags, mode) throws(Errno) in
+                // Not while the record is read and written.
+                if String(cString: path).hasPrefix("claimed/") { add() }
+                return try real.open(directory, path, flags, mode)
+            }
+        case "rename":
+            system.rename = { (directory, from, to) throws(Errno) in
+                add()
+                try real.rename(directory, from, to)
+            }
+        case "renameNoReplace":
+            system.renameNoReplace = { (directory, from, to) throws(Errno) in
+                add()
+                try real.renameNoReplace(directory, from, to)
+            }
+        default:
+            system.fsync = { (descriptor) throws(Errno) in
+                add()
+                try real.fsync(descriptor)
+            }
+        }
+        let run = try queue.open(system).beginRun(now: Self.now)
+        isAdmitting = true
+        var control = AdmissionControl(configuration)
+        #expect(try run.admitForeign(now: Self.now, within: &control).admitted.count == 1)
+        isAdmitting = false
+        #expect(!results.isEmpty && results.allSatisfy(\.self))
+        try run.end()
+    }
+
+    @Test func `a time that a run is about to give a file is not forgotten while the file has no name`() throws {
+        let first = try process { $0.defaultRoute.ordering = .key }
+        let second = try process { $0.defaultRoute.ordering = .key }
+        try first.add("a", at: time(0), key: "k")
+        // The record has a time that no name in the queue has.
+        try first.add("b", at: time(1_000), key: "k")
+        let late = try #require(try queue.entries().first { $0.name.id.description == "b" })
+        let run = try queue.open().beginRun(now: Self.now)
+        let claim = try #require(try run.claim(late))
+        try queue.put("1", at: "new/foreign")
+        _ = try run.settle(claim, .delivered(keep: false), record: nil, now: Self.now)
+        try second.add("c", at: time(1), key: "other")
+        let record = try #require(try AdmissionRecord.read(in: queue.open()))
+        #expect(record.latest == time(1_000))
+        try run.end()
+    }
 
     @Test func `a stream into an ordered route lists the queue once`() throws {
         let adding = try process { $0.defaultRoute.ordering = .key }

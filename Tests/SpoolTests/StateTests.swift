@@ -6,6 +6,9 @@ import Testing
 
 /// `state/`: what runs remember, and the locks that stand there.
 struct StateTests {
+    /// What each queue has in `state/`, but the spare directory of a run.
+    private static let locks = ["admission.lock", "format", "ids.lock", "lock", "names.lock", "sequence.lock"]
+
     let queue: TemporaryQueue
 
     init() throws {
@@ -32,7 +35,7 @@ struct StateTests {
         #expect(try open.updateState("x", durable: durable) { _ in nil } == [1, 2])
         #expect(try open.updateState("none", durable: durable) { _ in nil } == nil)
         #expect(try open.readState("x") == [1, 2] && open.readState("none") == nil)
-        #expect(queue.names("state") == ["format", "ids.lock", "lock", "names.lock", "sequence.lock", "spare", "x"])
+        #expect(queue.names("state") == Self.locks + ["spare", "x"])
     }
 
     @Test func `a durable change is synced before and after the rename, another one never`() throws {
@@ -111,7 +114,7 @@ struct StateTests {
             #expect(standing == new || standing == old && result == nil)
             #expect(try fresh.open().updateState("x", durable: false) { $0.map { $0 + [3] } } == standing! + [3])
             #expect(
-                fresh.names("state") == ["format", "ids.lock", "lock", "names.lock", "sequence.lock", "spare", "x"])
+                fresh.names("state") == Self.locks + ["spare", "x"])
             if calls.count < index { break }
         }
     }

@@ -4,8 +4,9 @@ package import Policy
 /// leave. The caller keeps it from one batch of an `add` to the next.
 ///
 /// Limits, and the times of creation in a sequence, hold for all processes that add: each batch has the admission lock
-/// from its first look at the queue until its files have their names. It counts the waiting operations once, and then
-/// keeps the count by what the other processes record (`AdmissionRecord`). It counts again before it rejects or drops
+/// from its first look at the queue, without limits until it is recorded, with limits until its files have their names.
+/// It counts the waiting operations once, and then keeps the count by what the other processes record
+/// (`AdmissionRecord`). It counts again before it rejects or drops
 /// anything, if operations have left the queue meanwhile. So a batch costs the same whatever the queue's size.
 ///
 /// A rejected operation changes nothing: the operations that would have made room for it stay.
@@ -26,7 +27,8 @@ package struct AdmissionControl {
     private var removalCandidates: RemovalCandidates?
     /// The operations that leave for this batch, of the queue or of the batch itself.
     private(set) var victims: [RemovalCandidates.Victim] = []
-    /// A size that did not fit into this batch even after all removable operations were removed.
+    /// A size that did not fit into this batch; `nil` if the next operation may find other room, because it is newer or
+    /// supersedes others.
     private var hopeless: (size: Int, limit: FullLimit)?
 
     private struct Count {
@@ -38,7 +40,7 @@ package struct AdmissionControl {
         rule = AdmissionRule(configuration)
     }
 
-    /// Whether the queue's content decides what enters, and how: then one process adds at a time.
+    /// Whether the queue's content decides what enters, and how: then one process counts and dates at a time.
     var needsLock: Bool { hasLimits || rule.configuration.hasSequentialRoutes }
 
     private var hasLimits: Bool { limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil }
@@ -46,10 +48,11 @@ package struct AdmissionControl {
     // MARK: - Batches
 
     /// Begins a batch. Operations of it may replace those of `replaced`, which do not go for another reason. The caller
-    /// has the admission lock if this `needsLock`.
+    /// calls `endBatch` also if this throws.
     mutating func beginBatch(
         _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool, replaced: [Entry] = []
     ) throws(SpoolError) {
+        if needsLock { try queue.lockAdmissions() }
         let known = record
         record = needsLock ? try AdmissionRecord.read(in: queue) : nil
         let isOwn = known != nil && record?.generation == known?.generation
@@ -90,7 +93,7 @@ package struct AdmissionControl {
         }
     }
 
-    /// Records the batch for other processes, before its files enter.
+    /// Records the batch for other processes, before its files enter. Without limits gives the admission lock back.
     mutating func recordBatch(in queue: SpoolDirectory) throws(SpoolError) {
         guard needsLock else { return }
         var new = record ?? AdmissionRecord(generation: 0)
@@ -104,10 +107,13 @@ package struct AdmissionControl {
         new.latest = rule.latest
         try new.write(in: queue)
         record = new
+        if !hasLimits { queue.unlockAdmissions() }
     }
 
-    /// Ends the batch. `isDone`: the queue has every operation that was let in, and none of the victims.
+    /// Ends the batch, and gives the admission lock back. `isDone`: the queue has every operation that was let in, and
+    /// none of the victims.
     mutating func endBatch(isDone: Bool, in queue: SpoolDirectory) {
+        defer { queue.unlockAdmissions() }
         guard isDone else {
             (waiting, removalCandidates) = (nil, nil)
             if hasLimits { AdmissionRecord.noteRemovals(in: queue) }
@@ -135,14 +141,14 @@ package struct AdmissionControl {
     }
 
     /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of
-    /// the queue keeps its name from it. `dropOldest` makes room for it, but for an old file nothing newer goes.
+    /// the queue keeps its name from it. `dropOldest` makes room for it, as for any other.
     mutating func name(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         try rule.complete(&submission, in: queue)
         let file = submission.file
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
-        if try makeRoom(for: file, number, sparesNewer: true, queue) != nil { count(in: file, number) }
+        if try makeRoom(for: file, number, queue) != nil { count(in: file, number) }
         return .success(file)
     }
 
@@ -176,16 +182,13 @@ package struct AdmissionControl {
         return nil
     }
 
+    /// Counts in an operation, or returns the limit that keeps it out. An operation that waits may displace others:
+    /// those that a newer one supersedes, and with `dropOldest` those that are older than it.
     private mutating func makeRoom(
         for file: IncomingFile, _ number: Int?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
-        file.waits ? try makeRoom(for: file, number, sparesNewer: false, queue) : limitOfFreeSpace(file.bytes.count)
-    }
-
-    private mutating func makeRoom(
-        for file: IncomingFile, _ number: Int?, sparesNewer: Bool, _ queue: SpoolDirectory
-    ) throws(SpoolError) -> FullLimit? {
         let size = file.bytes.count
+        if !file.waits { return limitOfFreeSpace(size) }
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
         if let hopeless, size >= hopeless.size { return hopeless.limit }
         var going: [RemovalCandidates.Victim] = []
@@ -194,13 +197,10 @@ package struct AdmissionControl {
                 try count(queue)
                 continue
             }
-            guard
-                var victim = try removalCandidates?.next(
-                    for: file.entry.name, sparesNewer: sparesNewer, queue)
-            else {
+            guard var victim = try removalCandidates?.next(for: file.entry.name, queue) else {
                 for victim in going { count(victim, by: 1) }
                 removalCandidates?.giveBack(going)
-                if !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
+                if limits.whenFull == .reject, !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
                 return limit
             }
             if victim.size == nil { victim.size = try queue.size(of: victim.entry) ?? 0 }

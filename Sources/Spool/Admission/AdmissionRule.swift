@@ -118,12 +118,15 @@ package final class AdmissionRule {
         return others.map { $0 >= now } ?? false
     }
 
+    /// Lists the queue. The latest time may then be an earlier one than before, since operations leave; not while files
+    /// have no name, because a run may be about to name one with that time.
     private func list(_ spool: SpoolDirectory, from now: Timestamp) throws(SpoolError) {
-        latest = Timestamp(microseconds: 0)
-        try spool.forEachStandingName { name, _ in
-            latest = max(latest, name.createdAt)
+        var newest = Timestamp(microseconds: 0)
+        let unnamed = try spool.forEachStandingName { name, _ in
+            newest = max(newest, name.createdAt)
             if name.createdAt >= now { clock.note(EntryName(name)) }
         }
+        latest = unnamed == (0, 0) ? newest : max(newest, latest)
         (listed, others) = (now, nil)
     }
 }

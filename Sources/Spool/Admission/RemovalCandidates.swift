@@ -72,13 +72,11 @@ struct RemovalCandidates {
         if let member { values[group, default: []].append(member) }
     }
 
-    /// Returns the operation to remove next for the operation of this name; `nil` if none may be removed. With
-    /// `sparesNewer` none that is newer goes, but a superseded one.
-    mutating func next(
-        for name: EntryName, sparesNewer: Bool, _ queue: SpoolDirectory
-    ) throws(SpoolError) -> Victim? {
+    /// Returns the operation to remove next for the operation of this name: a superseded one, or the oldest if it is
+    /// older than the name; `nil` if none may be removed.
+    mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         var found = try nextSuperseded(for: name, queue)
-        if found == nil { found = try nextOldest(before: sparesNewer ? name : nil, queue) }
+        if found == nil { found = try nextOldest(before: name, queue) }
         guard let victim = found else { return nil }
         gone.insert(victim.name)
         return victim
@@ -146,9 +144,9 @@ struct RemovalCandidates {
 
     // MARK: - Oldest
 
-    /// Returns the oldest operation; `nil` if there is none, or none that is older than `name`.
+    /// Returns the oldest operation; `nil` if none is older than `name`.
     private mutating func nextOldest(
-        before name: EntryName?, _ queue: SpoolDirectory
+        before name: EntryName, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Victim? {
         guard dropsOldest else { return nil }
         while let last = oldest.last, gone.contains(last.name) { oldest.removeLast() }
@@ -158,7 +156,7 @@ struct RemovalCandidates {
         let waiting = oldest.last
         let isOwn = own.map { own in waiting.map { own.name.isOlder(than: $0.name) } ?? true } ?? false
         guard let victim = isOwn ? own : waiting else { return nil }
-        if let name, !victim.name.isOlder(than: name) { return nil }
+        guard victim.name.isOlder(than: name) else { return nil }
         return isOwn ? own : oldest.popLast()
     }
 

@@ -23,7 +23,7 @@ extension SpoolDirectory {
         allOrNone: Bool = false, replacing: Bool = false
     ) throws(SpoolError) -> Accepted {
         let ids = submissions.filter(\.hasOwnID).map(\.header.id)
-        return try withIDs(ids, always: control.needsLock) { found throws(SpoolError) in
+        return try withIDs(ids) { found throws(SpoolError) in
             try accept(submissions, found, within: &control, durable, allOrNone, replacing)
         }
     }

@@ -11,13 +11,13 @@ package import Policy
 /// Random ids need no lock: no two operations have the same. The lock file is `state/ids.lock`.
 extension SpoolDirectory {
     /// Calls `body` with the operations that have these ids, while no other process adds one of them. Throws
-    /// EWOULDBLOCK if the lock is not free within `namesPatience`. Without ids takes the lock only if `always`.
+    /// EWOULDBLOCK if the lock is not free within `namesPatience`. Without ids takes no lock.
     func withIDs<Result>(
-        _ ids: [OperationID], always: Bool, _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
+        _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
-        if ids.isEmpty, !always { return try body([:]) }
+        if ids.isEmpty { return try body([:]) }
         return try withIDsLock { () throws(SpoolError) in
-            try body(ids.isEmpty ? [:] : withNamesLock { () throws(SpoolError) in try find(ids) })
+            try body(withNamesLock { () throws(SpoolError) in try find(ids) })
         }
     }
 

@@ -42,16 +42,19 @@ extension SpoolDirectory {
             }
             let submissions = batch.compactMap(\.submission)
             let ids = submissions.filter(\.hasOwnID).map(\.header.id)
-            try withIDs(ids, always: control.needsLock) { found throws(SpoolError) in
-                var isDone = false
-                defer { control.endBatch(isDone: isDone, in: self) }
-                try control.beginBatch(self, submissions, allOrNone: false)
-                try decide(on: &batch, found, within: &control, now) { notBefore(admitted + $0) }
-                if !isDryRun { try control.recordBatch(in: self) }
-                let isComplete = isDryRun ? false : try move(&batch, displaced: control.victims, now)
-                admitted += batch.count { $0.result == .admitted }
-                // Room that was made for a file which has gone meanwhile is not needed.
-                if isComplete { isDone = remove(control.victims, &accepted) }
+            // The moves take the names lock, for which the holder of the admission lock needs the ids lock.
+            try withIDsLock { () throws(SpoolError) in
+                try withIDs(ids) { found throws(SpoolError) in
+                    var isDone = false
+                    defer { control.endBatch(isDone: isDone, in: self) }
+                    try control.beginBatch(self, submissions, allOrNone: false)
+                    try decide(on: &batch, found, within: &control, now) { notBefore(admitted + $0) }
+                    if !isDryRun { try control.recordBatch(in: self) }
+                    let isComplete = isDryRun ? false : try move(&batch, displaced: control.victims, now)
+                    admitted += batch.count { $0.result == .admitted }
+                    // Room that was made for a file which has gone meanwhile is not needed.
+                    if isComplete { isDone = remove(control.victims, &accepted) }
+                }
             }
             for read in batch { report(read.item, read.result, read.due) }
         }

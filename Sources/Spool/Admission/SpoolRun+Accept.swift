@@ -14,8 +14,7 @@ extension SpoolRun {
     ) throws(SpoolError) -> AcceptResult {
         try confirm()
         let id = submission.header.id
-        return try queue.withIDs(submission.hasOwnID ? [id] : [], always: control.needsLock) {
-            found throws(SpoolError) in
+        return try queue.withIDs(submission.hasOwnID ? [id] : []) { found throws(SpoolError) in
             if let existing = found[id] {
                 try queue.syncExisting([existing])
                 return .duplicate(of: existing.state)
@@ -28,6 +27,7 @@ extension SpoolRun {
                 let name = file.entry.name
                 try control.recordBatch(in: queue)
                 _ = try queue.publish([file], durable: true, allOrNone: false, claimedBy: self)
+                if !control.needsLock { AdmissionRecord.invalidate(in: queue) }
                 let claim = Claim(name: name, from: file.entry.state, path: path(of: name))
                 claimed(claim)
                 return .accepted(claim)
@@ -46,7 +46,7 @@ extension SpoolRun {
 extension SpoolDirectory {
     /// Returns the state of the operation that has this id, once it is durable; `nil` if there is none.
     package func state(of id: OperationID) throws(SpoolError) -> QueueState? {
-        try withIDs([id], always: false) { found throws(SpoolError) in
+        try withIDs([id]) { found throws(SpoolError) in
             guard let existing = found[id] else { return nil }
             try syncExisting([existing])
             return existing.state

@@ -48,7 +48,7 @@ extension SpoolDirectory {
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
             let others = try forEachName(in: state) { name, _ in body(name, state) }
             if state == .new { unnamed.new = others }
-            if state == .claimed { unnamed.claimed = others }
+            if state == .claimed { unnamed.claimed = max(unnamed.claimed, others) }
         }
         return unnamed
     }
