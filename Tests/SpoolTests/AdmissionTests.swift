@@ -225,6 +225,32 @@ struct AdmissionTests {
         #expect(order == ["v1", "v2", "v3"])
     }
 
+    @Test func `what is added while a run admits an older file is not from the future, however long that takes`() throws {
+        try write("v1", at: now - .seconds(20))
+        var clock = now
+        var system = SystemCalls.real
+        system.rename = { (directory, from, to) throws(Errno) in
+            try SystemCalls.real.rename(directory, from, to)
+            guard String(cString: from) == "new/v1" else { return }
+            clock = clock + .seconds(60)
+            var operation = queue.operation("v2", body: "\"v2\"")
+            (operation.header.key, operation.header.createdAt) = ("k", clock)
+            var control = AdmissionControl(Configuration(defaultRoute: Route(url: "http://one/", coalesce: true)))
+            let submission = Submission(operation, hasOwnID: false, at: clock, isDated: false)
+            _ = try? queue.open().accept([submission], within: &control)
+            clock = clock + .seconds(1)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        var control = AdmissionControl(Configuration(defaultRoute: Route(url: "http://one/", coalesce: true)))
+        #expect(try run.admitForeign(now: clock, within: &control).admitted.count == 1)
+        try run.end()
+        let bodies = try queue.entries().sorted { $0.name.createdAt < $1.name.createdAt }.map { entry in
+            guard case .operation(let stored)? = try queue.open().read(entry) else { throw Errno(0) }
+            return String(decoding: stored.operation.body, as: UTF8.self)
+        }
+        #expect(bodies == ["\"v1\"", "\"v2\""])
+    }
+
     @Test func `foreign files are newer than an operation from the future`() throws {
         for index in 0..<5 { try write("w\(5 - index)", at: now - .seconds(60 - index)) }
         let order = try admitInOrder(names: 5) { open in try add("ahead", at: now + .seconds(3600), to: open) }

@@ -19,13 +19,17 @@ extension SpoolRun {
     /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. No
     /// limit of the queue keeps a file from its name.
     ///
+    /// Asks `now` for each batch anew, once no other process dates an operation: what another process has added since
+    /// this one began is not from the future.
+    ///
     /// Any user who may write to `new/` may submit. But only an owner that `knowsOwner` accepts may name a body file,
     /// which must be in one of the configuration's directories: another user could have a file sent that is not theirs
     /// to read.
     package func admitForeign(
-        now: Timestamp, within control: inout AdmissionControl
+        now clock: @autoclosure () -> Timestamp, within control: inout AdmissionControl
     ) throws(SpoolError) -> Admission {
         try confirm()
+        let now = clock()
         var admission = Admission()
         var foreign = try queue.foreignNames(atMost: Self.admissionSize + 1)
         if foreign.isEmpty { return admission }
@@ -42,7 +46,7 @@ extension SpoolRun {
                 try queue.withNamesLock { () throws(SpoolError) in
                     admit(
                         readSome(of: &rest, &admission, &last, now, control.rule.configuration), &admission,
-                        within: &control, now)
+                        within: &control, clock)
                     // Both locks are released only when ids and names are durable.
                     try sync()
                 }
@@ -172,13 +176,13 @@ extension SpoolRun {
 
     private func admit(
         _ batch: [ForeignFile], _ admission: inout Admission, within control: inout AdmissionControl,
-        _ now: Timestamp
+        _ clock: () -> Timestamp
     ) {
         if batch.isEmpty { return }
         let ids = batch.filter(\.submission.hasOwnID).map(\.submission.header.id)
         var copies: Set<QueuePath> = []
         do throws(SpoolError) {
-            try admit(batch, try queue.find(ids), &admission, within: &control, &copies, now)
+            try admit(batch, try queue.find(ids), &admission, within: &control, &copies, clock)
         } catch {
             admission.errors.append(error)
             for file in batch where !copies.contains(file.claim) { putBack(file.claim, file.originalName, &admission) }
@@ -189,11 +193,12 @@ extension SpoolRun {
     /// recovers.
     private func admit(
         _ batch: [ForeignFile], _ found: [OperationID: Entry], _ admission: inout Admission,
-        within control: inout AdmissionControl, _ copies: inout Set<QueuePath>, _ now: Timestamp
+        within control: inout AdmissionControl, _ copies: inout Set<QueuePath>, _ clock: () -> Timestamp
     ) throws(SpoolError) {
         var isDone = false
         defer { control.endBatch(isDone: isDone, in: queue) }
         try control.beginBatch(queue, batch.map(\.submission), allOrNone: false)
+        let now = clock()
         var seen: Set<OperationID> = []
         var pending: [(ForeignFile, IncomingFile)] = []
         for file in batch {
@@ -203,6 +208,7 @@ extension SpoolRun {
                 continue
             }
             var submission = file.submission
+            submission.at = now + .microseconds(pending.count)
             switch try control.name(&submission, number: pending.count, queue) {
             case .success(let incoming):
                 seen.insert(id)

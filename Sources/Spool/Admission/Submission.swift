@@ -13,7 +13,7 @@ package struct Submission: Sendable {
     package let hasOwnID: Bool
     /// The time of submission, by this machine's clock. The latest creation time accepted is this, plus
     /// `AdmissionRule.skew`.
-    package let at: Timestamp
+    package internal(set) var at: Timestamp
     /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence
     /// that is not from the past (`AdmissionRule.complete`).
     private(set) var isDated: Bool
