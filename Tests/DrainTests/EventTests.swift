@@ -1,3 +1,4 @@
+import Foundation
 import Policy
 import Spool
 import Testing
@@ -58,6 +59,20 @@ struct EventTests {
         _ = try bench.run()
         #expect(
             superseded(bench) == ["default-0 by default-2 at http://one", "default-1 by default-2 at http://one"])
+    }
+
+    @Test func `what a file of another program supersedes to keep a limit is told by both ids`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.limits.operations = 2
+        try bench.add(1) { $0.key = "a" }
+        try bench.add(1) { $0.key = "b" }
+        try Data(#"{"drainq":1,"id":"new","key":"a","payload":1}"#.utf8)
+            .write(to: bench.directory.appending(path: "new/dropped"))
+        bench.now = .init(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)) + .seconds(5)
+        let summary = try bench.run()
+        #expect(summary.superseded == 1 && summary.delivered == 2)
+        #expect(superseded(bench) == ["default-0 by new at http://one"])
     }
 
     @Test func `an operation that fails while a newer one arrives is not told as failed`() throws {

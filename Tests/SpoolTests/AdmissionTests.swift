@@ -225,7 +225,8 @@ struct AdmissionTests {
         #expect(order == ["v1", "v2", "v3"])
     }
 
-    @Test func `what is added while a run admits an older file is not from the future, however long that takes`() throws {
+    @Test func `what is added while a run admits an older file is not from the future, however long that takes`() throws
+    {
         try write("v1", at: now - .seconds(20))
         var clock = now
         var system = SystemCalls.real

@@ -117,6 +117,41 @@ struct SeveralAddersTests {
         #expect(try adding.add("c", at: time(92)).evicted == ["old", "a-42"])
     }
 
+    @Test(arguments: [Limits.WhenFull.dropOldest, .reject])
+    func `a full queue with values that replace each other is not listed for each operation`(
+        whenFull: Limits.WhenFull
+    ) throws {
+        func adding() throws -> Process {
+            try process {
+                $0.limits.operations = 30
+                $0.limits.whenFull = whenFull
+                $0.defaultRoute.coalesce = true
+            }
+        }
+        let one = try adding()
+        let fresh = try SeveralAddersTests()
+        var chance: UInt64 = 7
+        var (all, most) = (0, 0)
+        for number in 0..<300 {
+            chance = chance &* 6_364_136_223_846_793_005 &+ 1
+            let key = "k\((chance >> 33) % 40)"
+            let listings = try one.listings { try one.add("a-\(number)", at: time(number), key: key) }
+            if number > 100 { (all, most) = (all + listings, max(most, listings)) }
+            // A process that knows nothing of the batches before decides the same.
+            try fresh.process {
+                $0.limits.operations = 30
+                $0.limits.whenFull = whenFull
+                $0.defaultRoute.coalesce = true
+            }.add("a-\(number)", at: time(number), key: key)
+        }
+        #expect(try ids(queue) == ids(fresh.queue))
+        #expect(most <= 12 && all <= 199 * 3)
+    }
+
+    private func ids(_ queue: TemporaryQueue) throws -> Set<String> {
+        try Set(queue.entries().map { "\($0.name.id)" })
+    }
+
     @Test func `what another process has added is evicted before what is newer`() throws {
         func adding() throws -> Process {
             try process {

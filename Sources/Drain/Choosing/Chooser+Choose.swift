@@ -39,8 +39,9 @@ extension Chooser {
         switch authority {
         case .undecided: break
         case .hasSequenceLock, .showsOnly:
-            let (precedence, hasUnnamed) = try takePrecedence(cut, &kinds)
-            if authority == .showsOnly || !hasUnnamed { listing.precedence = precedence }
+            let (precedence, unnamed) = try takePrecedence(cut, &kinds)
+            // Files in `new/` are named in this pass, those in `claimed/` are another run's.
+            if authority == .showsOnly || unnamed.claimed == 0 { listing.precedence = precedence }
             listing.failed = try failedSequences(&kinds)
         }
         for state in [QueueState.new, .deferred] {
@@ -150,6 +151,9 @@ extension Chooser {
         else {
             listing.pass.undecided += 1
             return nil
+        }
+        if kind.route.coalesce, listing.precedence!.supersedesOthers(name, of: kind.route, to: kind.destination) {
+            listing.pass.newer[name.id] = Entry(state: state, name: EntryName(name))
         }
         let holder = listing.failed.holder(of: name, of: kind.route, to: kind.destination)
         let place: Place

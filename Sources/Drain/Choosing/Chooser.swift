@@ -96,19 +96,24 @@ package struct Chooser {
         return failed
     }
 
-    /// Returns the order, and whether a run left a file in `claimed/` that has no name yet and may belong before any
-    /// operation. `cut` has the operations that this pass may send; without it, the pass may send each that is listed.
+    /// Returns the order, and how many files have no name yet and may belong before any operation: foreign ones in
+    /// `new/`, and those that a run left in `claimed/`.
+    ///
+    /// `cut` has the operations that this pass may send; without it, the pass may send each that is listed. `own` is an
+    /// operation that this process has claimed to send it.
     func takePrecedence(
-        _ cut: borrowing Cut?, _ kinds: inout OperationKinds
-    ) throws(SpoolError) -> (precedence: Precedence, hasUnnamed: Bool) {
+        _ cut: borrowing Cut?, own: OperationID? = nil, _ kinds: inout OperationKinds
+    ) throws(SpoolError) -> (precedence: Precedence, unnamed: (new: Int, claimed: Int)) {
         var precedence = Precedence(apart: apart)
-        var hasUnnamed = false
+        var unnamed = (new: 0, claimed: 0)
         repeat {
-            let unnamed = try spool.forEachStandingName { name, state in
+            let listed = try spool.forEachStandingName { name, state in
                 let kind = kinds.kind(of: name)
                 guard kind.isSequential else { return }
                 let standing: Precedence.Standing =
-                    if state == .claimed || !kind.isAskedFor || isSetAside(name) {
+                    if state == .claimed, name.id == own {
+                        .waiting(.due)
+                    } else if state == .claimed || !kind.isAskedFor || isSetAside(name) {
                         .untouchable
                     } else if !(cut?.has(name.id) ?? true) {
                         .late(eligibility(of: name, kind))
@@ -119,27 +124,26 @@ package struct Chooser {
                     }
                 precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
             }
-            hasUnnamed = hasUnnamed || unnamed.claimed > 0
+            unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
         } while precedence.needsAnotherListing()
-        return (precedence, hasUnnamed)
+        return (precedence, unnamed)
     }
 
-    /// Whether an operation that is not in the queue may be sent. False if an older one of its sequence waits, is in
-    /// flight, or has failed and holds it, and while a file has no name yet, which may be such a one.
+    /// Whether an operation that this process has claimed may be sent. False if an older one of its sequence waits, is
+    /// in flight, or has failed and holds it, if a newer one supersedes it, and while a file has no name yet, which may
+    /// be such a one.
     package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
-        try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
+        var kinds = kinds
+        defer { self.kinds = kinds }
+        return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
-            guard let sequence = kind.route.sequence(of: name, to: kind.destination) else { return true }
-            var (kinds, isFirst) = (kinds, true)
-            let unnamed = try spool.forEachStandingName { other, _ in
-                let kind = kinds.kind(of: other)
-                guard kind.isSequential, other.createdAt <= name.createdAt else { return }
-                let other = EntryName(other)
-                let isOlder = (other.createdAt, other.id) < (name.createdAt, name.id)
-                if isOlder, kind.route.sequence(of: other, to: kind.destination) == sequence { isFirst = false }
-            }
-            guard isFirst, unnamed == (0, 0) else { return false }
-            return try failedSequences().holder(of: name, of: kind.route, to: kind.destination) == nil
+            guard kind.route.sequence(of: name, to: kind.destination) != nil else { return true }
+            var (precedence, unnamed) = try takePrecedence(nil, own: name.id, &kinds)
+            // A run removes what it supersedes before it is sent.
+            guard unnamed == (0, 0), precedence.position(of: name, of: kind.route, to: kind.destination) == .free,
+                !precedence.supersedesOthers(name, of: kind.route, to: kind.destination)
+            else { return false }
+            return try failedSequences(&kinds).holder(of: name, of: kind.route, to: kind.destination) == nil
         }
     }
 

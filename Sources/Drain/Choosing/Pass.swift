@@ -24,6 +24,8 @@ struct Pass {
     var undecided = 0
     var nextDue: Timestamp?
     var superseded: [Superseded] = []
+    /// The entries of the operations that supersede others of the first listing, as far as they wait.
+    var newer: [OperationID: Entry] = [:]
     /// Operations that expired while they waited. At most the limit.
     var expired: [Candidate] = []
     /// The number of expired operations beyond the limit.

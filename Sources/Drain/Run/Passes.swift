@@ -113,6 +113,7 @@ final class Passes {
             let admission = try spoolRun.admitForeign(now: clock.now(), within: &control)
             cut.take(admission)
             tally.count(admission)
+            for older in admission.superseded { settler.noteSuperseded(older.entry.name, by: older.newer) }
             if !tally.summary.leftForeign { return admission.errors.isEmpty }
         }
         return false

@@ -45,9 +45,8 @@ final class RunTally {
         if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { tell(.recovered(recovery)) }
     }
 
-    /// Counts what the admission of foreign files did.
+    /// Counts what the admission of foreign files did, but for what it superseded (`Settler.noteSuperseded`).
     func count(_ admission: Admission) {
-        summary.superseded += admission.superseded.count
         for entry in admission.evicted { tell(.evicted(entry.name)) }
         for item in admission.quarantined { quarantined(item) }
         for error in admission.errors { inputOutput(error) }

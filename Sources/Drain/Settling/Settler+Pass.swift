@@ -14,7 +14,7 @@ extension Settler {
         operations.takeMerged(of: &pass)
         if pass.superseded.isEmpty { return }
         let candidates = pass.chosen + book.destinations.values.flatMap(\.newest)
-        var newest = Dictionary(
+        let newest = Dictionary(
             candidates.map { ($0.entry.name.id, $0.entry) }, uniquingKeysWith: { first, _ in first })
         let first = pass.superseded.filter { newest[$0.newer] != nil }
         let others = pass.superseded.filter { newest[$0.newer] == nil }.prefix(limit)
@@ -22,10 +22,9 @@ extension Settler {
         var waiting: Set<SequenceKey> = []
         var hasToStop = false
         do throws(SpoolError) {
-            newest.merge(try spool.find(others.map(\.newer)), uniquingKeysWith: { first, _ in first })
             for older in first + others {
                 // A newer value in flight removes nothing: its server may refuse it, and `send` then keeps no file.
-                guard let newer = newest[older.newer], newer.state != .claimed else { continue }
+                guard let newer = newest[older.newer] ?? pass.newer[older.newer] else { continue }
                 hasToStop = hasToStop || stop.mustStop()
                 if isSound[older.newer] == nil { isSound[older.newer] = try self.isSound(newer) }
                 if hasToStop || isSound[older.newer] == false {
@@ -71,7 +70,8 @@ extension Settler {
         }
     }
 
-    private func noteSuperseded(_ name: EntryName, by newer: OperationID) {
+    /// Counts and reports an operation that was removed for a newer one of its key.
+    func noteSuperseded(_ name: EntryName, by newer: OperationID) {
         tally.summary.superseded += 1
         tally.tell(.superseded(name, by: newer, destination: book.table.destination(of: name).name))
     }

@@ -27,9 +27,12 @@ package struct Coalescing: Sendable {
     }
 
     /// Whether a noted operation supersedes this one.
-    package func isSuperseded(_ name: EntryName) -> Bool {
-        guard let group = group(of: name), let newest = newest[group] else { return false }
-        return Age(name) < newest
+    package func isSuperseded(_ name: EntryName) -> Bool { newer(than: name) != nil }
+
+    /// Returns the noted operation that supersedes this one; `nil` if none does.
+    package func newer(than name: EntryName) -> OperationID? {
+        guard let group = group(of: name), let newest = newest[group], Age(name) < newest else { return nil }
+        return newest.id
     }
 
     /// Whether `newer` supersedes `older`, an operation of the same group.

@@ -51,6 +51,7 @@ package struct Precedence: Sendable {
     private struct Group {
         /// The newest age among operations that supersede older ones.
         var newest: Age?
+        var oldest: Age?
         /// The oldest that a newer one does not replace.
         var oldestBlocker: Age?
         /// The sum of the marks noted, less the marks met again.
@@ -58,6 +59,7 @@ package struct Precedence: Sendable {
 
         mutating func take(_ age: Age, supersedes: Bool, blocks: Bool, _ mark: UInt64) {
             unmet &+= mark
+            oldest = min(oldest ?? age, age)
             if supersedes { newest = max(newest ?? age, age) }
             if blocks { oldestBlocker = min(oldestBlocker ?? age, age) }
         }
@@ -176,6 +178,16 @@ package struct Precedence: Sendable {
         if let blocker, blocker < age { return .blocked(by: blocker.id) }
         if let oldest, oldest < age { return .inLine }
         return .free
+    }
+
+    /// Whether an operation is the newest of its key, and supersedes older ones or carries their changes.
+    package func supersedesOthers(
+        _ name: some SequencedName, of route: Route, to destination: Destination
+    ) -> Bool {
+        guard let key = group(of: name, route, destination), let group = groups[key], let oldest = group.oldest else {
+            return false
+        }
+        return oldest < Age(name) && group.newest == Age(name)
     }
 
     /// Whether the second listing of a sequence had the same names as the first.

@@ -53,7 +53,13 @@ package struct Accepted: Hashable, Sendable {
     /// The operations that others of the batch replaced.
     package var replaced: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
-    package var superseded: [Entry] = []
+    package var superseded: [SupersededEntry] = []
     /// Why an operation that had to go could not. The queue exceeds its limits then; the batch is accepted.
     package var errors: [SpoolError] = []
+}
+
+/// An operation that was removed for a newer one of its key.
+package struct SupersededEntry: Hashable, Sendable {
+    package var entry: Entry
+    package var newer: OperationID
 }

@@ -83,14 +83,12 @@ package struct AdmissionControl {
     private mutating func beginRemovals(
         _ submissions: some Collection<Submission>, isOwn: Bool, allOrNone: Bool, _ replaced: [EntryName]
     ) {
-        let coalesces = rule.configuration.hasCoalescingRoutes
-        if isOwn, removals != nil, !coalesces, removalCandidates != nil {
-            removalCandidates?.beginBatch(besides: replaced, isWhole: allOrNone)
-        } else {
-            removalCandidates = RemovalCandidates(
-                rule.configuration, for: coalesces ? submissions.map(\.entry.name) : [], besides: replaced,
-                isWhole: allOrNone, at: submissions.first?.at ?? Timestamp(microseconds: 0))
-        }
+        let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
+        let isKept = isOwn && removals != nil
+        if isKept, removalCandidates?.beginBatch(for: names, besides: replaced, isWhole: allOrNone) ?? false { return }
+        removalCandidates = RemovalCandidates(
+            rule.configuration, for: names, besides: replaced, isWhole: allOrNone,
+            at: submissions.first?.at ?? Timestamp(microseconds: 0))
     }
 
     /// Records the batch for other processes, before its files enter. Without limits gives the admission lock back.

@@ -6,8 +6,8 @@ import Policy
 /// `state/admissions` has one record. Its reader and its writer have the admission lock (`lockAdmissions`), and the
 /// writer replaces it before the files of its batch enter. So after a crash the record may count operations that are
 /// not there, never the reverse. `state/removals` has a mark that changes whenever operations have left the rows that
-/// the limits count in another way than by this record. Both are caches of a living process: a process that begins, or that
-/// finds either missing, lists the queue. So neither is synced, and a queue without them has the same format.
+/// the limits count in another way than by this record. Both are caches of a living process: a process that begins, or
+/// that finds either missing, lists the queue. So neither is synced, and a queue without them has the same format.
 struct AdmissionRecord: Hashable {
     /// Differs after each batch.
     var generation: UInt64

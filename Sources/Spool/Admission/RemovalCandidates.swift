@@ -3,7 +3,8 @@ import Policy
 /// Finds operations that may be removed to make room for a newer one: first superseded ones, then, under `dropOldest`,
 /// the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed operations stay.
 ///
-/// It lists the queue when a limit first needs it. It keeps a bounded number of candidates, whatever the queue's size.
+/// It lists the queue when a limit first needs it, and keeps what it knows from one batch of the process to the next:
+/// a bounded number of candidates, whatever the queue's size.
 struct RemovalCandidates {
     /// An operation that may be removed.
     struct Victim {
@@ -12,23 +13,30 @@ struct RemovalCandidates {
         var member: Int?
         /// The bytes of its file; `nil` until they are known.
         var size: Int?
-        var isSuperseded = false
+        /// The newer operation of its key that supersedes it; `nil` if it is evicted.
+        var newer: OperationID?
 
         fileprivate var name: EntryName { entry.name }
     }
 
     private static let bound = 4096
+    /// The most keys whose values are kept. Of a queue with more, keeps the values of the batch's keys, and lists for
+    /// each batch.
+    private static let mostValues = 65_536
 
     private let dropsOldest: Bool
     /// Whether the batch is all or none: then none of its operations may be removed.
     private var isWhole: Bool
     private var coalescing: Coalescing?
+    /// The keys of the batch.
     private var groups: Set<SequenceKey> = []
     /// Superseded operations that may be removed. `listsSuperseded`: there may be more than `bound`.
     private var superseded: [Victim] = []
     private var listsSuperseded = true
-    /// Operations by key that a later operation of the batch may supersede.
+    /// Operations by key that a later operation may supersede.
     private var values: [SequenceKey: [Victim]] = [:]
+    /// Whether `values` has all values of the queue; `nil` before the queue was listed for them.
+    private var hasAllValues: Bool?
     /// The oldest operations of the queue, the oldest one last. `listsOldest`: there may be more than `bound`.
     private var oldest: [Victim] = []
     private var listsOldest = true
@@ -53,12 +61,24 @@ struct RemovalCandidates {
         self.coalescing = coalescing
     }
 
-    /// Begins the next batch of the same process: the operations of the last one, and nothing else, have come.
-    mutating func beginBatch(besides replaced: [EntryName], isWhole: Bool) {
+    /// Begins the next batch of the same process: the operations of the last one, and nothing else, have come. Returns
+    /// false if the candidates have to be made anew: what they know of the values in the queue is not enough.
+    mutating func beginBatch(for names: [EntryName], besides replaced: [EntryName], isWhole: Bool) -> Bool {
+        if let coalescing {
+            guard hasAllValues ?? false, !self.isWhole, superseded.count < Self.bound, values.count < Self.mostValues
+            else { return false }
+            // The members of the last batch are in the queue now.
+            for index in superseded.indices { superseded[index].member = nil }
+            for group in Set(members.compactMap { coalescing.group(of: $0.name) }) {
+                for index in (values[group] ?? []).indices { values[group]![index].member = nil }
+            }
+            groups = Set(names.compactMap(coalescing.group))
+        }
         self.isWhole = isWhole
         gone = Set(replaced)
         if let oldestIn, let last = oldest.first?.name, oldestIn.isOlder(than: last) { oldest = [] }
         (members, oldestIn, listsOldest) = ([], nil, true)
+        return true
     }
 
     /// Notes that the batch's operation of this number has been let in. Without a number it is no candidate.
@@ -75,10 +95,16 @@ struct RemovalCandidates {
     /// Returns the operation to remove next for the operation of this name: a superseded one, or the oldest if it is
     /// older than the name; `nil` if none may be removed.
     mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
-        var found = try nextSuperseded(for: name, queue)
-        if found == nil { found = try nextOldest(before: name, queue) }
-        guard let victim = found else { return nil }
+        if let victim = try nextSuperseded(for: name, queue) {
+            gone.insert(victim.name)
+            if let last = oldest.first?.name, !last.isOlder(than: victim.name) {
+                oldest.removeAll { $0.name == victim.name }
+            }
+            return victim
+        }
+        guard let victim = try nextOldest(before: name, queue) else { return nil }
         gone.insert(victim.name)
+        if let group = coalescing?.group(of: victim.name) { values[group]?.removeAll { $0.name == victim.name } }
         return victim
     }
 
@@ -86,12 +112,13 @@ struct RemovalCandidates {
     mutating func giveBack(_ victims: [Victim]) {
         for victim in victims.reversed() {
             gone.remove(victim.name)
-            if victim.isSuperseded, coalescing?.isSuperseded(victim.name) ?? false {
+            if victim.newer != nil, coalescing?.isSuperseded(victim.name) ?? false {
                 superseded.append(victim)
-            } else if victim.isSuperseded, let group = coalescing?.group(of: victim.name) {
+            } else if victim.newer != nil, let group = coalescing?.group(of: victim.name) {
                 values[group, default: []].append(victim)
-            } else if victim.member == nil {
-                oldest.append(victim)
+            } else {
+                if victim.member == nil { oldest.append(victim) }
+                if let group = coalescing?.group(of: victim.name) { values[group, default: []].append(victim) }
             }
         }
     }
@@ -116,7 +143,7 @@ struct RemovalCandidates {
             })
         else { return nil }
         var victim = values[group]!.remove(at: index)
-        victim.isSuperseded = true
+        victim.newer = name.id
         return victim
     }
 
@@ -127,14 +154,17 @@ struct RemovalCandidates {
             try queue.forEachEntry(in: state) { if !gone.contains($0.name) { coalescing.note($0.name) } }
         }
         listsSuperseded = false
+        hasAllValues = true
         for group in values.keys { values[group]?.removeAll { $0.member == nil } }
         for state in [QueueState.new, .deferred] {
             try queue.forEachEntry(in: state) { entry in
                 if gone.contains(entry.name) { return }
-                if coalescing.isSuperseded(entry.name) {
+                if let newer = coalescing.newer(than: entry.name) {
                     if superseded.count == Self.bound { return listsSuperseded = true }
-                    superseded.append(Victim(entry: entry, isSuperseded: true))
-                } else if let group = coalescing.group(of: entry.name), groups.contains(group) {
+                    superseded.append(Victim(entry: entry, newer: newer))
+                } else if let group = coalescing.group(of: entry.name) {
+                    if values.count >= Self.mostValues { hasAllValues = false }
+                    guard hasAllValues ?? false || groups.contains(group) else { return }
                     values[group, default: []].append(Victim(entry: entry))
                 }
             }

@@ -128,8 +128,8 @@ extension SpoolDirectory {
                     }
                     states.insert(victim.entry.state)
                 }
-                if victim.isSuperseded {
-                    accepted.superseded.append(victim.entry)
+                if let newer = victim.newer {
+                    accepted.superseded.append(SupersededEntry(entry: victim.entry, newer: newer))
                 } else {
                     accepted.evicted.append(victim.entry)
                 }

@@ -357,7 +357,7 @@ package struct Admission: Hashable, Sendable {
     /// The operations that `dropOldest` evicted: from the queue, and older ones of the admitted files.
     package var evicted: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
-    package var superseded: [Entry] = []
+    package var superseded: [SupersededEntry] = []
     /// The errors of reading and writing. Their files stay in `new/`, or claimed until the next run recovers them.
     package var errors: [SpoolError] = []
 

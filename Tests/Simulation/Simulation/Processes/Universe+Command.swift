@@ -108,7 +108,9 @@ extension Universe {
         case .refusedFile(let item, reason: _), .fileGone(let item):
             if let id = item.name?.id { note(process.id, .leftAlone(id)) }
         case .madeRoom(let accepted):
-            for entry in accepted.superseded { note(process.id, .reports(.superseded(entry.name.id, by: nil))) }
+            for older in accepted.superseded {
+                note(process.id, .reports(.superseded(older.entry.name.id, by: older.newer)))
+            }
             for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
         case .missing(.file), .unread, .released: break
         }

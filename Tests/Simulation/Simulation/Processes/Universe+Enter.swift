@@ -106,7 +106,9 @@ extension Universe {
             note(process.id, .answers(place.line, .refused))
         case .added(let accepted):
             // Operations that newer ones replace go first, then the oldest (drainq-queue(5), PROMISES AND THEIR LIMITS).
-            for entry in accepted.superseded { note(process.id, .reports(.superseded(entry.name.id, by: nil))) }
+            for older in accepted.superseded {
+                note(process.id, .reports(.superseded(older.entry.name.id, by: older.newer)))
+            }
             for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
         }
     }

@@ -30,7 +30,9 @@ extension Universe {
         case .refused(.defect): return .refused
         case .postponed(let postponement):
             guard let displaced = postponement.displaced else { return .failed }
-            for entry in displaced.superseded { note(process.id, .reports(.superseded(entry.name.id, by: nil))) }
+            for older in displaced.superseded {
+                note(process.id, .reports(.superseded(older.entry.name.id, by: older.newer)))
+            }
             for entry in displaced.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
             switch postponement.cause {
             case .deferred: return .queued(isHeld: false)
