@@ -201,7 +201,11 @@ package struct AdmissionControl {
                 if limits.whenFull == .reject, !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
                 return limit
             }
-            if victim.size == nil { victim.size = try queue.size(of: victim.entry) ?? 0 }
+            if victim.member == nil {
+                // A run may have claimed it since the listing: it is in flight then, and makes no room.
+                guard let size = try queue.size(of: victim.entry) else { continue }
+                victim.size = size
+            }
             count(victim, by: -1)
             going.append(victim)
         }
