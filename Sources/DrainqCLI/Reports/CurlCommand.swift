@@ -147,6 +147,8 @@ struct CurlCommand {
             switch part {
             case .bytes(let bytes): return Array(shellWord(String(decoding: bytes, as: UTF8.self)).utf8)
             case .secret(let name): return Array("\"$\(variable(name, escape))\"".utf8)
+            case .base64(let parts):
+                return Array("\"$(printf %s ".utf8) + word(parts, .plain) + Array(" | base64 | tr -d '\\n')\"".utf8)
             case .signature: return Array("'[signature]'".utf8)
             }
         }

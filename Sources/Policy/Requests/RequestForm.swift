@@ -137,7 +137,11 @@ package struct RequestForm: Sendable {
         try checkCredentials(routeFields, goingTo: header.url)
         try checkRequirements(of: operation)
         var headers: [HeaderField] = []
-        for field in routeFields { headers.append(HeaderField(name: field.name, value: try field.value.text(values))) }
+        for field in routeFields {
+            if let value = try field.value.fieldValue(values) {
+                headers.append(HeaderField(name: field.name, value: value))
+            }
+        }
         return RequestDraft(method: method, url: url, headers: headers + header.headers)
     }
 

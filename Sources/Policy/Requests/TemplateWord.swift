@@ -37,6 +37,15 @@ package enum TemplateWord: Hashable, Sendable {
         }
     }
 
+    /// Whether a default can take its place. A kept value is waited for, and the rest is in every operation.
+    var mayBeMissing: Bool {
+        switch self {
+        case .key: true
+        case .payload(let pointer): !pointer.tokens.isEmpty
+        case .id, .type, .createdAt, .attempt, .items, .kept: false
+        }
+    }
+
     /// The word as written between its braces.
     package var text: String {
         switch self {
