@@ -38,8 +38,8 @@ extension ConfigurationKeys {
             set: { $0.content.text = $1 }),
         ConfigurationKey(
             "is", .outcome, example: #""defer""#, "deliver, defer, hold or fail",
-            "The meaning of the answer or error: deliver, defer, hold or fail. Required.",
-            set: { $0.outcome = $1 }),
+            "The meaning of the answer or error: deliver, defer, hold or fail.",
+            isRequired: true, set: { $0.outcome = $1 }),
         ConfigurationKey(
             "until", .answerPlace, example: #""x-ratelimit-reset""#, "the place of a retry time",
             """
@@ -80,7 +80,7 @@ extension ConfigurationKeys {
             The place in the document, a JSON Pointer (RFC 6901): \"\" is the whole document, \"/result/success\" a \
             member of a member, \"/items/0\" the first element of a list.
             """,
-            set: { $0.pointer = $1 }),
+            isRequired: true, set: { $0.pointer = $1 }),
         ConfigurationKey(
             "exists", .truth, example: "true", "whether there is a value",
             "true: the place must have a value, which may be null. false: it must have none.",

@@ -56,7 +56,7 @@ struct `The rules for answers of a route` {
     @Test(arguments: [
         ("1", ": 1 is not a list of rules; rules are written [{ status: 409, is: \"deliver\" }]"),
         ("[1]", ": 1 is not an object"),
-        ("[{ status: 409 }]", ": this rule lacks 'is'; what the answer means: deliver, defer, hold or fail"),
+        ("[{ status: 409 }]", ": 'is' is missing; as in { is: \"defer\" }"),
         (
             "[{ is: 'defer' }]",
             ": this rule has no condition; give it a status, which may be \"any\", or an error"

@@ -1,7 +1,7 @@
 /// Marks in place of secrets, for a request that is made only to be shown.
 ///
-/// A mark has only letters and digits, which no place of a template escapes, and its Base64 too. It begins with a random
-/// number, so a text of a user that looks like a mark is none.
+/// A mark has only letters and digits, which no place of a template escapes, and its Base64 too. It begins with a
+/// random number, so a text of a user that looks like a mark is none.
 package struct SecretMarks: Sendable {
     /// The beginning of each mark: 18 bytes, so that its Base64 is the beginning of the Base64 of the mark.
     private let start: [UInt8]

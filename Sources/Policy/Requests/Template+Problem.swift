@@ -27,7 +27,7 @@ extension Template {
             case .value(let placeholder) where placeholder.word == .items: Array("[],[]".utf8)
             case .value(let placeholder) where placeholder.place == .jsonValue: Array(#"[""]"#.utf8)
             case .secret(_, _, .jsonValue): Array(#"[""]"#.utf8)
-            case .value, .secret: Array("x".utf8)
+            case .value, .secret, .base64: Array("x".utf8)
             }
         }
         let documents = isLined ? sample.split(separator: 0x0A).map(Array.init) : [sample]

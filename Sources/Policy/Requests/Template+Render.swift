@@ -50,6 +50,7 @@ extension Template {
             case .text(let text):
                 bytes += text.dropping(dropped)
                 dropped = nil
+            case .base64(let template): bytes += Array(Base64.encode(try template.bytes(values)).utf8)
             case .secret(let name, let isBase64, let place):
                 bytes +=
                     values.secrets == nil
@@ -122,14 +123,14 @@ extension [UInt8] {
 extension Template.Format {
     /// Returns the form of a time.
     fileprivate func value(of time: Timestamp) -> TemplateValue {
-        // Rounded down, also before 1970.
-        let seconds = time.microseconds >= 0 ? time.microseconds / 1_000_000 : (time.microseconds - 999_999) / 1_000_000
+        /// Rounds down, also before 1970.
+        func whole(_ unit: Int64) -> Int64 {
+            (time.microseconds >= 0 ? time.microseconds : time.microseconds -| (unit -| 1)) / unit
+        }
         switch self {
-        case .base64, .rfc3339: return .text(Timestamp(microseconds: seconds * 1_000_000).rfc3339)
-        case .epoch: return .json(Array(String(seconds).utf8)[...])
-        case .epochMillis:
-            let milliseconds = seconds * 1000 + (time.microseconds - seconds * 1_000_000) / 1000
-            return .json(Array(String(milliseconds).utf8)[...])
+        case .base64, .rfc3339: return .text(Timestamp(microseconds: whole(1_000_000) *| 1_000_000).rfc3339)
+        case .epoch: return .json(Array(String(whole(1_000_000)).utf8)[...])
+        case .epochMillis: return .json(Array(String(whole(1000)).utf8)[...])
         }
     }
 }

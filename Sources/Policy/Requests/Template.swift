@@ -8,8 +8,10 @@
 /// - Every other brace and dollar sign stands for itself: JSON is written as it is.
 /// A value is escaped for its place, see `Place`, and never ends it.
 package struct Template: Hashable, Sendable {
-    enum Part: Hashable {
+    indirect enum Part: Hashable {
         case text([UInt8])
+        /// The Base64 of a whole template.
+        case base64(Template)
         case value(Placeholder)
         case secret(String, isBase64: Bool, Place)
     }
@@ -72,6 +74,15 @@ package struct Template: Hashable, Sendable {
         self.text = text
     }
 
+    /// Makes the value of Authorization for Basic authentication (RFC 7617) from the templates of user and password.
+    init(basicUser user: String, password: String) throws(RequestError) {
+        text = ""
+        parts = [
+            .text(Array("Basic ".utf8)),
+            .base64(try Template("\(user):\(password)", for: .setting, of: "auth.basic")),
+        ]
+    }
+
     /// Parses a template of a route in use. Throws its defect as the route's.
     init(_ text: String, for use: TemplateUse, of key: String) throws(RequestError) {
         do throws(RouteProblem) {
@@ -83,8 +94,12 @@ package struct Template: Hashable, Sendable {
 
     /// The names of its secrets, in order.
     package var secretNames: [String] {
-        parts.compactMap { part in
-            if case .secret(let name, _, _) = part { name } else { nil }
+        parts.flatMap { part -> [String] in
+            switch part {
+            case .secret(let name, _, _): [name]
+            case .base64(let template): template.secretNames
+            case .text, .value: []
+            }
         }
     }
 

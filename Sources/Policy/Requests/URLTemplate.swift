@@ -1,7 +1,8 @@
 /// A route's url, parsed once: a template in path and query. Scheme, host and port are literal.
 ///
-/// Percent-encodes a value except for the unreserved characters of RFC 3986, so it stays inside its query value, and in
-/// the path except for all that RFC 3986 allows in a segment but `;`: for some servers `..;` is `..`. Refuses `.` and `..` as a whole segment, which servers resolve.
+/// Percent-encodes a value, so that it stays inside its segment or query value. In the query only the unreserved
+/// characters of RFC 3986 stay, in the path all that it allows in a segment but `;`: for some servers `..;` is `..`.
+/// Refuses `.` and `..` as a whole segment, which servers resolve.
 struct URLTemplate {
     private let text: String
     private let origin: Origin
@@ -22,6 +23,7 @@ struct URLTemplate {
 
     var secretNames: [String] { template.secretNames }
     var keptNames: [String] { template.keptNames }
+    var neededWords: [TemplateWord] { template.neededWords }
     var usesPayload: Bool { template.usesPayload }
 
     func expanded(_ values: TemplateValues) throws(RequestError) -> String {
