@@ -6,7 +6,7 @@ struct AnswerDraft: Hashable, Sendable {
     var errors: AnswerRule.Subject?
     var content = AnswerContent()
     var outcome = Outcome.deferred
-    var until: AnswerPlace?
+    var until: AnswerLimit?
 }
 
 extension ConfigurationValue<[AnswerRule]> {
@@ -100,10 +100,10 @@ extension AnswerDraft {
                 "write two rules, one for the error and one for the answer"
             )
         }
-        if until != nil, outcome != .deferred {
+        if until != nil, outcome != .deferred, outcome != .delivered {
             return (
-                "this rule has 'until', and does not defer",
-                "only a rule that defers may have 'until': write is: \"defer\""
+                "this rule has 'until', and neither defers nor delivers",
+                "only such a rule may have 'until': write is: \"defer\" or is: \"deliver\""
             )
         }
         return nil

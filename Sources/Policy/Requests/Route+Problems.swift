@@ -80,8 +80,8 @@ extension Route {
         let looksIntoAnswer =
             keepsOfBody || `protocol` == .callable || batch?.results != nil
             || (answers + (accept.map { [$0] } ?? [])).contains { rule in
-                if case .pointer = rule.until { return true }
-                return rule.content.looksIntoBody
+                rule.content.looksIntoBody
+                    || rule.until?.places.contains { if case .pointer = $0 { true } else { false } } == true
             }
         if looksIntoAnswer, method == "HEAD" {
             problems.append(
