@@ -178,6 +178,22 @@ struct `The rules of the examples` {
                 (Reply(400, #"{"__type":"com.amazonaws.sqs#ThrottlingException"}"#), .deferred),
             ]),
         Case(
+            "shopify", "default",
+            Reply(200, #"{"data":{"productUpdate":{"product":{"id":"p"},"userErrors":[]}}}"#), .delivered,
+            near: [
+                (Reply(200, #"{"data":{"productUpdate":null}}"#), .deferred), (Reply(200, "<html>"), .deferred),
+                (
+                    Reply(200, #"{"data":{"productUpdate":{"product":{"id":"p"}}},"errors":[{"message":"x"}]}"#), .held
+                ),
+            ]),
+        Case(
+            "shopify", "default",
+            Reply(200, #"{"data":{"productUpdate":{"product":null,"userErrors":[{"field":["id"]}]}}}"#), .failed,
+            near: [
+                (Reply(200, #"{"errors":[{"extensions":{"code":"THROTTLED"}}]}"#), .deferred),
+                (Reply(200, #"{"data":{"productUpdate":{"product":null,"userErrors":[]}}}"#), .deferred),
+            ]),
+        Case(
             "stripe", "default", Reply(500, "", ["Idempotent-Replayed": "true"]), .failed,
             near: [
                 (Reply(500, "", ["Idempotent-Replayed": "false"]), .deferred), (Reply(500), .deferred),
@@ -188,6 +204,13 @@ struct `The rules of the examples` {
             near: [
                 (Reply(503, "", ["Stripe-Should-Retry": "true"]), .deferred),
                 (Reply(409, "", ["Stripe-Should-Retry": "false"]), .deferred), (Reply(503), .deferred),
+            ]),
+        Case(
+            "telegram", "default", Reply(403, #"{"ok":false,"description":"Forbidden: bot was blocked by the user"}"#),
+            .failed,
+            near: [
+                (Reply(403, "<html>"), .held), (Reply(401, #"{"ok":false}"#), .held), (Reply(404), .held),
+                (Reply(429, #"{"ok":false}"#), .deferred),
             ]),
         Case(
             "webdav", "folder", Reply(405), .delivered,
