@@ -114,7 +114,7 @@ struct `The rules for answers of a route` {
         let route = try configured(
             "{ routes: { default: { answers: [{ status: 409, is: 'defer', until: '/\u{301}a' }] } } }"
         ).defaultRoute
-        #expect(route.answers.map(\.until) == [.pointer(JSONPointer("/\u{301}a")!)])
+        #expect(route.answers.map(\.until) == [.time(.pointer(JSONPointer("/\u{301}a")!))])
     }
 
     @Test func `a rule that never decides is said where it stands`() {
