@@ -66,6 +66,12 @@ struct `Tokens` {
 
     /// A store whose refresh token is in the file `refresh`. `ask` gets it.
     private func refreshing(at seconds: Int64 = 1_000_000, ask: @escaping (String) -> OAuth2.Answer) -> SecretStore {
+        Self.refreshing(place.path, runtime, at: seconds, ask: ask)
+    }
+
+    private static func refreshing(
+        _ base: String, _ runtime: String, at seconds: Int64, ask: @escaping (String) -> OAuth2.Answer
+    ) -> SecretStore {
         var client = OAuth2(tokenURL: "https://id.example/token", clientID: "me")
         client.refreshToken = "${secret:refresh}"
         let tokens = TokenSource(
@@ -73,7 +79,7 @@ struct `Tokens` {
             now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
             ask: { _, secrets in ask(secrets.values["refresh"] ?? "") })
         return SecretStore(
-            sources: ["api": .oauth2(client), "refresh": .file("refresh")], environment: [:], base: place.path,
+            sources: ["api": .oauth2(client), "refresh": .file("refresh")], environment: [:], base: base,
             tokens: tokens)
     }
 
@@ -115,9 +121,10 @@ struct `Tokens` {
                         value: "A-\(state.refresh)", lifetime: .seconds(54), refreshToken: "R-\(state.refresh)"))
             }
         }
+        let (base, runtime) = (place.path, runtime)
         for minute in 0..<120 {
             DispatchQueue.concurrentPerform(iterations: 4) { _ in
-                let store = refreshing(at: 1_000_000 + Int64(minute) * 60, ask: ask)
+                let store = Self.refreshing(base, runtime, at: 1_000_000 + Int64(minute) * 60, ask: ask)
                 let values = store.values(["api"]).values
                 state.withLock { if values != ["api": "A-\($0.refresh)"] { $0.wrong += 1 } }
             }
