@@ -66,6 +66,12 @@ struct `The rules of the examples` {
         Reply(200, #"{"Successful":[],"Failed":[{"Id":"x"\#(members)}]}"#)
     }
 
+    private static func graphql(_ type: String) -> Reply {
+        Reply(200, #"{"data":{"addComment":null},"errors":[{"type":"\#(type)","message":"m"}]}"#)
+    }
+
+    private static let comment = #"{"data":{"addComment":{"commentEdge":{"node":{"id":"IC_1"}}}}}"#
+
     static let cases: [Case] = [
         Case(
             "chat", "message", Reply(401, #"{"error":"Permission denied"}"#), .failed,
@@ -96,6 +102,29 @@ struct `The rules of the examples` {
                 (bulk(400, "version_conflict_engine_exception"), .failed),
                 (bulk(429, "es_rejected_execution_exception"), .deferred),
                 (Reply(409, #"{"error":{"type":"version_conflict_engine_exception"}}"#), .deferred),
+            ]),
+        Case(
+            "githubgraphql", "default", graphql("NOT_FOUND"), .failed,
+            near: [
+                (graphql("FORBIDDEN"), .held), (graphql("NOT_FOUND."), .held), (graphql("RATE_LIMITED"), .deferred),
+                (Reply(404, #"{"errors":[{"type":"NOT_FOUND"}]}"#), .failed), (Reply(200, "<html>"), .deferred),
+            ]),
+        Case(
+            "githubgraphql", "default", graphql("UNPROCESSABLE"), .failed,
+            near: [
+                (graphql("INSUFFICIENT_SCOPES"), .held),
+                (Reply(200, #"{"errors":[{"message":"Parse error"}]}"#), .held),
+                (
+                    Reply(200, #"{"errors":[{"message":"Something went wrong while executing your query."}]}"#),
+                    .deferred
+                ),
+            ]),
+        Case(
+            "githubgraphql", "default", Reply(200, comment, ["x-ratelimit-remaining": "0"]), .delivered,
+            near: [
+                (Reply(200, comment, ["x-ratelimit-remaining": "1"]), .delivered),
+                (Reply(200, #"{"data":{"addComment":null}}"#, ["x-ratelimit-remaining": "0"]), .deferred),
+                (Reply(403, comment, ["x-ratelimit-remaining": "0"]), .deferred),
             ]),
         Case(
             "healthchecks", "default", Reply(200, "OK (not found)"), .failed,
