@@ -84,7 +84,7 @@ extension ConfigurationKeys {
             """,
             into: \.protocol),
         ConfigurationKey(
-            "body", optional: .template(.body(.json), hint: "a body is text: '{ \"event\": {payload} }'"),
+            "body", optional: .template(.body(nil), hint: "a body is text: '{ \"event\": {payload} }'"),
             example: #"'{ "event": {payload}, "id": {id} }'"#, "the body",
             """
             The body of a request: a template, see TEMPLATES. The result is JSON, unless the header Content-Type names \

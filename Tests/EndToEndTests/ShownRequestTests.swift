@@ -87,6 +87,7 @@ struct ShownRequestTests {
         #expect(finished.status == 0, "\(finished.error)")
         let (encoded, escaped) = ("s%22%5C%C3%BC%7Bid%7D%23", #"s\"\\ü{id}#"#)
         let base64 = Data(Self.secret.utf8).base64EncodedString()
+        let encodedBase64 = base64.replacing("=", with: "%3D").replacing("+", with: "%2B").replacing("/", with: "%2F")
         return try finished.lines.map { line in
             let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             let fields = (object["headers"] as? [[String]] ?? []).map { pair in
@@ -95,13 +96,15 @@ struct ShownRequestTests {
             let type = fields.first { $0.lowercased().hasPrefix("content-type") } ?? ""
             let secret =
                 type.contains("json") ? escaped : type.contains("urlencoded") ? encoded : Self.secret
+            let isForm = type.contains("urlencoded")
             var body = Data(
-                (object["body"] as? String ?? "").replacing("[Base64 of [secret s]]", with: base64)
+                (object["body"] as? String ?? "")
+                    .replacing("[Base64 of [secret s]]", with: isForm ? encodedBase64 : base64)
                     .replacing("[secret s]", with: secret).utf8)
             if let base64 = object["bodyBase64"] as? String {
                 body = gunzipped(Array(try #require(Data(base64Encoded: base64))))
             }
-            let url = try #require(object["url"] as? String).replacing("[Base64 of [secret s]]", with: base64)
+            let url = try #require(object["url"] as? String).replacing("[Base64 of [secret s]]", with: encodedBase64)
                 .replacing("[secret s]", with: encoded)
             #expect(url.hasPrefix(origin))
             return

@@ -56,7 +56,7 @@ enum TemplateOracle {
             // "In the path a value must not be empty, '.' or '..'."
             case .path:
                 return ["", ".", ".."].map { Array($0.utf8) }.contains(content)
-                    ? nil : percent(content, leaving: ":@!$&'()*+,=")
+                    ? nil : percent(content, leaving: ":@!$'()*,")
             case .query: return percent(content)
             // "drainq refuses a value with a control character other than a tab."
             case .idempotencyKey:

@@ -40,7 +40,7 @@ struct TemplateTests {
         ("/?t={createdAt}", "/?t=2026-11-21T09%3A15%3A00.250Z"),
         ("/{payload.s}", "/a%22b%2F%20%C3%A9%0A"), ("/{payload.n}/{payload.t}", "/1.10/true"),
         ("/?e={payload.e}", "/?e="), ("/{payload.l.1}", "/q"), ("/{payload.twice}", "/2"),
-        ("/{payload.s:base64}", "/YSJiLyDDqQo="), ("/{id:base64}", "/aWQtMQ=="), ("/${secret:api}", "/s%221"),
+        ("/{payload.s:base64}", "/YSJiLyDDqQo%3D"), ("/{id:base64}", "/aWQtMQ%3D%3D"), ("/${secret:api}", "/s%221"),
         ("/{{id}", "/%7Bid%7D"), ("/?s=${secret:api:base64}", "/?s=cyIx"),
         ("/{createdAt}/{createdAt:rfc3339}", "/2026-11-21T09:15:00.250Z/2026-11-21T09:15:00Z"),
         ("/{createdAt:epoch}?m={createdAt:epochMillis}", "/1795252500?m=1795252500250"),

@@ -15,7 +15,8 @@ struct TemplateParser {
             switch use {
             case .url: .path
             case .proxy: .query
-            case .header: .header
+            // Without a media type it is not known yet what may stand where.
+            case .header, .body(nil): .header
             case .body(.json), .batch: .jsonValue
             case .body(.form): .form
             case .body(.text): .text

@@ -76,7 +76,7 @@ enum TemplateValue {
     /// Returns valid UTF-8 as it is written in a place.
     static func escaped(_ text: [UInt8], for place: Template.Place) -> [UInt8] {
         switch place {
-        case .path: text.percentEncoded(leaving: ":@!$&'()*+,=")
+        case .path: text.percentEncoded(leaving: ":@!$'()*,")
         case .query, .form: text.percentEncoded(leaving: "")
         case .jsonValue: JSONText.quoted(text)
         case .jsonString: Array(JSONText.quoted(text).dropFirst().dropLast())

@@ -66,8 +66,8 @@ package enum TemplateUse: Hashable, Sendable {
     /// Path and query of a url.
     case url
     case header
-    /// A body, whose media type says how a value is escaped.
-    case body(BodySyntax)
+    /// A body, whose media type says how a value is escaped; `nil` while the media type is not known.
+    case body(BodySyntax?)
     /// The JSON text around the members of a batch.
     case batch
     /// The key of an operation that has none of its own.

@@ -1,7 +1,7 @@
 /// A route's url, parsed once: a template in path and query. Scheme, host and port are literal.
 ///
-/// Percent-encodes a value, so that it stays inside its segment or query value. In the query only the unreserved
-/// characters of RFC 3986 stay, in the path all that it allows in a segment but `;`: for some servers `..;` is `..`.
+/// Percent-encodes a value, so that it stays inside its segment or query value. The unreserved characters of RFC 3986
+/// stay, in the path also `:@!$'()*,`, which a segment may have and no server reads as a separator.
 /// Refuses `.` and `..` as a whole segment, which servers resolve.
 struct URLTemplate {
     private let text: String
