@@ -71,6 +71,7 @@ complete -c drainq -n '__drainq_is add send' -l content-type -x -d 'take the inp
 complete -c drainq -n '__drainq_is add send' -l body-file -r -F -d 'send this file as the body, streamed'
 complete -c drainq -n '__drainq_is add send' -l expires -x -d 'fail at this time if not delivered'
 complete -c drainq -n '__drainq_is add send' -l id -x -d 'the id, for a single operation'
+complete -c drainq -n '__drainq_is add send' -l each -d 'take the elements of each JSON array'
 complete -c drainq -n '__drainq_is add send' -l envelope -d 'each value is a whole operation with its fields'
 complete -c drainq -n '__drainq_is add' -l delay -x -d 'make the operations due after this delay'
 complete -c drainq -n '__drainq_is add' -l at -x -d 'make the operations due at this time'

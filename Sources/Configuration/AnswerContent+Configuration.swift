@@ -112,6 +112,23 @@ extension ConfigurationValue<AnswerPlace> {
     }
 }
 
+extension ConfigurationValue<AnswerLimit> {
+    /// The place of a time, or those of a cost, of what is left, and of the rate at which that is restored.
+    static let answerLimit = ConfigurationValue(
+        "place or three places", .oneOf([.text(pattern: "."), .list(.text(pattern: "."), atLeast: 3)])
+    ) { value, findings in
+        let place = ConfigurationValue<AnswerPlace>.answerPlace
+        guard case .array(let elements) = value.content else { return place.read(value, &findings).map { .time($0) } }
+        let places = elements.compactMap { place.read($0, &findings) }
+        if places.count < elements.count { return nil }
+        if places.count == 3 { return .restored(cost: places[0], left: places[1], rate: places[2]) }
+        findings.add(
+            "a list of \(places.count) is not a cost, what is left, and a rate", at: value.position,
+            hint: "write [\"/cost\", \"/available\", \"/restoreRate\"], or one place of a time")
+        return nil
+    }
+}
+
 extension ConfigurationFindings {
     mutating func addBadHeaderName(_ name: String, at position: SourcePosition) {
         add(

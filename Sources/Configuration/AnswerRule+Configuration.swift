@@ -1,12 +1,12 @@
 import Policy
 
-/// A rule of `answers` as written: required members may be missing.
+/// A rule of `answers` as written.
 struct AnswerDraft: Hashable, Sendable {
     var statuses: AnswerRule.Subject?
     var errors: AnswerRule.Subject?
     var content = AnswerContent()
-    var outcome: Outcome?
-    var until: AnswerPlace?
+    var outcome = Outcome.deferred
+    var until: AnswerLimit?
 }
 
 extension ConfigurationValue<[AnswerRule]> {
@@ -51,7 +51,7 @@ extension ConfigurationValue<[AnswerRule]> {
             return AnswerRule(
                 .answers(index), line: SourceLine(value.position.line),
                 draft.errors ?? draft.statuses ?? .statuses(nil),
-                content: draft.content, draft.outcome ?? .deferred, until: draft.until)
+                content: draft.content, draft.outcome, until: draft.until)
         }
     }
 
@@ -91,9 +91,6 @@ extension AnswerRule {
 extension AnswerDraft {
     /// The reason why the draft is no rule; `nil` if it is one.
     fileprivate var problem: (reason: String, hint: String)? {
-        guard let outcome else {
-            return ("this rule lacks 'is'", "what the answer means: deliver, defer, hold or fail")
-        }
         if statuses == nil, errors == nil, content.isEmpty {
             return ("this rule has no condition", "give it a status, which may be \"any\", or an error")
         }
@@ -103,10 +100,10 @@ extension AnswerDraft {
                 "write two rules, one for the error and one for the answer"
             )
         }
-        if until != nil, outcome != .deferred {
+        if until != nil, outcome != .deferred, outcome != .delivered {
             return (
-                "this rule has 'until', and does not defer",
-                "only a rule that defers may have 'until': write is: \"defer\""
+                "this rule has 'until', and neither defers nor delivers",
+                "only such a rule may have 'until': write is: \"defer\" or is: \"deliver\""
             )
         }
         return nil

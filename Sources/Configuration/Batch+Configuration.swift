@@ -10,14 +10,7 @@ struct ResultsDraft: Hashable, Sendable {
 }
 
 extension ConfigurationValue<Batch> {
-    /// A batch. A `max` of 0 means that it is missing.
-    static let batch = object("batch", of: ConfigurationKeys.batch, from: Batch(max: 0)) { batch, position, findings in
-        if batch.max > 0 { return batch }
-        findings.add(
-            "this batch lacks 'max'", at: position,
-            hint: "'max' is the number of operations in one request, as in { max: 100 }")
-        return nil
-    }
+    static let batch = object("batch", of: ConfigurationKeys.batch, from: Batch(max: 1)) { batch, _, _ in batch }
 }
 
 extension ConfigurationValue<Batch.Results> {

@@ -32,23 +32,32 @@ extension ConfigurationFile {
     /// Returns the entries as members of an object, one a line, all behind `//` except the active ones.
     private static func commented(_ entries: [ConfigurationEntry], active: [String: String]) -> [String] {
         var lines: [String] = []
-        var group: Substring?
+        /// The names of the objects that are open, from the outside in.
+        var open: [Substring] = []
+        func add(_ text: String) { lines.append("// " + String(repeating: "  ", count: open.count) + text) }
+        func close(to depth: Int) {
+            while open.count > depth {
+                open.removeLast()
+                add("},")
+            }
+        }
         for entry in entries {
             let parts = entry.path.pieces(at: ".")
-            let parent = parts.count > 1 ? parts[0] : nil
-            if parent != group {
-                if group != nil { lines.append("// },") }
-                if let parent { lines.append("// \(parent): {") }
-                group = parent
+            let parents = parts.dropLast()
+            close(to: zip(open, parents).prefix { $0 == $1 }.count)
+            for parent in parents.dropFirst(open.count) {
+                add("\(parent): {")
+                open.append(parent)
             }
             let summary = entry.summary + (entry.defaultText == nil ? " (example)" : "")
             if let value = active[entry.path] {
                 lines.append("\(entry.path): \(value),  // \(entry.summary)")
             } else {
-                lines.append("// \(parent == nil ? "" : "  ")\(parts[parts.count - 1]): \(entry.shown),  // \(summary)")
+                add("\(parts[parts.count - 1]): \(entry.shown),  // \(summary)")
             }
         }
-        return group == nil ? lines : lines + ["// },"]
+        close(to: 0)
+        return lines
     }
 
     private static func json5(_ text: String) -> String {

@@ -14,6 +14,8 @@ package struct ConfigurationEntry: Hashable, Sendable {
     package var summary: String
     /// Sentences for the manual.
     package var prose: String
+    /// Whether its object must have it.
+    package var isRequired = false
 
     func prefixed(_ prefix: String) -> ConfigurationEntry {
         var entry = self
@@ -38,15 +40,15 @@ struct ConfigurationKey<Draft>: Sendable {
     init<Value>(
         _ path: String, _ kind: ConfigurationValue<Value>, default defaultText: String? = nil,
         example exampleText: String? = nil, _ summary: String, _ prose: String,
-        set: @escaping @Sendable (inout Draft, Value) -> Void
+        isRequired: Bool = false, set: @escaping @Sendable (inout Draft, Value) -> Void
     ) {
         entry = ConfigurationEntry(
             path: path, kind: kind.name, defaultText: defaultText, exampleText: exampleText, summary: summary,
-            prose: prose)
+            prose: isRequired ? prose + " Required." : prose, isRequired: isRequired)
         members = kind.members
         // A key without a default may be `null`, which leaves it out unless the kind of value gives it a meaning.
         let leavesOutNull = defaultText == nil && !kind.readsNull
-        shape = { leavesOutNull ? .oneOf([kind.shape(), .null]) : kind.shape() }
+        shape = { leavesOutNull && !isRequired ? .oneOf([kind.shape(), .null]) : kind.shape() }
         read = { value, draft, findings in
             if leavesOutNull, value.isNull { return }
             if let value = kind.read(value, &findings) { set(&draft, value) }
@@ -111,7 +113,8 @@ extension ConfigurationValue {
     }
 }
 
-/// Reads the object `value` by a table of keys. A member that is no key of the table is an error.
+/// Reads the object `value` by a table of keys. A member that is no key of the table is an error, and so is a required
+/// key that is missing.
 ///
 /// `null` in the place of an object that several paths begin with is `null` for each of these keys that has no default.
 func readObject<Draft>(
@@ -142,6 +145,14 @@ func readObject<Draft>(
             }
         }
     }
+    guard prefix.isEmpty,
+        let lacking = keys.first(where: { key in
+            key.entry.isRequired && !members.contains { $0.name == key.entry.path && !$0.value.isNull }
+        })
+    else { return }
+    findings.add(
+        "'\(lacking.entry.path)' is missing", at: value.position,
+        hint: "as in { \(lacking.entry.path): \(lacking.entry.exampleText ?? "…") }")
 }
 
 /// Returns a hint for an unknown key: a similar sibling, the same name in another place, or a list of the siblings.

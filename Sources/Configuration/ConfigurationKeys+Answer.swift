@@ -38,16 +38,19 @@ extension ConfigurationKeys {
             set: { $0.content.text = $1 }),
         ConfigurationKey(
             "is", .outcome, example: #""defer""#, "deliver, defer, hold or fail",
-            "The meaning of the answer or error: deliver, defer, hold or fail. Required.",
-            set: { $0.outcome = $1 }),
+            "The meaning of the answer or error: deliver, defer, hold or fail.",
+            isRequired: true, set: { $0.outcome = $1 }),
         ConfigurationKey(
-            "until", .answerPlace, example: #""x-ratelimit-reset""#, "the place of a retry time",
+            "until", .answerLimit, example: #""x-ratelimit-reset""#, "the place of a retry time",
             """
             The place in the answer of the time of the next attempt: the name of a header field, or a JSON Pointer. \
             The time is a number of seconds, seconds or milliseconds since 1970, or a date; of several fields of that \
             name the latest time. The time delays the whole \
             destination, as Retry-After does, and no attempt is counted. If the answer has no such time, Retry-After \
-            applies. Only a rule that defers may have this key.
+            applies. A rule that delivers may have this key too, for a limit that a success announces: the operation \
+            is delivered, and the destination gets no request before the time. A list of three places is the cost of \
+            a request, what is left for requests, and how much of that is restored each second: the time is when a \
+            request of this cost is possible again.
             """,
             set: { $0.until = $1 }),
     ]
@@ -80,7 +83,7 @@ extension ConfigurationKeys {
             The place in the document, a JSON Pointer (RFC 6901): \"\" is the whole document, \"/result/success\" a \
             member of a member, \"/items/0\" the first element of a list.
             """,
-            set: { $0.pointer = $1 }),
+            isRequired: true, set: { $0.pointer = $1 }),
         ConfigurationKey(
             "exists", .truth, example: "true", "whether there is a value",
             "true: the place must have a value, which may be null. false: it must have none.",

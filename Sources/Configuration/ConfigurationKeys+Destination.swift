@@ -91,8 +91,8 @@ extension ConfigurationKeys {
     static let clientCertificate: [ConfigurationKey<ConnectionOptions.ClientCertificate>] = [
         ConfigurationKey(
             "certificate", .path, example: #""client.pem""#, "as PEM",
-            "The certificate, as PEM. Required.",
-            set: { $0.certificateFile = $1 }),
+            "The certificate, as PEM.",
+            isRequired: true, set: { $0.certificateFile = $1 }),
         ConfigurationKey(
             "key", optional: .path, example: #""client.key""#, "as PEM",
             "The key, as PEM, if the file of the certificate does not contain it.",
@@ -129,10 +129,14 @@ extension ConfigurationKeys {
             A command, as a list of its name and arguments, that writes the secret to standard output. No shell is \
             involved. A run runs it again after an answer with 401.
             """,
-            set: { $0.add("command", .command($1, ttl: SecretDraft.defaultTTL)) }),
+            set: { $0.add("command", .command($1, ttl: nil)) }),
         ConfigurationKey(
-            "ttl", .duration, default: #""5m""#, example: #""50m""#, "lifetime of the output",
-            "The time for which a run keeps the output of the command before it runs the command again. Only with command.",
+            "ttl", .duration, example: #""50m""#, "lifetime of the output",
+            """
+            The time for which the output of the command is valid. Runs share it for this time, as they share tokens \
+            (see SECRETS), and then run the command again. Without a ttl each run keeps it for five minutes. Only with \
+            command.
+            """,
             set: { $0.ttl = $1 }),
         ConfigurationKey(
             "oauth2", .oauth2,
@@ -140,8 +144,8 @@ extension ConfigurationKeys {
                 #"{ tokenUrl: "https://id.example.com/token", clientId: "drainq", clientSecret: "${secret:client}" }"#,
             "an access token",
             """
-            An access token for client credentials (RFC 6749, section 4.4). Runs share it until shortly before it \
-            expires. See SECRETS.
+            An access token of OAuth 2 (RFC 6749): for a refreshToken, for an assertion, or else for the client's \
+            credentials. Runs share it until shortly before it expires. See SECRETS.
             """,
             set: { $0.add("oauth2", .oauth2($1)) }),
     ]
@@ -150,21 +154,70 @@ extension ConfigurationKeys {
     static let oauth2: [ConfigurationKey<OAuth2>] = [
         ConfigurationKey(
             "tokenUrl", .endpoint, example: #""https://id.example.com/token""#, "the token endpoint",
-            "The URL of the token endpoint. Required.",
-            set: { $0.tokenURL = $1 }),
+            "The URL of the token endpoint.",
+            isRequired: true, set: { $0.tokenURL = $1 }),
         ConfigurationKey(
             "clientId", .keyTemplate, example: #""drainq""#, "the client's id",
-            "The client's id, literal or ${secret:NAME}. Required.",
+            "The client's id, literal or ${secret:NAME}. An assertion needs none.",
             set: { $0.clientID = $1 }),
         ConfigurationKey(
             "clientSecret", .keyTemplate, example: #""${secret:client}""#, "the client's secret",
             """
-            The client's secret, usually ${secret:NAME}: a secret that is not a token. Required.
+            The client's secret, usually ${secret:NAME}: a secret that is not a token. A refresh token or an assertion \
+            may need none.
             """,
             set: { $0.clientSecret = $1 }),
+        ConfigurationKey(
+            "clientAuthentication", .word, default: #""basic""#, example: #""post""#, "basic or post",
+            """
+            The way in which the client sends its secret: basic, in Authorization, or post, as client_id and \
+            client_secret in the form.
+            """,
+            into: \.clientAuthentication),
+        ConfigurationKey(
+            "refreshToken", optional: .secretReference, example: #""${secret:refresh}""#, "the refresh token",
+            """
+            A refresh token: ${secret:NAME}. If the endpoint issues a new one, drainq writes it to the file of that \
+            secret, which must have mode 0600 and be writable; a secret that is not a file holds the destination then.
+            """,
+            into: \.refreshToken),
+        ConfigurationKey(
+            "assertion.key", .path, example: #""key.pem""#, "the private key, as PEM",
+            """
+            The file of a private key, as PEM, with which openssl(1) signs an assertion (RFC 7523) for each token: an \
+            RSA key signs with RS256, a P-256 key with ES256.
+            """,
+            set: { draft, path in draft.withAssertion { $0.keyFile = path } }),
+        ConfigurationKey(
+            "assertion.keyId", .plainText, example: #""2026-11""#, "the name of the key",
+            "The name of the key (kid), for a service that knows several.",
+            set: { draft, name in draft.withAssertion { $0.keyID = name } }),
+        ConfigurationKey(
+            "assertion.claims", .texts, example: #"{ iss: "drainq@example.com", scope: "orders" }"#, "its claims",
+            """
+            The claims of the assertion, texts by name, such as iss, sub and scope. drainq adds iat, an exp three \
+            minutes later, and the token endpoint as aud unless it is here.
+            """,
+            set: { draft, claims in draft.withAssertion { $0.claims = claims } }),
         ConfigurationKey(
             "scope", optional: .plainText, example: #""orders.write""#, "the token's scope",
             "The scope of the token: words with blanks between them.",
             into: \.scope),
+        ConfigurationKey(
+            "audience", optional: .plainText, example: #""https://api.example.com""#, "the token's audience",
+            "The audience of the token, for services that ask for one.",
+            into: \.audience),
+        ConfigurationKey(
+            "resource", optional: .plainText, example: #""https://api.example.com/""#, "the token's resource",
+            "The resource that the token is for (RFC 8707).",
+            into: \.resource),
     ]
+}
+
+extension OAuth2 {
+    fileprivate mutating func withAssertion(_ change: (inout JWTAssertion) -> Void) {
+        var assertion = assertion ?? JWTAssertion()
+        change(&assertion)
+        self.assertion = assertion
+    }
 }

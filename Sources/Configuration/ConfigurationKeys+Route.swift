@@ -38,6 +38,17 @@ extension ConfigurationKeys {
             """,
             set: { HeaderChange.apply($1, to: &$0.headers) }),
         ConfigurationKey(
+            "auth.basic.user", optional: .keyTemplate, example: #""api""#, "the user of Basic authentication",
+            """
+            The user of Basic authentication (RFC 7617), literal or ${secret:NAME}: the request gets the header \
+            Authorization. An operation's own Authorization replaces it.
+            """,
+            into: \.basicUser),
+        ConfigurationKey(
+            "auth.basic.password", optional: .template(.setting), example: #""${secret:api}""#, "the password",
+            "The password of Basic authentication, usually ${secret:NAME}.",
+            into: \.basicPassword),
+        ConfigurationKey(
             "headersCommand", optional: .command, example: #"["/usr/local/bin/sign"]"#, "writes header fields",
             """
             A command, as a list of its name and arguments, that runs before each attempt, for signatures. It gets the \
@@ -73,7 +84,7 @@ extension ConfigurationKeys {
             """,
             into: \.protocol),
         ConfigurationKey(
-            "body", optional: .template(.body(.json), hint: "a body is text: '{ \"event\": {payload} }'"),
+            "body", optional: .template(.body(nil), hint: "a body is text: '{ \"event\": {payload} }'"),
             example: #"'{ "event": {payload}, "id": {id} }'"#, "the body",
             """
             The body of a request: a template, see TEMPLATES. The result is JSON, unless the header Content-Type names \
@@ -262,8 +273,8 @@ extension ConfigurationKeys {
     static let batch: [ConfigurationKey<Batch>] = [
         ConfigurationKey(
             "max", .count(1...10_000), example: "100", "operations in one request",
-            "The most operations in one request. Required.",
-            set: { $0.max = $1 }),
+            "The most operations in one request.",
+            isRequired: true, set: { $0.max = $1 }),
         ConfigurationKey(
             "maxBytes", .positiveSize, default: #""1MB""#, "bytes of one request",
             """

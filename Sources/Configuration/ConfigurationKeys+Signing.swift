@@ -5,20 +5,20 @@ extension ConfigurationKeys {
     static let awsSigning: [ConfigurationKey<AWSSigning>] = [
         ConfigurationKey(
             "service", .scopeWord, example: #""sqs""#, "sqs, sns, s3, events …",
-            "The name of the service in AWS signatures: sqs, sns, s3, events, kinesis, lambda. Required.",
-            set: { $0.service = $1 }),
+            "The name of the service in AWS signatures: sqs, sns, s3, events, kinesis, lambda.",
+            isRequired: true, set: { $0.service = $1 }),
         ConfigurationKey(
             "region", .scopeWord, example: #""eu-central-1""#, "the service's region",
-            "The service's region. Required.",
-            set: { $0.region = $1 }),
+            "The service's region.",
+            isRequired: true, set: { $0.region = $1 }),
         ConfigurationKey(
             "accessKey", .keyTemplate, example: #""AKIDEXAMPLE""#, "the access key's id",
-            "The access key's id, literal or ${secret:NAME}. Required.",
-            set: { $0.accessKey = $1 }),
+            "The access key's id, literal or ${secret:NAME}.",
+            isRequired: true, set: { $0.accessKey = $1 }),
         ConfigurationKey(
             "secretKey", .keyTemplate, example: #""${secret:api}""#, "the secret access key",
-            "The secret access key, usually ${secret:NAME}. Required.",
-            set: { $0.secretKey = $1 }),
+            "The secret access key, usually ${secret:NAME}.",
+            isRequired: true, set: { $0.secretKey = $1 }),
         ConfigurationKey(
             "sessionToken", optional: .keyTemplate, example: #""${secret:token}""#,
             "the session token of temporary keys",
@@ -31,17 +31,7 @@ extension ConfigurationValue<AWSSigning> {
     static let awsSigning = object(
         "signature", of: ConfigurationKeys.awsSigning,
         from: AWSSigning(service: "", region: "", accessKey: "", secretKey: "")
-    ) { signing, position, findings in
-        let texts = [
-            ("service", signing.service), ("region", signing.region), ("accessKey", signing.accessKey),
-            ("secretKey", signing.secretKey),
-        ]
-        guard let lacking = texts.first(where: { $0.1.isEmpty }) else { return signing }
-        findings.add(
-            "'\(lacking.0)' is missing", at: position,
-            hint: "service, region, accessKey and secretKey are required")
-        return nil
-    }
+    ) { signing, _, _ in signing }
 }
 
 extension ConfigurationValue<String> {

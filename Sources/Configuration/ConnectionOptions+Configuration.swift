@@ -4,12 +4,7 @@ extension ConfigurationValue<ConnectionOptions.ClientCertificate> {
     static let clientCertificate = object(
         "certificate", of: ConfigurationKeys.clientCertificate,
         from: ConnectionOptions.ClientCertificate(certificateFile: "")
-    ) { certificate, position, findings in
-        if !certificate.certificateFile.isEmpty { return certificate }
-        findings.add(
-            "'certificate' is missing", at: position, hint: "a file in PEM, as in { certificate: \"client.pem\" }")
-        return nil
-    }
+    ) { certificate, _, _ in certificate }
 }
 
 extension ConfigurationValue<ConnectionOptions.Proxy> {

@@ -2,26 +2,20 @@ import Policy
 
 /// A condition as written: it may have no test or several.
 struct ConditionDraft: Hashable, Sendable {
-    var pointer: JSONPointer?
+    var pointer = JSONPointer(tokens: [])
     var tests: [JSONCondition.Test] = []
 }
 
 extension ConfigurationValue<JSONCondition> {
     static let condition = object("condition", of: ConfigurationKeys.condition, from: ConditionDraft()) {
         draft, position, findings in
-        guard let pointer = draft.pointer else {
-            findings.add(
-                "this condition lacks 'pointer'", at: position,
-                hint: "a condition is written { pointer: \"/success\", equals: true }")
-            return nil
-        }
         guard draft.tests.count == 1 else {
             findings.add(
                 draft.tests.isEmpty ? "this condition has no test" : "this condition has several tests",
                 at: position, hint: "give it exactly one of exists, equals, contains and notEmpty")
             return nil
         }
-        return JSONCondition(pointer: pointer, test: draft.tests[0])
+        return JSONCondition(pointer: draft.pointer, test: draft.tests[0])
     }
 }
 

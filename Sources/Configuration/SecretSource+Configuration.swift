@@ -2,8 +2,6 @@ import Policy
 
 /// A secret as written: it may have no source or several.
 struct SecretDraft: Hashable, Sendable {
-    static let defaultTTL = Duration.seconds(300)
-
     private(set) var sources: [SecretSource] = []
     private(set) var keys: [String] = []
     var ttl: Duration?
@@ -42,19 +40,50 @@ extension ConfigurationValue<SecretSource> {
 
 extension ConfigurationValue<OAuth2> {
     static let oauth2 = object(
-        "token", of: ConfigurationKeys.oauth2, from: OAuth2(tokenURL: "", clientID: "", clientSecret: "")
+        "token", of: ConfigurationKeys.oauth2, from: OAuth2(tokenURL: "")
     ) { oauth2, position, findings in
-        let texts = [
-            ("tokenUrl", oauth2.tokenURL), ("clientId", oauth2.clientID), ("clientSecret", oauth2.clientSecret),
-        ]
-        guard let lacking = texts.first(where: { $0.1.isEmpty }) else { return oauth2 }
-        findings.add(
-            "'\(lacking.0)' is missing", at: position, hint: "tokenUrl, clientId and clientSecret are required")
+        let hasGrant = oauth2.refreshToken != nil || oauth2.assertion != nil
+        var problem: (reason: String, hint: String)?
+        if oauth2.refreshToken != nil, oauth2.assertion != nil {
+            problem = ("'refreshToken' and 'assertion' exclude each other", "a token has one grant")
+        } else if !hasGrant, oauth2.clientID == nil || oauth2.clientSecret == nil {
+            problem = ("'clientId' or 'clientSecret' is missing", "else give it a 'refreshToken' or an 'assertion'")
+        } else if oauth2.clientSecret != nil, oauth2.clientID == nil {
+            problem = ("'clientId' is missing", "the secret is that of a client")
+        } else if oauth2.assertion?.keyFile.isEmpty == true {
+            problem = ("'assertion.key' is missing", "the file of a private key, as in assertion: { key: \"key.pem\" }")
+        }
+        guard let problem else { return oauth2 }
+        findings.add(problem.reason, at: position, hint: problem.hint)
         return nil
     }
 }
 
+extension ConfigurationValue<[String: String]> {
+    /// Texts by name.
+    static let texts = ConfigurationValue("texts by name", .map(.text())) { value, findings in
+        findings.members(of: value, hint: "claims are written { iss: \"drainq\", sub: \"42\" }").map { members in
+            var texts: [String: String] = [:]
+            for member in members {
+                findings.within(member.name) { findings in
+                    if let text = member.value.string { return texts[member.name] = text }
+                    findings.add("\(member.value.quoted) is not a text", at: member.value.position)
+                }
+            }
+            return texts
+        }
+    }
+}
+
 extension ConfigurationValue<String> {
+    /// One secret and nothing else.
+    static let secretReference = template(.setting).checked("not a secret", hint: "write ${secret:NAME}") { text in
+        guard let template = try? Template(text, for: .setting), let name = template.secretNames.first else {
+            return false
+        }
+        return text == "${secret:\(name)}"
+    }
+
     /// The url of a token endpoint, without placeholders.
     static let endpoint = urlTemplate.checked("a template", hint: "the endpoint's url is the same for each token") {
         !$0.contains("{")

@@ -16,15 +16,9 @@ enum URLTemplateSyntax {
         guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else {
             return Problem(reason: "is not an absolute URL", hint: "it has to begin with https:// or http://")
         }
-        if let scalar = text.unicodeScalars.first(where: { !$0.isURLText }) {
-            let code = String(scalar.value, radix: 16, uppercase: true)
-            return Problem(
-                reason:
-                    "has a character that is invalid in a URL, U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code)",
-                hint: "a blank is written %20")
-        }
         let rest = text.dropFirst(scheme.count)
         let authority = Substring(rest.utf8.prefix { !"/?#".utf8.contains($0) })
+        if let problem = problem(inCharactersOf: authority) { return problem }
         if let problem = problem(inAuthority: authority) {
             // A password with a slash in it ends the authority: no part of it is told.
             return rest.utf8.contains(UInt8(ascii: "@")) ? userInformation : problem
@@ -76,7 +70,18 @@ enum URLTemplateSyntax {
         return nil
     }
 
+    /// Returns the error in a character that no URL may contain; `nil` if there is none.
+    private static func problem(inCharactersOf text: some StringProtocol) -> Problem? {
+        guard let scalar = text.unicodeScalars.first(where: { !$0.isURLText }) else { return nil }
+        let code = String(scalar.value, radix: 16, uppercase: true)
+        return Problem(
+            reason:
+                "has a character that is invalid in a URL, U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code)",
+            hint: "a blank is written %20")
+    }
+
     private static func problem(inLiteral text: String) -> Problem? {
+        if let problem = problem(inCharactersOf: text) { return problem }
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
             switch Unicode.Scalar(byte) {

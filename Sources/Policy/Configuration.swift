@@ -44,6 +44,16 @@ package struct Configuration: Hashable, Sendable {
         routes[type] ?? defaultRoute
     }
 
+    /// Returns why the queue refuses an operation of this type that has no url of its own: there are routes, but none
+    /// for the type, and the default route has no url. `nil` if the queue takes it.
+    package func refusal(ofType type: TypeName) -> String? {
+        guard defaultRoute.url == nil, !routes.isEmpty, routes[type] == nil else { return nil }
+        let known = routes.keys.map(\.description).sorted()
+        let near = nearest(to: type.description, in: known).map { "did you mean '\($0)'?" }
+        return "there is no route for the type '\(type)' and no default url: "
+            + (near ?? "the types are \(known.prefix(10).joined(separator: ", "))")
+    }
+
     /// Whether a newer operation of any route replaces older ones.
     package var hasCoalescingRoutes: Bool {
         defaultRoute.replacesOlder || routes.values.contains(where: \.replacesOlder)

@@ -30,10 +30,10 @@ struct `The rules for answers of a route` {
                 AnswerRule(.answers(0), .statuses([409...409]), content: AnswerContent(json: [code]), .delivered),
                 AnswerRule(
                     .answers(1), .statuses([408...408, 500...599, 429...429]), content: content, .deferred,
-                    until: .pointer(JSONPointer("/retry_after")!)),
+                    until: .time(.pointer(JSONPointer("/retry_after")!))),
                 AnswerRule(.answers(2), .errors([.dns, .timeout]), .held),
                 AnswerRule(.answers(3), .errors(all), .failed),
-                AnswerRule(.answers(4), .statuses(nil), .deferred, until: .header("x-reset")),
+                AnswerRule(.answers(4), .statuses(nil), .deferred, until: .time(.header("x-reset"))),
             ])
         #expect(route.answers.map(\.line.number) == [2, 3, 5, 6, 7])
     }
@@ -56,7 +56,7 @@ struct `The rules for answers of a route` {
     @Test(arguments: [
         ("1", ": 1 is not a list of rules; rules are written [{ status: 409, is: \"deliver\" }]"),
         ("[1]", ": 1 is not an object"),
-        ("[{ status: 409 }]", ": this rule lacks 'is'; what the answer means: deliver, defer, hold or fail"),
+        ("[{ status: 409 }]", ": 'is' is missing; as in { is: \"defer\" }"),
         (
             "[{ is: 'defer' }]",
             ": this rule has no condition; give it a status, which may be \"any\", or an error"
@@ -91,8 +91,12 @@ struct `The rules for answers of a route` {
             ".until: 'retry after' is neither the name of a header field nor a JSON Pointer; write \"x-ratelimit-reset\""
         ),
         (
-            "[{ status: 200, is: 'deliver', until: 'retry-after' }]",
-            ": this rule has 'until', and does not defer; only a rule that defers may have 'until': write is: \"defer\""
+            "[{ status: 400, is: 'fail', until: 'retry-after' }]",
+            ": this rule has 'until', and neither defers nor delivers; only such a rule may have 'until': write is: \"defer\""
+        ),
+        (
+            "[{ status: 200, is: 'deliver', until: ['/cost', '/left'] }]",
+            ".until: a list of 2 is not a cost, what is left, and a rate; write [\"/cost\", \"/available\", \"/restoreRate\"]"
         ),
         (
             "[{ status: '400-499', is: 'defer' }, { status: 409, is: 'deliver' }]",
@@ -110,7 +114,7 @@ struct `The rules for answers of a route` {
         let route = try configured(
             "{ routes: { default: { answers: [{ status: 409, is: 'defer', until: '/\u{301}a' }] } } }"
         ).defaultRoute
-        #expect(route.answers.map(\.until) == [.pointer(JSONPointer("/\u{301}a")!)])
+        #expect(route.answers.map(\.until) == [.time(.pointer(JSONPointer("/\u{301}a")!))])
     }
 
     @Test func `a rule that never decides is said where it stands`() {

@@ -83,7 +83,7 @@ struct `The configuration of destinations` {
         ),
         (
             "reports: { clientCertificate: { key: 'k' } }",
-            "destinations.reports.clientCertificate: 'certificate' is missing; a file in PEM"
+            "destinations.reports.clientCertificate: 'certificate' is missing; as in { certificate: \"client.pem\" }"
         ),
         (
             "reports: { clientCertificate: { certificate: 'c', pasphrase: 'x' } }",
@@ -130,7 +130,7 @@ struct `The configuration of destinations` {
             configuration.secrets == [
                 "a": .file("/etc/drainq/a.token"), "b": .environment("B_1"), "c": .credential("c.token"),
                 "d": .command(["/etc/drainq/./bin/token", "-x", ""], ttl: .seconds(3600)),
-                "e": .command(["token"], ttl: .seconds(300)),
+                "e": .command(["token"], ttl: nil),
             ])
     }
 
@@ -155,6 +155,17 @@ struct `The configuration of destinations` {
         ("{ command: [''] }", "secrets.a.command: the command has no name; a command is a list"),
         ("{ command: ['a', 1] }", "secrets.a.command: 1 is not a word; words are text in quotes"),
         ("'s3cret'", "secrets.a: 's3cret' is not an object"),
+        ("{ oauth2: { clientId: 'a' } }", "secrets.a.oauth2: 'tokenUrl' is missing; as in { tokenUrl: "),
+        ("{ oauth2: { tokenUrl: 'https://a', clientId: 'a' } }", "'clientId' or 'clientSecret' is missing"),
+        ("{ oauth2: { tokenUrl: 'https://a', refreshToken: 'x' } }", "'x' is not a secret; write ${secret:NAME}"),
+        (
+            "{ oauth2: { tokenUrl: 'https://a', assertion: { keyId: '1' } } }",
+            "secrets.a.oauth2: 'assertion.key' is missing"
+        ),
+        (
+            "{ oauth2: { tokenUrl: 'https://a', assertion: { key: 'k', claims: { iss: 1 } } } }",
+            "secrets.a.oauth2.assertion.claims.iss: 1 is not a text"
+        ),
     ])
     func `what is wrong with a secret is said with its place`(value: String, expected: String) {
         let errors = configurationErrors(

@@ -83,7 +83,7 @@ struct `The configuration of a route` {
         ("require: '/x'", "require: '/x' is not an object"),
         (
             "require: { exists: true }",
-            "require: this condition lacks 'pointer'; a condition is written { pointer: \"/success\", equals: true }"
+            "require: 'pointer' is missing; as in { pointer: \"/result/success\" }"
         ),
         (
             "require: { pointer: '/a' }",
@@ -127,7 +127,7 @@ struct `The configuration of a route` {
         ("redirects: 'always'", "redirects: 'always' is not one of never, same-origin"),
         (
             "batch: { format: 'json' }",
-            "batch: this batch lacks 'max'; 'max' is the number of operations in one request, as in { max: 100 }"
+            "batch: 'max' is missing; as in { max: 100 }"
         ),
         ("batch: { max: 0 }", "batch.max: 0 is not a count; a count is a whole number from 1 to 10000"),
         (

@@ -9,7 +9,7 @@ struct `The table of configuration keys` {
         try readExamples(of: ConfigurationKeys.route, into: Route())
         try readExamples(of: ConfigurationKeys.destination, into: DestinationSettings())
         try readExamples(of: ConfigurationKeys.accept, into: AnswerRule.accept())
-        try readExamples(of: ConfigurationKeys.answer, into: AnswerDraft())
+        try readExamples(of: ConfigurationKeys.answer, into: AnswerDraft(outcome: .failed))
         try readExamples(of: ConfigurationKeys.batch, into: Batch(max: 7))
         try readExamples(of: ConfigurationKeys.schedule, into: ScheduleDraft())
     }
@@ -43,13 +43,21 @@ struct `The table of configuration keys` {
     private func leaveOut<Draft: Equatable>(_ keys: [ConfigurationKey<Draft>], of draft: Draft) throws {
         let paths = keys.filter { $0.entry.defaultText == nil }.map(\.entry.path)
         let groups = keys.map(\.entry.path).compactMap { path in path.lastIndex(of: ".").map { String(path[..<$0]) } }
-        for path in paths + groups {
-            var text = "null"
-            for name in path.split(separator: ".").reversed() { text = "{ \(name): \(text) }" }
-            var findings = ConfigurationFindings(directory: "/")
-            var changed = draft
-            readObject(try JSON5Parser.value(of: Array(text.utf8)), by: keys, into: &changed, &findings)
-            #expect(findings.isEmpty && changed == draft, "\(path)")
+        let required = keys.filter(\.entry.isRequired).map(\.entry)
+        for path in paths + groups where !required.map(\.path).contains(path) {
+            var value = "null"
+            let names = path.split(separator: ".")
+            for name in names.dropFirst().reversed() { value = "{ \(name): \(value) }" }
+            let others = required.map { ", \($0.path): \($0.exampleText ?? "")" }.joined()
+            let (nulled, lacking) = ("{ \(names[0]): \(value)\(others) }", "{ \(others.dropFirst(2)) }")
+            let drafts = try [nulled, lacking].map { text in
+                var findings = ConfigurationFindings(directory: "/")
+                var changed = draft
+                readObject(try JSON5Parser.value(of: Array(text.utf8)), by: keys, into: &changed, &findings)
+                #expect(findings.isEmpty, "\(text)")
+                return changed
+            }
+            #expect(drafts[0] == drafts[1], "\(path)")
         }
     }
 
@@ -69,8 +77,9 @@ struct `The table of configuration keys` {
     }
 
     @Test(arguments: [
-        (#"{ batch: { max: null } }"#, "lacks 'max'"), (#"{ answers: [{ status: 409, is: null }] }"#, "lacks 'is'"),
-        (#"{ require: { pointer: null, exists: true } }"#, "lacks 'pointer'"),
+        (#"{ batch: { max: null } }"#, "'max' is missing"),
+        (#"{ answers: [{ status: 409, is: null }] }"#, "'is' is missing"),
+        (#"{ require: { pointer: null, exists: true } }"#, "'pointer' is missing"),
     ])
     func `null leaves out a required key, which is then missing`(route: String, reason: String) throws {
         let error = #expect(throws: ConfigurationErrors.self) { try configured("{ routes: { default: \(route) } }") }
@@ -130,9 +139,6 @@ struct `The table of configuration keys` {
         var batch = Batch(max: 7, maxBytes: 1, format: .ndjson)
         try readDefaults(of: ConfigurationKeys.batch, into: &batch)
         #expect(batch == Batch(max: 7))
-        var secret = SecretDraft()
-        try readDefaults(of: ConfigurationKeys.secret, into: &secret)
-        #expect(secret.ttl == SecretDraft.defaultTTL)
     }
 
     private func readDefaults<Draft>(of keys: [ConfigurationKey<Draft>], into draft: inout Draft) throws {

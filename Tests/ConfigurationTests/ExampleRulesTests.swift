@@ -66,6 +66,12 @@ struct `The rules of the examples` {
         Reply(200, #"{"Successful":[],"Failed":[{"Id":"x"\#(members)}]}"#)
     }
 
+    private static func graphql(_ type: String) -> Reply {
+        Reply(200, #"{"data":{"addComment":null},"errors":[{"type":"\#(type)","message":"m"}]}"#)
+    }
+
+    private static let comment = #"{"data":{"addComment":{"commentEdge":{"node":{"id":"IC_1"}}}}}"#
+
     static let cases: [Case] = [
         Case(
             "chat", "message", Reply(401, #"{"error":"Permission denied"}"#), .failed,
@@ -96,6 +102,29 @@ struct `The rules of the examples` {
                 (bulk(400, "version_conflict_engine_exception"), .failed),
                 (bulk(429, "es_rejected_execution_exception"), .deferred),
                 (Reply(409, #"{"error":{"type":"version_conflict_engine_exception"}}"#), .deferred),
+            ]),
+        Case(
+            "githubgraphql", "default", graphql("NOT_FOUND"), .failed,
+            near: [
+                (graphql("FORBIDDEN"), .held), (graphql("NOT_FOUND."), .held), (graphql("RATE_LIMITED"), .deferred),
+                (Reply(404, #"{"errors":[{"type":"NOT_FOUND"}]}"#), .failed), (Reply(200, "<html>"), .deferred),
+            ]),
+        Case(
+            "githubgraphql", "default", graphql("UNPROCESSABLE"), .failed,
+            near: [
+                (graphql("INSUFFICIENT_SCOPES"), .held),
+                (Reply(200, #"{"errors":[{"message":"Parse error"}]}"#), .held),
+                (
+                    Reply(200, #"{"errors":[{"message":"Something went wrong while executing your query."}]}"#),
+                    .deferred
+                ),
+            ]),
+        Case(
+            "githubgraphql", "default", Reply(200, comment, ["x-ratelimit-remaining": "0"]), .delivered,
+            near: [
+                (Reply(200, comment, ["x-ratelimit-remaining": "1"]), .delivered),
+                (Reply(200, #"{"data":{"addComment":null}}"#, ["x-ratelimit-remaining": "0"]), .deferred),
+                (Reply(403, comment, ["x-ratelimit-remaining": "0"]), .deferred),
             ]),
         Case(
             "healthchecks", "default", Reply(200, "OK (not found)"), .failed,
@@ -178,6 +207,22 @@ struct `The rules of the examples` {
                 (Reply(400, #"{"__type":"com.amazonaws.sqs#ThrottlingException"}"#), .deferred),
             ]),
         Case(
+            "shopify", "default",
+            Reply(200, #"{"data":{"productUpdate":{"product":{"id":"p"},"userErrors":[]}}}"#), .delivered,
+            near: [
+                (Reply(200, #"{"data":{"productUpdate":null}}"#), .deferred), (Reply(200, "<html>"), .deferred),
+                (
+                    Reply(200, #"{"data":{"productUpdate":{"product":{"id":"p"}}},"errors":[{"message":"x"}]}"#), .held
+                ),
+            ]),
+        Case(
+            "shopify", "default",
+            Reply(200, #"{"data":{"productUpdate":{"product":null,"userErrors":[{"field":["id"]}]}}}"#), .failed,
+            near: [
+                (Reply(200, #"{"errors":[{"extensions":{"code":"THROTTLED"}}]}"#), .deferred),
+                (Reply(200, #"{"data":{"productUpdate":{"product":null,"userErrors":[]}}}"#), .deferred),
+            ]),
+        Case(
             "stripe", "default", Reply(500, "", ["Idempotent-Replayed": "true"]), .failed,
             near: [
                 (Reply(500, "", ["Idempotent-Replayed": "false"]), .deferred), (Reply(500), .deferred),
@@ -188,6 +233,13 @@ struct `The rules of the examples` {
             near: [
                 (Reply(503, "", ["Stripe-Should-Retry": "true"]), .deferred),
                 (Reply(409, "", ["Stripe-Should-Retry": "false"]), .deferred), (Reply(503), .deferred),
+            ]),
+        Case(
+            "telegram", "default", Reply(403, #"{"ok":false,"description":"Forbidden: bot was blocked by the user"}"#),
+            .failed,
+            near: [
+                (Reply(403, "<html>"), .held), (Reply(401, #"{"ok":false}"#), .held), (Reply(404), .held),
+                (Reply(429, #"{"ok":false}"#), .deferred),
             ]),
         Case(
             "webdav", "folder", Reply(405), .delivered,

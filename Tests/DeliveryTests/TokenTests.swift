@@ -62,6 +62,94 @@ struct `Tokens` {
         #expect(store { token("b", nil) }.values(["api"]).values == ["api": "b"])
     }
 
+    // MARK: - Refresh tokens, and tokens of commands
+
+    /// A store whose refresh token is in the file `refresh`. `ask` gets it.
+    private func refreshing(at seconds: Int64 = 1_000_000, ask: @escaping (String) -> OAuth2.Answer) -> SecretStore {
+        Self.refreshing(place.path, runtime, at: seconds, ask: ask)
+    }
+
+    private static func refreshing(
+        _ base: String, _ runtime: String, at seconds: Int64, ask: @escaping (String) -> OAuth2.Answer
+    ) -> SecretStore {
+        var client = OAuth2(tokenURL: "https://id.example/token", clientID: "me")
+        client.refreshToken = "${secret:refresh}"
+        let tokens = TokenSource(
+            directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
+            now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
+            ask: { _, secrets in ask(secrets.values["refresh"] ?? "") })
+        return SecretStore(
+            sources: ["api": .oauth2(client), "refresh": .file("refresh")], environment: [:], base: base,
+            tokens: tokens)
+    }
+
+    private func token(_ value: String, _ lifetime: Duration, refresh: String) -> OAuth2.Answer {
+        .token(OAuth2.Token(value: value, lifetime: lifetime, refreshToken: refresh))
+    }
+
+    @Test(arguments: ["R-2", "R-2-that-is-longer", "r"])
+    func `a new refresh token takes the place of the old one in its file`(new: String) throws {
+        try place.write("R-1-first\n", to: "refresh")
+        #expect(
+            refreshing { $0 == "R-1-first" ? token("a", .seconds(60), refresh: new) : never() }.values(["api"]).values
+                == ["api": "a"])
+        #expect(try String(contentsOfFile: "\(place.path)/refresh", encoding: .utf8) == new + "\n")
+        #expect(
+            refreshing(at: 1_000_060) { $0 == new ? token("b", .seconds(60), refresh: new) : never() }
+                .values(["api"]).values == ["api": "b"])
+    }
+
+    @Test func `a new refresh token that cannot be kept is a defect, and says where it should be`() throws {
+        try place.write("R-1", to: "refresh")
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: "\(place.path)/refresh")
+        let values = refreshing { _ in token("a", .seconds(60), refresh: "R-2") }.values(["api"])
+        #expect(values.failures["api"]?.contains("should have mode 0600") == true, "\(values)")
+        #expect(try String(contentsOfFile: "\(place.path)/refresh", encoding: .utf8) == "R-1")
+    }
+
+    /// The endpoint takes a refresh token once, and each of its access tokens is good for a minute.
+    @Test func `four runs over two hours refresh once a minute, each time with the newest refresh token`() throws {
+        try place.write("R-0", to: "refresh")
+        let state = Mutex((refresh: 0, asked: 0, wrong: 0))
+        let ask: @Sendable (String) -> OAuth2.Answer = { given in
+            state.withLock { state in
+                state.asked += 1
+                if given != "R-\(state.refresh)" { state.wrong += 1 }
+                state.refresh += 1
+                return .token(
+                    OAuth2.Token(
+                        value: "A-\(state.refresh)", lifetime: .seconds(54), refreshToken: "R-\(state.refresh)"))
+            }
+        }
+        let (base, runtime) = (place.path, runtime)
+        for minute in 0..<120 {
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                let store = Self.refreshing(base, runtime, at: 1_000_000 + Int64(minute) * 60, ask: ask)
+                let values = store.values(["api"]).values
+                state.withLock { if values != ["api": "A-\($0.refresh)"] { $0.wrong += 1 } }
+            }
+        }
+        #expect(state.withLock { $0.asked } == 120)
+        #expect(state.withLock { $0.wrong } == 0)
+    }
+
+    @Test func `runs share the output of a command for its ttl, if it has one`() throws {
+        func run(_ ttl: Duration?, at seconds: Int64) -> String? {
+            let tokens = TokenSource(
+                directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
+                now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
+                ask: { _, _ in never() })
+            let store = SecretStore(
+                sources: ["api": .command(["sh", "-c", "echo x >> calls; wc -l < calls"], ttl: ttl)],
+                environment: ["PATH": "/usr/bin:/bin"], base: place.path, tokens: tokens)
+            return store.values(["api"]).values["api"]
+        }
+        #expect(run(.seconds(100), at: 1_000_000) == "1")
+        #expect(run(.seconds(100), at: 1_000_099) == "1")
+        #expect(run(.seconds(100), at: 1_000_100) == "2")
+        #expect(run(nil, at: 1_000_101) == "3")
+    }
+
     @Test func `clients whose ids come from secrets of the same name do not share a token`() {
         let client = OAuth2(tokenURL: "https://id.example/token", clientID: "${secret:id}", clientSecret: "secret")
         for (id, value) in [("one", "a"), ("two", "b")] {

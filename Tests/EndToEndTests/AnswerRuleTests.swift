@@ -4,6 +4,31 @@ import Testing
 
 /// Rules for answers, through the program.
 struct AnswerRuleTests {
+    @Test func `a limit that a success announces keeps all runs away until its end`() throws {
+        let reset = Int(Date().timeIntervalSince1970) + 3600
+        let receiver = try LoopbackReceiver(
+            script: .always(
+                Answer(
+                    201,
+                    headers: [
+                        HeaderLine("X-RateLimit-Remaining", "0"),
+                        HeaderLine("X-RateLimit-Reset", "\(reset)"),
+                    ])))
+        let drainq = try Drainq(
+            to: receiver,
+            """
+            answers: [{ status: "2xx", header: { "x-ratelimit-remaining": "0" }, is: "deliver",
+                        until: "x-ratelimit-reset" }]
+            """)
+        try drainq.run("add", input: numbered(3))
+        #expect(try drainq.run("run", "--concurrency", "1").status == 75)
+        #expect(try drainq.run("run", "--now").status == 75)
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.waiting() == 2)
+        #expect(try drainq.run("status").output.contains("retry-after"))
+        #expect(try drainq.run("explain", "201").output.contains("201"))
+    }
+
     private static let github = """
         answers: [
           { status: [403, 429], header: { "x-ratelimit-remaining": "0" }, is: "defer", until: "x-ratelimit-reset" },

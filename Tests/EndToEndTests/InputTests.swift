@@ -28,6 +28,42 @@ struct InputTests {
         #expect(try queue.run("show", "--", "--").status == 0)
     }
 
+    @Test func `a type without a route is refused where there is no default route, with the nearest name`() throws {
+        let drainq = try Drainq("{ routes: { updateProfile: { url: 'http://a.example/' } } }")
+        let mistyped = try drainq.run("add", "--type", "upadteProfile", input: "1")
+        #expect(mistyped.status == 65)
+        #expect(
+            mistyped.error.contains("no route for the type 'upadteProfile'")
+                && mistyped.error.contains("did you mean 'updateProfile'?"))
+        #expect(try drainq.run("add", input: "1").error.contains("the types are updateProfile"))
+        #expect(try drainq.run("send", "--type", "other", input: "1").status == 65)
+        #expect(try drainq.run("add", "--type", "updateProfile", input: "1").status == 0)
+        // An operation with a url of its own needs no route, and a queue without routes is not configured yet.
+        #expect(try drainq.run("add", "--type", "other", "--url", "http://b.example/", input: "1").status == 0)
+        #expect(try Drainq("{}").run("add", "--type", "other", input: "1").status == 0)
+        #expect(try drainq.waiting() == 2)
+    }
+
+    @Test func `an array is one operation, which is said, and with --each each of its elements is one`() throws {
+        let drainq = try Drainq()
+        let array = "[ {\"n\": 1},\n  \"two\",\n [3] ]\n"
+        let one = try drainq.run("add", input: array)
+        #expect(one.status == 0 && one.lines.count == 1)
+        #expect(
+            one.error == "drainq: 'standard input' has a JSON array, which is one operation; --each adds its elements\n"
+        )
+        let each = try drainq.run("add", "--each", input: array + "4\n[]\n")
+        #expect(each.status == 0 && each.error == "" && each.lines.count == 4)
+        let enveloped = try drainq.run(
+            "add", "--each", "--envelope", input: "[{\"payload\": 1},\n{\"payload\": 1, \"id\": 7}]")
+        #expect(enveloped.status == 65 && enveloped.lines.count == 1)
+        #expect(enveloped.error.contains("line 2 of 'standard input'"), "\(enveloped)")
+        let exported = try drainq.run("export").output
+        for payload in ["{\"n\": 1}", "\"two\"", "[3]", "4"] {
+            #expect(exported.contains("\"payload\":\(payload)"), "\(exported)")
+        }
+    }
+
     @Test func `a bad line is reported with its number, kept, and stops no other`() throws {
         let drainq = try Drainq()
         let added = try drainq.run("add", input: "{\"n\":1}\n{\"n\":\n{\"n\":3}\n")

@@ -299,7 +299,7 @@ struct RunTests {
 
     @Test func `a type without a url is held with a hint, and the others are delivered`() throws {
         let receiver = try LoopbackReceiver()
-        let drainq = try Drainq("{ routes: { good: { url: \"\(receiver.url)/good\" } } }")
+        let drainq = try Drainq("{ routes: { good: { url: \"\(receiver.url)/good\" }, bad: { method: \"PUT\" } } }")
         try drainq.run("add", "--type", "bad", input: "1")
         try drainq.run("add", "--type", "good", input: "2")
         let run = try drainq.run("run")

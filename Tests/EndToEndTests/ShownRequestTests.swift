@@ -6,7 +6,9 @@ import Testing
 struct ShownRequestTests {
     private static let words = [
         "{id}", "{type}", "{key}", "{createdAt}", "{attempt}", "{payload}", "{payload.v}", "{payload.a.b}",
-        "{payload.list.1}", "{payload.v:base64}", "${secret:s}", "{payload.v}+${secret:s}",
+        "{payload.list.1}", "{payload.v:base64}", "{createdAt:epochMillis}", "{payload.none|\"x y\"}", "${secret:s}",
+        "${secret:s:base64}",
+        "{payload.v}+${secret:s}",
     ]
 
     /// The places of a word, each as members of a route.
@@ -24,7 +26,7 @@ struct ShownRequestTests {
         ("batch", { "url: '\($0)/x', batch: { max: 3, body: '{\"r\":[{items}]}' }, body: '[\"\($1)\"]'" }),
     ]
 
-    private static let secret = "s'\"$&\\ü{id}"
+    private static let secret = "s\"\\ü{id}#"
 
     private static let values = [
         #""plain""#, #""it's \"$HOME\" `x` \\ \u0301'\u0301 €\u0009""#, "-0", "12345678901234567890", "true",
@@ -83,20 +85,27 @@ struct ShownRequestTests {
     private func shown(_ drainq: Drainq, _ origin: String, lowercased: Bool) throws -> [String] {
         let finished = try drainq.run("run", "--dry-run", "--request", "--json", "--limit", "100000")
         #expect(finished.status == 0, "\(finished.error)")
-        let (encoded, escaped) = ("s%27%22%24%26%5C%C3%BC%7Bid%7D", #"s'\"$&\\ü{id}"#)
+        let (encoded, escaped) = ("s%22%5C%C3%BC%7Bid%7D%23", #"s\"\\ü{id}#"#)
+        let base64 = Data(Self.secret.utf8).base64EncodedString()
+        let encodedBase64 = base64.replacing("=", with: "%3D").replacing("+", with: "%2B").replacing("/", with: "%2F")
         return try finished.lines.map { line in
             let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             let fields = (object["headers"] as? [[String]] ?? []).map { pair in
-                "\(lowercased ? pair[0].lowercased() : pair[0]): \(pair[1].replacing("[secret s]", with: Self.secret))"
+                "\(lowercased ? pair[0].lowercased() : pair[0]): \(pair[1].replacing("[Base64 of [secret s]]", with: base64).replacing("[secret s]", with: Self.secret))"
             }
             let type = fields.first { $0.lowercased().hasPrefix("content-type") } ?? ""
             let secret =
                 type.contains("json") ? escaped : type.contains("urlencoded") ? encoded : Self.secret
-            var body = Data((object["body"] as? String ?? "").replacing("[secret s]", with: secret).utf8)
+            let isForm = type.contains("urlencoded")
+            var body = Data(
+                (object["body"] as? String ?? "")
+                    .replacing("[Base64 of [secret s]]", with: isForm ? encodedBase64 : base64)
+                    .replacing("[secret s]", with: secret).utf8)
             if let base64 = object["bodyBase64"] as? String {
                 body = gunzipped(Array(try #require(Data(base64Encoded: base64))))
             }
-            let url = try #require(object["url"] as? String).replacing("[secret s]", with: encoded)
+            let url = try #require(object["url"] as? String).replacing("[Base64 of [secret s]]", with: encodedBase64)
+                .replacing("[secret s]", with: encoded)
             #expect(url.hasPrefix(origin))
             return
                 ([try #require(object["method"] as? String), String(url.dropFirst(origin.count))] + fields.sorted()
@@ -130,8 +139,8 @@ struct ShownRequestTests {
         #expect(lacking.output.contains("the secret s"), "\(lacking.output.suffix(300))")
         let seen = receiver.receivedCount
         try drainq.write(Self.secret, as: "plain")
-        try drainq.write("s%27%22%24%26%5C%C3%BC%7Bid%7D", as: "encoded")
-        try drainq.write(#"s'\"$&\\ü{id}"#, as: "escaped")
+        try drainq.write("s%22%5C%C3%BC%7Bid%7D%23", as: "encoded")
+        try drainq.write(#"s\"\\ü{id}#"#, as: "escaped")
         let sent = try drainq.shell(
             """
             export s="$(cat plain)" s_encoded="$(cat encoded)" s_escaped="$(cat escaped)"

@@ -116,4 +116,71 @@ struct TokenRunTests {
         let found = try drainq.shell("grep -r -e T0KEN -e TOPSECRET queue; true")
         #expect(found.output == "" && !(said.output + said.error).contains("T0KEN"))
     }
+
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "openssl signs"),
+        arguments: ["RSA -pkeyopt rsa_keygen_bits:2048", "EC -pkeyopt ec_paramgen_curve:P-256"])
+    func `openssl signs the assertion for a token, with the key that the configuration names`(kind: String) throws {
+        let service = Service(tokens: ["T0KEN-1"], good: ["T0KEN-1"])
+        let receiver = try service.receiver()
+        let drainq = try drainq(receiver.url)
+        let isRSA = kind.hasPrefix("RSA")
+        let made = try drainq.shell(
+            "umask 077; openssl genpkey -algorithm \(kind) -out queue/key.pem 2>&1 && openssl pkey -in queue/key.pem -pubout -out public.pem"
+        )
+        #expect(made.status == 0, "\(made)")
+        try drainq.write(
+            """
+            { routes: { default: { url: "\(receiver.url)/in", headers: { Authorization: "Bearer ${secret:api}" } } },
+              secrets: { api: { oauth2: { tokenUrl: "\(receiver.url)/token",
+                assertion: { key: "key.pem", claims: { iss: "me@example.com" } } } } } }
+            """, as: "queue/drainq.json")
+        try drainq.run("add", input: "1\n")
+        let run = try drainq.run("run")
+        #expect(run.status == 0, "\(run)")
+        let form = try #require(service.asked.withLock { $0.first })
+        #expect(form.contains("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="))
+        let parts = form.split(separator: "=").last!.split(separator: ".").map(String.init)
+        try drainq.write("\(parts[0]).\(parts[1])", as: "input")
+        func decoded(_ text: String) throws -> Data {
+            let standard = text.replacing("-", with: "+").replacing("_", with: "/")
+            return try #require(
+                Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.count % 4) % 4)))
+        }
+        #expect(String(decoding: try decoded(parts[0]), as: UTF8.self).contains(isRSA ? "RS256" : "ES256"))
+        var signature = try decoded(parts[2])
+        if !isRSA {
+            #expect(signature.count == 64)
+            // Back to DER, each number with a leading zero, which openssl takes.
+            let numbers = [signature.prefix(32), signature.suffix(32)].map { number -> [UInt8] in
+                let bytes = Array(number.drop { $0 == 0 })
+                let signed = bytes.first.map { $0 >= 0x80 } ?? true ? [0] + bytes : bytes
+                return [2, UInt8(signed.count)] + signed
+            }.flatMap { $0 }
+            signature = Data([0x30, UInt8(numbers.count)] + numbers)
+        }
+        try signature.write(to: drainq.directory.appending(path: "signature"))
+        let verified = try drainq.shell("openssl dgst -sha256 -verify public.pem -signature signature input")
+        #expect(verified.output == "Verified OK\n", "\(verified)")
+    }
+
+    @Test func `Basic authentication is made of a user and a secret, and is shown by their names`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(
+            """
+            { routes: { default: { url: "\(receiver.url)/in", auth: { basic: { user: "api", password: "${secret:p}" } } } },
+              secrets: { p: { env: "P" } } }
+            """)
+        drainq.environment["P"] = "s:ü"
+        try drainq.run("add", "--id", "a", input: "1\n")
+        let shown = try drainq.run("show", "--request", "a")
+        #expect(shown.output.contains("\nAuthorization: Basic [Base64 of api:[secret p]]\n"), "\(shown)")
+        let curl = try drainq.run("show", "--curl", "a")
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().first?.header("Authorization") == "Basic YXBpOnM6w7w=")
+        try drainq.write(curl.output, as: "send.sh")
+        #expect(try drainq.shell("p='s:ü' sh send.sh").status == 0)
+        #expect(receiver.requests().last?.header("Authorization") == "Basic YXBpOnM6w7w=")
+        #expect(receiver.receivedCount == 2)
+    }
 }

@@ -57,6 +57,8 @@ an unknown key	{ route: {} }
 an unknown key of a route	{ routes: { default: { url: "https://a.example", timeout: "5s" } } }
 a word that is none	{ routes: { default: { url: "https://a.example", ordering: "keys" } } }
 a word for a truth	{ routes: { default: { url: "https://a.example", coalesce: "yes" } } }
+a batch without max	{ routes: { default: { url: "https://a.example", batch: { format: "ndjson" } } } }
+a rule without is	{ routes: { default: { url: "https://a.example", answers: [{ status: 409 }] } } }
 a count out of its range	{ destinations: { "https://a.example": { concurrency: 0 } } }
 a list for one text	{ routes: { default: { url: ["https://a.example"] } } }
 a schedule that is none	{ routes: { default: { url: "https://a.example", retry: "fast" } } }

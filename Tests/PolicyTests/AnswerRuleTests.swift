@@ -18,12 +18,12 @@ struct AnswerRuleTests {
 
     private func rule(
         _ statuses: ClosedRange<Int>?, _ content: AnswerContent, _ outcome: Outcome,
-        until: AnswerPlace? = nil
+        until: AnswerLimit? = nil
     ) -> AnswerRule {
         AnswerRule(.answers(0), .statuses(statuses.map { [$0] }), content: content, outcome, until: until)
     }
 
-    private func rule(_ statuses: ClosedRange<Int>?, _ outcome: Outcome, until: AnswerPlace? = nil) -> AnswerRule {
+    private func rule(_ statuses: ClosedRange<Int>?, _ outcome: Outcome, until: AnswerLimit? = nil) -> AnswerRule {
         rule(statuses, AnswerContent(), outcome, until: until)
     }
 
@@ -155,8 +155,8 @@ struct AnswerRuleTests {
             answers: rules(
                 rule(
                     403...403, AnswerContent(headers: [.init(name: "x-remaining", test: .equals("0"))]), .deferred,
-                    until: .header("X-Reset")),
-                rule(429...429, .deferred, until: .pointer(JSONPointer("/retry_after")!))))
+                    until: .time(.header("X-Reset"))),
+                rule(429...429, .deferred, until: .time(.pointer(JSONPointer("/retry_after")!)))))
         let limited = verdict(report(403, ["x-remaining": "0", "x-reset": "1795252530"]), route)
         #expect(limited.retryAfter == .seconds(30) && limited.isOnlyAskedToWait && !limited.countsAttempt)
         #expect(
@@ -181,7 +181,7 @@ struct AnswerRuleTests {
     }
 
     @Test func `the record of an attempt that a rule did not count says so`() {
-        let route = Route(answers: [rule(403...403, .deferred, until: .header("x-reset"))])
+        let route = Route(answers: [rule(403...403, .deferred, until: .time(.header("x-reset")))])
         func record(_ headers: KeyValuePairs<String, String>) -> AttemptRecord {
             let report = report(403, headers)
             let id = OperationID("a")!
@@ -221,7 +221,7 @@ struct AnswerRuleTests {
                 rule(409...409, json("/error/type", .contains("conflict")), .delivered),
                 rule(
                     429...429, json("/error/wait", .exists(true)), .deferred,
-                    until: .pointer(JSONPointer("/error/wait")!)),
+                    until: .time(.pointer(JSONPointer("/error/wait")!))),
                 rule(nil, json("/error", .equals(.string("poison"))), .failed)),
             classify: [.classify(.statuses(404...404), outcome: .delivered)], batch: batch)
         let body = """

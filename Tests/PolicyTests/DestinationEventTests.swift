@@ -27,6 +27,31 @@ struct DestinationEventTests {
         StormGuard<Int>.Answer(Classification.verdict(on: report, route: route, now: now))
     }
 
+    @Test func `a success announces a limit by a time, or by a cost and the rate at which it is restored`() {
+        func rule(_ until: AnswerLimit) -> Route {
+            var route = Route()
+            route.answers = [AnswerRule(.answers(0), .statuses([200...299]), .delivered, until: until)]
+            return route
+        }
+        func place(_ text: String) -> AnswerPlace { .pointer(JSONPointer(text)!) }
+        #expect(
+            events(report(200, "20"), rule(.time(.header("retry-after"))))
+                == [.delivered, .retryAfter(until: now + .seconds(20))])
+        #expect(events(report(200, "0"), rule(.time(.header("retry-after")))) == [.delivered])
+        // Without such a rule a success asks for nothing.
+        #expect(events(report(200, "20")) == [.delivered])
+        let restored = rule(.restored(cost: place("/c"), left: place("/a"), rate: place("/r")))
+        for (body, wait) in [
+            (#"{"c":101,"a":1,"r":50}"#, 2.0), (#"{"c":101,"a":"0","r":2.5}"#, 40.4), (#"{"c":10,"a":10,"r":1}"#, nil),
+            (#"{"c":10,"a":1,"r":0}"#, nil), (#"{"c":10,"r":1}"#, nil), (#"{"c":10,"a":null,"r":1}"#, nil),
+            (#"{"c":1e300,"a":0,"r":1}"#, RetryAfter.longest / .seconds(1)),
+        ] {
+            let expected: [DestinationEvent] =
+                [.delivered] + (wait.map { [.retryAfter(until: now + .seconds($0))] } ?? [])
+            #expect(events(report(200, nil, body), restored) == expected, "\(body)")
+        }
+    }
+
     @Test func `every status says what is known of its server`() {
         for status in 0...999 {
             let outcome = Classification.verdict(onStatus: status, route: Route()).outcome

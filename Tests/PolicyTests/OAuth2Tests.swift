@@ -24,6 +24,48 @@ struct OAuth2Tests {
         #expect(oauth2.secretNames() == ["client"])
     }
 
+    @Test func `a client may send its secret in the form, and name an audience and a resource`() throws {
+        var oauth2 = oauth2
+        oauth2.clientAuthentication = .post
+        (oauth2.scope, oauth2.audience, oauth2.resource) = (nil, "https://a/", "urn:r")
+        let secrets = SecretValues(values: ["client": "s&"])
+        let request = try oauth2.request(settings: DestinationSettings(), secrets: secrets, version: "1")
+        #expect(
+            String(decoding: request.body ?? [], as: UTF8.self)
+                == "grant_type=client_credentials&audience=https%3A%2F%2Fa%2F&resource=urn%3Ar&client_id=drain%20q&client_secret=s%26"
+        )
+        #expect(!request.headers.contains { $0.name == "Authorization" })
+    }
+
+    @Test func `a refresh token and an assertion are grants of their own, with or without a client's secret`() throws {
+        var refresh = OAuth2(tokenURL: "https://id/token", clientID: "me")
+        refresh.refreshToken = "${secret:refresh}"
+        #expect(refresh.refreshSecret == "refresh" && refresh.secretNames() == ["refresh"])
+        let secrets = SecretValues(values: ["refresh": "r/1"])
+        let refreshing = try refresh.request(settings: DestinationSettings(), secrets: secrets, version: "1")
+        #expect(refreshing.body == Array("grant_type=refresh_token&refresh_token=r%2F1&client_id=me".utf8))
+        let asserting = try OAuth2(tokenURL: "https://id/token").request(
+            settings: DestinationSettings(), secrets: .none, assertion: "a.b.c", version: "1")
+        #expect(
+            asserting.body
+                == Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c".utf8))
+    }
+
+    @Test func `the claims of an assertion are signed with its times and its audience`() throws {
+        let assertion = JWTAssertion(keyFile: "k", keyID: "1", claims: ["iss": "a\"b", "sub": "é"])
+        let now = Timestamp(microseconds: 1_700_000_000_900_000)
+        let parts = assertion.signingInput(.es256, audience: "https://id/token", at: now).split(separator: ".")
+        let texts = parts.map { String(decoding: Base64.decodeLeniently($0.utf8) ?? [], as: UTF8.self) }
+        #expect(texts[0] == #"{"alg":"ES256","typ":"JWT","kid":"1"}"#)
+        #expect(texts[1] == #"{"aud":"https://id/token","iss":"a\"b","sub":"é","iat":1700000000,"exp":1700000180}"#)
+        // RFC 7518 §3.4: two numbers of 32 bytes, whatever DER makes of them.
+        let der: [UInt8] = [0x30, 0x07, 0x02, 0x02, 0x00, 0x81, 0x02, 0x01, 0x05]
+        let signed = try #require(JWTAssertion.signed("x", .es256, der))
+        let numbers = try #require(Base64.decodeLeniently(signed.dropFirst(2).utf8))
+        #expect(numbers.count == 64 && numbers[31] == 0x81 && numbers[63] == 5)
+        #expect(JWTAssertion.signed("x", .es256, [0x30, 0x01]) == nil && JWTAssertion.signed("x", .rs256, []) == nil)
+    }
+
     @Test func `without its own secret nothing is asked`() {
         #expect(throws: RequestError.missingSecret("client", reason: "is not configured")) {
             try oauth2.request(settings: DestinationSettings(), secrets: .none, version: "1")
@@ -51,6 +93,12 @@ struct OAuth2Tests {
     ])
     func `a refusal is told by its status and one of the standard's words`(status: Int, body: String, reason: String) {
         #expect(answer(status, body) == .refused(reason: reason))
+    }
+
+    @Test func `an answer may have a new refresh token`() {
+        #expect(
+            answer(200, #"{"access_token":"t","refresh_token":"r2"}"#)
+                == .token(OAuth2.Token(value: "t", lifetime: nil, refreshToken: "r2")))
     }
 
     @Test(arguments: [408, 429, 500, 503])

@@ -261,7 +261,7 @@ struct TemplateDifferentialTests {
                 case .secret(let name):
                     name == "s"
                         ? TemplateOracle.rendered(.text(sample.secret), in: place, isLined: false)! : []
-                case .signature: []
+                case .base64, .signature: []
                 }
             }
         }

@@ -54,7 +54,9 @@ enum TemplateOracle {
             guard value.kind != .container, let content = value.content else { return nil }
             switch place {
             // "In the path a value must not be empty, '.' or '..'."
-            case .path: return ["", ".", ".."].map { Array($0.utf8) }.contains(content) ? nil : percent(content)
+            case .path:
+                return ["", ".", ".."].map { Array($0.utf8) }.contains(content)
+                    ? nil : percent(content, leaving: ":@!$'()*,")
             case .query: return percent(content)
             // "drainq refuses a value with a control character other than a tab."
             case .idempotencyKey:
@@ -64,7 +66,7 @@ enum TemplateOracle {
             case .header: return content.contains { $0 < 32 && $0 != 9 || $0 == 127 } ? nil : content
             default: return content
             }
-        case .form: return value.content.map(percent)
+        case .form: return value.content.map { percent($0) }
         case .text:
             guard let content = value.content else { return nil }
             if !isLined { return content }
@@ -74,8 +76,9 @@ enum TemplateOracle {
         }
     }
 
-    static func percent(_ bytes: [UInt8]) -> [UInt8] {
-        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+    /// "Percent-encoded: in the path all but what RFC 3986 allows in a segment, and `;` too."
+    static func percent(_ bytes: [UInt8], leaving others: String = "") -> [UInt8] {
+        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~\(others)".utf8)
         return bytes.flatMap { plain.contains($0) ? [$0] : Array(String(format: "%%%02X", $0).utf8) }
     }
 

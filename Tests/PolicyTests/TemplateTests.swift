@@ -10,7 +10,8 @@ struct TemplateTests {
         _ body: String = payload, type: String = "application/json", key: String? = "k/1"
     ) -> Operation {
         let header = OperationHeader(
-            id: OperationID("id-1")!, type: TypeName("note")!, createdAt: Timestamp(rfc3339: "2026-11-21T09:15:00Z")!,
+            id: OperationID("id-1")!, type: TypeName("note")!,
+            createdAt: Timestamp(rfc3339: "2026-11-21T09:15:00.250Z")!,
             contentType: type, key: key)
         return Operation(header: header, body: Array(body.utf8))
     }
@@ -36,11 +37,16 @@ struct TemplateTests {
 
     @Test(arguments: [
         ("/{id}/{type}/{key}", "/id-1/note/k%2F1"), ("/{attempt}?a={attempt}", "/3?a=3"),
-        ("/?t={createdAt}", "/?t=2026-11-21T09%3A15%3A00Z"),
+        ("/?t={createdAt}", "/?t=2026-11-21T09%3A15%3A00.250Z"),
         ("/{payload.s}", "/a%22b%2F%20%C3%A9%0A"), ("/{payload.n}/{payload.t}", "/1.10/true"),
         ("/?e={payload.e}", "/?e="), ("/{payload.l.1}", "/q"), ("/{payload.twice}", "/2"),
         ("/{payload.s:base64}", "/YSJiLyDDqQo%3D"), ("/{id:base64}", "/aWQtMQ%3D%3D"), ("/${secret:api}", "/s%221"),
-        ("/{{id}", "/%7Bid%7D"),
+        ("/{{id}", "/%7Bid%7D"), ("/?s=${secret:api:base64}", "/?s=cyIx"),
+        ("/{createdAt}/{createdAt:rfc3339}", "/2026-11-21T09:15:00.250Z/2026-11-21T09:15:00Z"),
+        ("/{createdAt:epoch}?m={createdAt:epochMillis}", "/1795252500?m=1795252500250"),
+        (#"/{payload.no|"a:;b c@"}/{key|"k"}"#, "/a:%3Bb%20c@/k%2F1"),
+        (#"/?z={payload.z|"none"}&n={payload.no|0}"#, "/?z=none&n=0"),
+        ("/?a={payload.no?}&b={payload.n?}&c={payload.z?}", "/?b=1.10"), ("/?a={payload.no?}", "/?"),
     ])
     func `in a url`(template: String, expected: String) throws {
         let route = Route(url: "https://a" + template)
@@ -62,7 +68,7 @@ struct TemplateTests {
 
     @Test(arguments: [
         (#"{"i":{id},"a":{attempt},"k":{key}}"#, #"{"i":"id-1","a":3,"k":"k/1"}"#),
-        (#"{"i":"{id}","a":"{attempt}","c":"{createdAt}"}"#, #"{"i":"id-1","a":"3","c":"2026-11-21T09:15:00Z"}"#),
+        (#"{"i":"{id}","a":"{attempt}","c":"{createdAt}"}"#, #"{"i":"id-1","a":"3","c":"2026-11-21T09:15:00.250Z"}"#),
         (
             #"[{payload.s},{payload.n},{payload.t},{payload.z},{payload.o}]"#,
             #"["a\"b/ é\n",1.10,true,null,{"x": [1, 2]}]"#
@@ -75,6 +81,14 @@ struct TemplateTests {
         (#"{"${secret:api}":${secret:api}}"#, #"{"s\"1":"s\"1"}"#),
         (#"{"a":{"b":{"c":"{{id}, \" {id}"}}}"#, #"{"a":{"b":{"c":"{id}, \" id-1"}}}"#),
         (#"["{payload.o:base64}",{payload.l.0:base64}]"#, #"["eyJ4IjogWzEsIDJdfQ==","cA=="]"#),
+        (
+            #"{"a":{payload.no|"x\"}\n"},"b":{payload.no|[1, 2]},"c":"-{payload.z|"?"}-","d":{payload.z|1}}"#,
+            #"{"a":"x\"}\n","b":[1, 2],"c":"-?-","d":null}"#
+        ),
+        (
+            #"{"t":{createdAt:epoch},"s":"{createdAt:epoch}","r":{createdAt:rfc3339},"k":{key:base64}}"#,
+            #"{"t":1795252500,"s":"1795252500","r":"2026-11-21T09:15:00Z","k":"ay8x"}"#
+        ),
     ])
     func `in JSON`(template: String, expected: String) throws {
         let route = Route(url: "https://a", body: template)
@@ -94,6 +108,70 @@ struct TemplateTests {
     func `a payload between quotes is the inside of a string`(body: String, type: String, expected: String) throws {
         let made = try request(Route(url: "https://a", body: #"{"m":"{payload}"}"#), operation(body, type: type))
         #expect(String(decoding: made.body ?? [], as: UTF8.self) == expected)
+    }
+
+    /// Every combination of members of an object and of elements of an array that are there, are optional and missing,
+    /// or are optional and there.
+    @Test func `an optional value leaves its member out, with one comma`() throws {
+        let kinds = ["1", "{payload.no?}", "{payload.n?}"]
+        for count in 1...4 {
+            for number in 0..<Int(repeatElement(3, count: count).reduce(1, *)) {
+                var (number, members, expected): (Int, [String], [String]) = (number, [], [])
+                for index in 0..<count {
+                    let kind = kinds[number % 3]
+                    number /= 3
+                    members.append(kind)
+                    if kind != kinds[1] { expected.append("\(index):\(kind == "1" ? "1" : "1.10")") }
+                }
+                let names = members.enumerated().map { #"\#($0 % 2 == 0 ? " " : "")"\#($0)\#u{22} :\#($1)"# }
+                let named = #"{"o":{\#(names.joined(separator: ",")) }}"#
+                let listed = "[\(members.joined(separator: " , "))]"
+                for (text, pattern) in [(named, true), (listed, false)] {
+                    let route = Route(url: "https://a", body: text)
+                    #expect(route.problems.isEmpty, "\(text)")
+                    let body = try request(route, operation()).body ?? []
+                    let all = String(decoding: body, as: UTF8.self)
+                    _ = try JSONDocument(body)
+                    let bare = all.filter { !" \"".contains($0) }
+                    let wanted =
+                        pattern
+                        ? "{o:{\(expected.joined(separator: ","))}}"
+                        : "[\(expected.map { $0.drop { $0 != ":" }.dropFirst() }.joined(separator: ","))]"
+                    #expect(bare == wanted, "\(text) made \(all)")
+                }
+            }
+        }
+    }
+
+    @Test func `an optional header or field of a form is left out`() throws {
+        let form = Route(
+            url: "https://a",
+            headers: [
+                HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded"),
+                HeaderField(name: "X-A", value: "a {payload.no?}"), HeaderField(name: "X-B", value: "b {payload.n?}"),
+            ], body: "a={payload.no?}&b={payload.n?}&c={payload.z?}")
+        #expect(form.problems.isEmpty)
+        let made = try request(form, operation())
+        #expect(made.body == Array("b=1.10".utf8))
+        #expect(made.headers.filter { $0.name.hasPrefix("X-") } == [HeaderField(name: "X-B", value: "b 1.10")])
+    }
+
+    @Test(arguments: [
+        ("/{payload.no?}", "is not the whole value"), ("/?a=b{payload.no?}", "is not the whole value"),
+        ("/?a={payload.no?}c", "is not the whole value"), ("/{id|1}", "is never missing"),
+        ("/{payload|1}", "is never missing"), ("/{payload.a|none}", "is not JSON"), ("/{payload.a|}", "is not JSON"),
+        ("/{payload.a|\"x}", "is not JSON"), ("/{id:epoch}", "unknown placeholder"),
+        ("/{createdAt:year}", "unknown placeholder"), ("/{kept.a?}", "is never missing"),
+    ])
+    func `a default, a form or an option that cannot be is an error of the configuration`(path: String, reason: String)
+    {
+        let problems = Route(url: "https://a" + path).problems
+        #expect(problems.contains { $0.reason.contains(reason) }, "\(problems)")
+    }
+
+    @Test(arguments: [#"{"a":"{payload.no?}"}"#, #"{"a":[{payload.no?}1]}"#, "{payload.no?}", #"{{payload.no?}:1}"#])
+    func `only the whole value of a member can be optional`(body: String) {
+        #expect(!Route(url: "https://a", body: body).problems.isEmpty)
     }
 
     @Test func `in a form and in other text`() throws {

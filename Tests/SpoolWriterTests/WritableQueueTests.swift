@@ -54,7 +54,9 @@ struct WritableQueueTests {
 
     @Test func `an operation without a key gets that of its route, and keeps its own`() throws {
         try withQueue { spool in
-            try configure(#"{ routes: { upgrade: { key: "user-{payload.user}" } } }"#)
+            try configure(
+                #"{ routes: { default: { url: "https://api.example.com/" }, upgrade: { key: "user-{payload.user}" } } }"#
+            )
             let queue = try WritableQueue(at: path)
             try queue.add(NewOperation(json: #"{"user": 7}"#, type: "upgrade"))
             try queue.add(NewOperation(json: #"{"user": 8}"#, type: "upgrade", key: "own"))

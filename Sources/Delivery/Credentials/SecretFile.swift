@@ -17,6 +17,11 @@ struct SecretFile {
     ///
     /// Follows a symbolic link, because mounted secrets are symbolic links; checks the file that was opened.
     func secret(base: String) throws(SecretDefect) -> String {
+        try SecretDefect.check(try content(base: base), from: "'\(path)'")
+    }
+
+    /// Returns the content of a file that may hold a secret, at most one byte more than `limit`.
+    func content(base: String) throws(SecretDefect) -> [UInt8] {
         let descriptor = open(path.rawCString, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw defect(Errno(errno)) }
         defer { close(descriptor) }
@@ -33,13 +38,39 @@ struct SecretFile {
             let others = mode & 0o006 == 0 ? "is writable by its group" : "is readable or writable by others"
             throw defect("\(others) (mode 0\(digits), should be 0600 or 0640)")
         }
-        let content: [UInt8]
         do throws(Errno) {
-            content = try bytes(of: descriptor, limit: Self.limit + 1)
+            return try bytes(of: descriptor, limit: Self.limit + 1)
         } catch {
             throw defect(error)
         }
-        return try SecretDefect.check(content, from: "'\(path)'")
+    }
+
+    /// Writes a secret in place of the present one, and syncs the file. Throws unless only this user may read it.
+    ///
+    /// The file is written in place: drainq may have no right to its directory. Line breaks, which do not count, fill
+    /// it up to the present length, so that a reader at any moment, and one after a crash, finds the old or the new
+    /// secret; a power cut can tear it only if the disk tears a write of this length.
+    func replace(with secret: String) throws(SecretDefect) {
+        let descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw defect("cannot be written: \(Errno(errno))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
+            throw defect("may be read by others: it should have mode 0600")
+        }
+        let text = Array(secret.utf8) + [0x0A]
+        let present: Int
+        do throws(Errno) {
+            present = try bytes(of: descriptor, limit: Self.limit).count
+        } catch {
+            throw defect("cannot be read: \(error)")
+        }
+        let padding = max(0, present - text.count)
+        let content = text + [UInt8](repeating: 0x0A, count: padding)
+        let written = content.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        guard written == content.count, ftruncate(descriptor, off_t(text.count)) == 0, fsync(descriptor) == 0 else {
+            throw defect("cannot be written: \(Errno(errno))")
+        }
     }
 
     private func defect(_ reason: String) -> SecretDefect { SecretDefect(place: "'\(path)'", reason: reason) }

@@ -124,12 +124,14 @@ package final class SecretStore {
         return try SecretFile("\(directory)/\(name)").secret(base: base)
     }
 
+    /// Returns the output of a command. If the configuration says for how long it is valid, runs share it.
     private func answer(
-        of name: String, _ arguments: [String], ttl: Duration, at now: ContinuousClock.Instant
+        of name: String, _ arguments: [String], ttl: Duration?, at now: ContinuousClock.Instant
     ) -> Result<String, SecretDefect> {
         if let answer = answers[name], now < answer.until { return answer.result }
         let began = ContinuousClock.now
-        let result = Result { () throws(SecretDefect) in
+        var lifetime = ttl ?? Self.unknownLifetime
+        func output() throws(SecretDefect) -> String {
             let place = "the command '\(arguments.first ?? "")'"
             let command = ExternalCommand(arguments, directory: base, environment: commandEnvironment)
             let ended = command.run(within: commandTimeout, outputLimit: SecretFile.limit + 1)
@@ -138,8 +140,23 @@ package final class SecretStore {
             }
             return try SecretDefect.check(ended.output, from: place)
         }
+        let result = Result { () throws(SecretDefect) in
+            guard let tokens, let ttl else { return try output() }
+            var defect: SecretDefect?
+            let answer = tokens.token([base] + arguments, except: refused[name]) {
+                do throws(SecretDefect) {
+                    return .token(OAuth2.Token(value: try output(), lifetime: ttl))
+                } catch {
+                    defect = error
+                    return .refused(reason: error.description)
+                }
+            }
+            guard case .token(let token) = answer else { throw defect ?? .notConfigured }
+            lifetime = token.lifetime ?? ttl
+            return token.value
+        }
         let isGood = if case .success = result { true } else { false }
-        remember(result, of: name, for: isGood ? ttl : Self.commandRetryInterval, at: now, since: began)
+        remember(result, of: name, for: isGood ? lifetime : Self.commandRetryInterval, at: now, since: began)
         return result
     }
 }
@@ -158,15 +175,10 @@ extension SecretStore {
         of name: String, _ oauth2: OAuth2, at now: ContinuousClock.Instant
     ) -> Result<String, SecretDefect> {
         if let answer = answers[name], now < answer.until { return answer.result }
-        let names = (tokens?.names(oauth2) ?? []).filter { name in
-            // A token cannot be needed to ask for a token: that would recurse.
-            if case .oauth2 = sources[name] { false } else { true }
-        }
         let began = ContinuousClock.now
-        let needed = values(names, at: now)
         var lifetime = Self.commandRetryInterval
         let result = Result { () throws(SecretDefect) in
-            let token = try Self.token(oauth2, needed, from: tokens, except: refused[name])
+            let token = try token(oauth2, except: refused[name], at: now)
             lifetime = max(token.lifetime ?? Self.unknownLifetime, Self.shortestLifetime)
             return token.value
         }
@@ -180,19 +192,60 @@ extension SecretStore {
     /// The shortest lifetime of a token, whatever its endpoint says, so that a run does not ask at each attempt.
     private static let shortestLifetime: Duration = .seconds(1)
 
-    private static func token(
-        _ oauth2: OAuth2, _ needed: SecretValues, from tokens: TokenSource?, except refused: String?
+    private func token(
+        _ oauth2: OAuth2, except refused: String?, at now: ContinuousClock.Instant
     ) throws(SecretDefect) -> OAuth2.Token {
         let place = "the endpoint '\(oauth2.tokenURL)'"
         guard let tokens else { throw SecretDefect(place: place, reason: "cannot be asked for tokens by this command") }
-        if let (name, reason) = needed.failures.min(by: { $0.key < $1.key }) {
-            throw SecretDefect(place: place, reason: "needs the secret '\(name)', which \(reason)")
+        func needed() throws(SecretDefect) -> SecretValues {
+            let names = tokens.names(oauth2).filter { name in
+                // A token cannot be needed to ask for a token: that would recurse.
+                if case .oauth2 = sources[name] { false } else { true }
+            }
+            let needed = values(names, at: now)
+            if let (name, reason) = needed.failures.min(by: { $0.key < $1.key }) {
+                throw SecretDefect(place: place, reason: "needs the secret '\(name)', which \(reason)")
+            }
+            return needed
         }
-        switch tokens.token(oauth2, needed, except: refused) {
+        // Two clients whose ids come from secrets of the same name do not share a token, nor do two users whose refresh
+        // tokens come from different files. The client's secret is not in the name.
+        let client = (try? oauth2.expandedClientID(try needed())) ?? ""
+        let refresh = oauth2.refreshSecret.flatMap { sources[$0] }.map { "\(base) \($0)" } ?? ""
+        let assertion = oauth2.assertion.map { "\($0.keyFile) \($0.claims.sorted { $0.key < $1.key })" } ?? ""
+        let parts = [
+            oauth2.tokenURL, client, oauth2.scope ?? "", oauth2.audience ?? "", oauth2.resource ?? "", refresh,
+            assertion,
+        ]
+        var defect: SecretDefect?
+        let answer = tokens.token(parts, except: refused) {
+            do throws(SecretDefect) {
+                // Read again: another run may have got a new refresh token.
+                let answer = tokens.ask(oauth2, try needed())
+                if case .token(let token) = answer, let new = token.refreshToken { try keep(new, for: oauth2, place) }
+                return answer
+            } catch {
+                defect = error
+                return .refused(reason: error.description)
+            }
+        }
+        if let defect { throw defect }
+        switch answer {
         case .token(let token): return token
         case .refused(let reason): throw SecretDefect(place: place, reason: reason)
         case .unavailable(let error, let reason): throw SecretDefect(place: place, reason: reason, network: error)
         }
+    }
+
+    /// Writes a new refresh token to the file of the one that was used, which the endpoint no longer takes.
+    private func keep(_ new: String, for oauth2: OAuth2, _ place: String) throws(SecretDefect) {
+        guard let name = oauth2.refreshSecret, values([name]).values[name] != new else { return }
+        guard case .file(let path)? = sources[name] else {
+            throw SecretDefect(
+                place: place, reason: "issued a new refresh token, and the secret '\(name)' is not a file to keep it in"
+            )
+        }
+        try SecretFile(path.begins(with: "/") ? path : "\(base)/\(path)").replace(with: new)
     }
 }
 

@@ -1,6 +1,6 @@
 package import Policy
 
-/// The source of tokens: the file of an earlier run, or the token endpoint.
+/// The source of tokens that several runs share: the file of an earlier run, else what issues them.
 package struct TokenSource {
     let directory: RuntimeDirectory?
     let now: () -> Timestamp
@@ -22,26 +22,17 @@ package struct TokenSource {
         self.ask = ask
     }
 
-    /// Returns the kept token if it is valid and not the `refused` one. Otherwise asks for a token and keeps that.
-    func token(_ oauth2: OAuth2, _ secrets: SecretValues, except refused: String?) -> OAuth2.Answer {
-        guard let directory, let clientID = try? oauth2.expandedClientID(secrets),
-            let file = TokenFile(oauth2.fileName(for: clientID), in: directory, patience: Self.patience)
-        else { return ask(oauth2, secrets) }
+    /// Returns the kept token if it is valid and not the `refused` one. Otherwise fetches a token and keeps that.
+    /// `parts` name it: two tokens with the same parts are one. While one run fetches, others wait.
+    func token(_ parts: [String], except refused: String?, _ fetch: () -> OAuth2.Answer) -> OAuth2.Answer {
+        let name = "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"
+        guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else { return fetch() }
         if let kept = file.token(at: now()), kept.value != refused { return .token(kept) }
-        let answer = ask(oauth2, secrets)
+        let answer = fetch()
         if case .token(let token) = answer, let lifetime = token.lifetime, lifetime > .zero {
             let now = now()
             file.keep(token.value, from: now, until: now + lifetime)
         }
         return answer
-    }
-}
-
-extension OAuth2 {
-    /// Returns the name of the file for the tokens of one client at one endpoint. `clientID` is expanded: two clients
-    /// whose ids come from secrets of the same name do not share a token. The client's secret is not in the name.
-    fileprivate func fileName(for clientID: String) -> String {
-        let parts = [tokenURL, clientID, scope ?? ""]
-        return "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"
     }
 }

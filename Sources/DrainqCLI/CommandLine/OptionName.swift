@@ -22,6 +22,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case expires
     case id
     case envelope
+    case each
     case atomic
     case replace
     case sync

@@ -107,7 +107,13 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
         for entry in entries {
             read += 1
             switch try queue.spool.read(entry) {
-            case .operation, nil: break
+            case .operation(let stored):
+                if state == .failed { continue }
+                let route = queue.configuration.route(of: entry.name.type)
+                if let defect = route.defect(of: stored.operation) {
+                    findings.note("'\(entry.path)' cannot be sent by its route: \(defect)")
+                }
+            case nil: break
             case .notAnOperation(let reason):
                 findings.problem(
                     .dataInvalid, "'\(entry.path)' is not an operation: \(reason)",
@@ -127,7 +133,8 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
     }
 }
 
-/// Reports the types of waiting operations that have no URL, before a run meets them.
+/// Makes the request of each route for an example payload, and notes what an operation of its type needs. Reports the
+/// types of waiting operations that have no URL, before a run meets them.
 private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var typesWithoutURL: Set<TypeName> = []
     for state in [QueueState.new, .deferred] {
@@ -141,6 +148,15 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
         findings.problem(
             .configuration, "operations of type '\(type)' wait, and their route has no url",
             hint: "set routes.default.url in drainq.json")
+    }
+    let routes = queue.configuration.routes.sorted { $0.key < $1.key }
+    for (type, route) in [(.default, queue.configuration.defaultRoute)] + routes where route.url != nil {
+        let form = RequestForm(route)
+        if route.require.isEmpty, let defect = form.defect(of: form.example(of: type)) {
+            findings.note("an operation of type '\(type)' with an example payload cannot be sent: \(defect)")
+        }
+        let needed = form.needed
+        if !needed.isEmpty { findings.note("an operation of type '\(type)' needs \(needed.joined(separator: ", "))") }
     }
     if typesWithoutURL.isEmpty { findings.ok("routes") }
 }

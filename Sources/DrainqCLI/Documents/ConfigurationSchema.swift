@@ -31,7 +31,8 @@ private struct Schema: Encodable {
 
 private enum Keyword: String, CodingKey {
     case schema = "$schema"
-    case title, description, type, pattern, minimum, maximum, items, minItems, properties, additionalProperties, anyOf
+    case title, description, type, pattern, minimum, maximum, items, minItems, properties, required
+    case additionalProperties, anyOf
     case `default`, `enum`
 }
 
@@ -75,8 +76,10 @@ extension ConfigurationShape: Encodable {
 /// The schema of an object. Groups the members by the first part of their paths.
 private struct SchemaObject: Encodable {
     private var properties: [String: Property] = [:]
+    private let required: [String]
 
     init(_ members: [ConfigurationShape.Member]) {
+        required = members.map(\.entry).filter(\.isRequired).map(\.path)
         for (name, members) in Dictionary(grouping: members, by: { $0.entry.path.prefix { $0 != "." } }) {
             properties[String(name)] = Property(name: name, members: members)
         }
@@ -90,6 +93,7 @@ private struct SchemaObject: Encodable {
     func encode(into fields: inout KeyedEncodingContainer<Keyword>) throws {
         try fields.encode("object", forKey: .type)
         try fields.encode(properties, forKey: .properties)
+        if !required.isEmpty { try fields.encode(required, forKey: .required) }
         try fields.encode(false, forKey: .additionalProperties)
     }
 }

@@ -46,6 +46,7 @@ struct OperationInput {
     /// The field names that the command has warned of.
     private var warned: Set<String> = []
     private var hasSeenPlainText = false
+    private var hasSeenArray = false
 
     /// Makes the input. Times on the command line are relative to `now`, the start of the command.
     init(queue: OpenQueue, options: InputOptions, notBefore: Timestamp? = nil, at now: Timestamp) {
@@ -117,31 +118,59 @@ struct OperationInput {
             let reason = mistake == line ? reason : "\(reason) in line \(mistake)"
             try take(.refused(text: text, place: Place(source: source, line: line), reason: reason))
         case .value(let text, let line):
-            let place = Place(source: source, line: line)
-            guard options.isEnvelope else {
-                return try give(text, place, Operation(header: newHeader(), body: text), hasOwnID: false, take)
+            if text.first == UInt8(ascii: "["), !(options.isEnvelope && !options.isEach) {
+                if options.isEach { return try readEach(of: text, line, source, take) }
+                noteArray(source)
             }
-            var envelope: (operation: Operation, hasOwnID: Bool)
-            let header = newHeader()
-            var fault: (path: String, refusal: BodyFileRefusal)?
-            do throws(OperationFileError) {
-                envelope = try Envelope.operation(
-                    from: text, in: 0..<text.count, file: source, line: line,
-                    defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
-                    isMarked: true,
-                    bodyFile: { path in
-                        let result = examine(bodyFile: path)
-                        if case .failure(let refusal) = result, refusal.isFault { fault = (path, refusal) }
-                        return result
-                    })
-            } catch {
-                // The value may be an operation: it is no bad line.
-                if let fault { return try take(.refusedFile(fault.path, fault.refusal)) }
-                return try take(.refused(text: text, place: place, reason: error.detail))
-            }
-            warn(of: envelope.operation.header.unknown.map(\.name), place)
-            try give(text, place, envelope.operation, hasOwnID: envelope.hasOwnID, take)
+            try read(text, Place(source: source, line: line), take)
         }
+    }
+
+    /// Reads the elements of an array, each as a value of its own.
+    private mutating func readEach(
+        of text: [UInt8], _ line: Int, _ source: String, _ take: (Item) throws -> Void
+    ) throws {
+        var elements: [Range<Int>] = []
+        _ = try? JSONScanner.forEachElement(of: text, in: 0..<text.count) { elements.append($0) }
+        var (line, offset) = (line, 0)
+        for element in elements {
+            line += text[offset..<element.lowerBound].count { $0 == UInt8(ascii: "\n") }
+            offset = element.lowerBound
+            try read(Array(text[element]), Place(source: source, line: line), take)
+        }
+    }
+
+    /// Says once that an array is one operation.
+    private mutating func noteArray(_ source: String) {
+        if hasSeenArray { return }
+        hasSeenArray = true
+        Messages.notice("'\(source)' has a JSON array, which is one operation; --each adds its elements")
+    }
+
+    private mutating func read(_ text: [UInt8], _ place: Place, _ take: (Item) throws -> Void) throws {
+        guard options.isEnvelope else {
+            return try give(text, place, Operation(header: newHeader(), body: text), hasOwnID: false, take)
+        }
+        var envelope: (operation: Operation, hasOwnID: Bool)
+        let header = newHeader()
+        var fault: (path: String, refusal: BodyFileRefusal)?
+        do throws(OperationFileError) {
+            envelope = try Envelope.operation(
+                from: text, in: 0..<text.count, file: place.source, line: place.line,
+                defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
+                isMarked: true,
+                bodyFile: { path in
+                    let result = examine(bodyFile: path)
+                    if case .failure(let refusal) = result, refusal.isFault { fault = (path, refusal) }
+                    return result
+                })
+        } catch {
+            // The value may be an operation: it is no bad line.
+            if let fault { return try take(.refusedFile(fault.path, fault.refusal)) }
+            return try take(.refused(text: text, place: place, reason: error.detail))
+        }
+        warn(of: envelope.operation.header.unknown.map(\.name), place)
+        try give(text, place, envelope.operation, hasOwnID: envelope.hasOwnID, take)
     }
 
     /// Warns once of each unknown field whose name resembles one of an operation. The operation keeps the field.

@@ -39,10 +39,6 @@ struct TextLine {
     }
 }
 
-extension UInt8 {
-    var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
-}
-
 extension Collection<UInt8> {
     /// The number of bytes up to the last one that is no white space.
     var lengthWithoutTrailingSpace: Int {

@@ -26,10 +26,19 @@ extension OpenQueue {
         return TokenSource(
             directory: RuntimeDirectory(environment: environment), now: { Timestamp.now() },
             names: { $0.secretNames(settings: settings($0)) },
-            ask: { oauth2, secrets in
+            ask: { [directory, programEnvironment] oauth2, secrets in
                 do throws(RequestError) {
+                    var assertion: String?
+                    if let given = oauth2.assertion {
+                        let signer = JWTSigner(directory: directory, environment: programEnvironment)
+                        switch signer.sign(given, audience: oauth2.tokenURL, at: .now()) {
+                        case .success(let signed): assertion = signed
+                        case .failure(let failure):
+                            return .refused(reason: "needs an assertion, which \(failure.reason)")
+                        }
+                    }
                     let request = try oauth2.request(
-                        settings: settings(oauth2), secrets: secrets, version: programVersion,
+                        settings: settings(oauth2), secrets: secrets, assertion: assertion, version: programVersion,
                         available: installedTransports())
                     return OAuth2.answer(in: AgentSink.report(of: request))
                 } catch {

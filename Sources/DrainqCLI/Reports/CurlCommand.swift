@@ -147,6 +147,10 @@ struct CurlCommand {
             switch part {
             case .bytes(let bytes): return Array(shellWord(String(decoding: bytes, as: UTF8.self)).utf8)
             case .secret(let name): return Array("\"$\(variable(name, escape))\"".utf8)
+            case .base64(let parts):
+                let encoding = escape == .url ? " | sed 's/+/%2B/g; s,/,%2F,g; s/=/%3D/g'" : ""
+                return Array("\"$(printf %s ".utf8) + word(parts, .plain)
+                    + Array(" | base64 | tr -d '\\n'\(encoding))\"".utf8)
             case .signature: return Array("'[signature]'".utf8)
             }
         }

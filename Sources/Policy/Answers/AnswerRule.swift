@@ -56,11 +56,11 @@ package struct AnswerRule: Hashable, Sendable {
     package var sense: Sense
     package var outcome: Outcome
     /// The place in the answer of the time until which the destination gets no request; only for a rule that defers.
-    package var until: AnswerPlace?
+    package var until: AnswerLimit?
 
     package init(
         _ origin: Origin, line: SourceLine = SourceLine(), _ subject: Subject, content: AnswerContent = AnswerContent(),
-        sense: Sense = .meets, _ outcome: Outcome, until: AnswerPlace? = nil
+        sense: Sense = .meets, _ outcome: Outcome, until: AnswerLimit? = nil
     ) {
         self.origin = origin
         self.line = line

@@ -77,7 +77,9 @@ package struct DestinationAccess: Hashable, Sendable {
     package mutating func adapt(
         to events: [DestinationEvent], of start: AdaptiveConcurrency.Start, after duration: Duration, at now: Timestamp
     ) {
-        let asksForTime = events.contains { if case .retryAfter = $0 { true } else { false } }
+        // A limit that a delivery announces is no sign of too many attempts at once.
+        let asksForTime =
+            !events.contains(.delivered) && events.contains { if case .retryAfter = $0 { true } else { false } }
         let isAway = events.contains { if case .unreachable = $0 { true } else { false } }
         if asksForTime || isAway {
             // A server that is away does not show its limits.

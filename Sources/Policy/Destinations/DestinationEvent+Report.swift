@@ -6,6 +6,7 @@ extension DestinationEvent {
     ///   does a 2xx that looks like another server's (`accept`): a captive portal's page does not come from the server.
     /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without Retry-After this is the
     ///   first delay of the schedule for rate limits. No wait is longer than `RetryAfter.longest`.
+    /// - A delivery may announce a limit: the server takes no further request before that time.
     /// - A held verdict holds the destination, with the report's words as the reason. `blamed` is the fingerprint of
     ///   configuration and credentials, see `DestinationState.Hold`.
     package static func events(
@@ -20,7 +21,10 @@ extension DestinationEvent {
                 blamed: blamed)
         }
         switch (report.original.result, verdict.outcome) {
-        case (_, .delivered): return [.delivered]
+        case (_, .delivered):
+            // A limit that a success announces, by a rule's `until`.
+            guard verdict.isRateLimited, let wait = verdict.retryAfter, wait > .zero else { return [.delivered] }
+            return [.delivered, .retryAfter(until: now + wait)]
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):

@@ -42,13 +42,22 @@ package struct RequestForm: Sendable {
                 return nil
             }
         }
-        fields = route.headers.compactMap { header in
+        var fields = route.headers.compactMap { header in
             template(header.value, .header, "headers.\(header.name)").map { Field(name: header.name, value: $0) }
         }
         body = template(route.bodyInItsProtocol, .body(route.bodySyntax), "body")
         batchBody = template(route.batch?.body, .batch, "batch.body")
         key = template(route.key, .key, "key")
         idempotencyKey = template(route.idempotencyKey, .idempotencyKey, "idempotencyKey")
+        do throws(RequestError) {
+            if let user = route.basicUser {
+                let value = try Template(basicUser: user, password: route.basicPassword ?? "")
+                fields.append(Field(name: "Authorization", value: value))
+            }
+        } catch {
+            defect = defect ?? error
+        }
+        self.fields = fields
         self.defect = defect
     }
 
@@ -78,6 +87,18 @@ package struct RequestForm: Sendable {
     /// The names of the values that requests take from answers to earlier operations of the key.
     package var keptNames: Set<String> {
         Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
+    }
+
+    /// The words of the user's values without which an operation fails unsent.
+    var neededWords: [TemplateWord] {
+        let chain = route.chain.flatMap { try? Template($0, for: .idempotencyKey) }
+        let texts =
+            (url?.neededWords ?? [])
+            + (templates + [key, idempotencyKey, chain].compactMap(\.self)).flatMap(\.neededWords)
+        return texts.filter { word in
+            if case .kept = word { return true }
+            return word.mayBeMissing && !(word == .key && key != nil)
+        }
     }
 
     /// Throws if the operation's chain cannot be made, or if its request needs kept values and it has no chain.
@@ -137,7 +158,11 @@ package struct RequestForm: Sendable {
         try checkCredentials(routeFields, goingTo: header.url)
         try checkRequirements(of: operation)
         var headers: [HeaderField] = []
-        for field in routeFields { headers.append(HeaderField(name: field.name, value: try field.value.text(values))) }
+        for field in routeFields {
+            if let value = try field.value.fieldValue(values) {
+                headers.append(HeaderField(name: field.name, value: value))
+            }
+        }
         return RequestDraft(method: method, url: url, headers: headers + header.headers)
     }
 

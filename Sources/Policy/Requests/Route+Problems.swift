@@ -49,6 +49,15 @@ extension Route {
                     key: "headers.\(header.name)", reason: "'compress' writes this header",
                     hint: "leave it out: null takes an inherited one back"))
         }
+        if basicUser != nil, let header = headers.first(where: { $0.name.lowercased() == "authorization" }) {
+            problems.append(
+                RouteProblem(
+                    key: "headers.\(header.name)", reason: "'auth' writes this header",
+                    hint: "leave it out: null takes an inherited one back"))
+        }
+        if basicPassword != nil, basicUser == nil {
+            problems.append(RouteProblem(key: "auth.basic.user", reason: "is missing beside a password"))
+        }
         if onFailure == .hold, !ordering.isStrict {
             problems.append(
                 RouteProblem(
@@ -71,8 +80,8 @@ extension Route {
         let looksIntoAnswer =
             keepsOfBody || `protocol` == .callable || batch?.results != nil
             || (answers + (accept.map { [$0] } ?? [])).contains { rule in
-                if case .pointer = rule.until { return true }
-                return rule.content.looksIntoBody
+                rule.content.looksIntoBody
+                    || rule.until?.places.contains { if case .pointer = $0 { true } else { false } } == true
             }
         if looksIntoAnswer, method == "HEAD" {
             problems.append(

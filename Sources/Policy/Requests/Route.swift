@@ -7,6 +7,9 @@ package struct Route: Hashable, Sendable {
     package var method: String
     /// Values are templates.
     package var headers: [HeaderField]
+    /// The user and the password of Basic authentication, templates of secrets; without a user there is none.
+    package var basicUser: String?
+    package var basicPassword: String?
     package var `protocol`: WireProtocol
     /// The body's template; `nil` sends the body as given, an empty one sends no body.
     package var body: String?

@@ -6,8 +6,9 @@ package enum SecretSource: Hashable, Sendable {
     case environment(String)
     /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
     case credential(String)
-    /// The standard output of a command, without its final line break; kept for `ttl` within a run.
-    case command([String], ttl: Duration)
+    /// The standard output of a command, without its final line break. Runs share it for `ttl`; if that is `nil`, each
+    /// run keeps it for five minutes.
+    case command([String], ttl: Duration?)
     /// An access token, kept across runs until shortly before it expires.
     case oauth2(OAuth2)
 

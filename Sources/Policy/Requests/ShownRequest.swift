@@ -28,14 +28,13 @@ package struct ShownRequest: Hashable, Sendable {
 
     /// Names the secrets of a request of this route that was made with marks. The request's transport does not matter.
     package init(_ request: OutgoingRequest, of route: Route, _ marks: SecretMarks) {
-        func named(_ text: String) -> NamedText { marks.named(Array(text.utf8)) }
         method = request.method
-        url = named(request.url)
-        headers = request.headers.map { Field(name: $0.name, value: named($0.value)) }
-        body = request.body.map(marks.named)
+        url = marks.named(request.url)
+        headers = request.headers.map { Field(name: $0.name, value: marks.named($0.value)) }
+        body = request.body.map { marks.named($0) }
         bodyFile = request.bodyFile
-        if case .url(let url) = request.connection.proxy { proxy = named(url) }
-        passphrase = request.connection.clientCertificate?.passphrase.map(named)
+        if case .url(let url) = request.connection.proxy { proxy = marks.named(url) }
+        passphrase = request.connection.clientCertificate?.passphrase.map { marks.named($0) }
         connection = request.connection
         timeouts = request.timeouts
         headersCommand = route.headersCommand
@@ -47,7 +46,7 @@ package struct ShownRequest: Hashable, Sendable {
         signingKeys = texts.map { text in
             let template = try? Template(text, for: .setting)
             let values = TemplateValues(nil, secrets: marks.values(Set(template?.secretNames ?? [])))
-            return named((try? template?.text(values)) ?? text)
+            return marks.named((try? template?.text(values)) ?? text)
         }
         hideSignature()
     }

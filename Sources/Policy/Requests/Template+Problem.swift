@@ -9,10 +9,8 @@ extension Template {
         switch use {
         case .body(.json): return text.isEmpty ? nil : problemOfJSON(isLined: isLined)
         case .batch:
-            let count = parts.count { part in
-                if case .value(.items, isBase64: false, .jsonValue) = part { true } else { false }
-            }
-            if count == 1, parts.count(where: \.isItems) == 1 { return problemOfJSON(isLined: false) }
+            let items = placeholders.filter { $0.word == .items }
+            if items == [Placeholder(word: .items, place: .jsonValue)] { return problemOfJSON(isLined: false) }
             return RouteProblem(
                 reason: "has no {items} of its own: a batch is written there, once and outside of quotes",
                 hint: #"for example '{"records": [{items}]}'"#)
@@ -26,9 +24,10 @@ extension Template {
         let sample = parts.flatMap { part -> [UInt8] in
             switch part {
             case .text(let text): text
-            case .value(.items, _, _): Array("[],[]".utf8)
-            case .value(_, _, .jsonValue), .secret(_, .jsonValue): Array(#"[""]"#.utf8)
-            case .value, .secret: Array("x".utf8)
+            case .value(let placeholder) where placeholder.word == .items: Array("[],[]".utf8)
+            case .value(let placeholder) where placeholder.place == .jsonValue: Array(#"[""]"#.utf8)
+            case .secret(_, _, .jsonValue): Array(#"[""]"#.utf8)
+            case .value, .secret, .base64: Array("x".utf8)
             }
         }
         let documents = isLined ? sample.split(separator: 0x0A).map(Array.init) : [sample]
@@ -43,11 +42,5 @@ extension Template {
             }
         }
         return nil
-    }
-}
-
-extension Template.Part {
-    fileprivate var isItems: Bool {
-        if case .value(.items, _, _) = self { true } else { false }
     }
 }

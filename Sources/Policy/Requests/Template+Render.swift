@@ -31,24 +31,47 @@ extension Template {
     /// Returns the filled-in template. Throws the operation's defect for a value that it does not have or that does not
     /// fit its place, and the route's for a missing secret.
     func bytes(_ values: TemplateValues) throws(RequestError) -> [UInt8] {
+        try rendered(values) ?? []
+    }
+
+    /// Returns the filled-in value of a header field; `nil` if the field is left out.
+    func fieldValue(_ values: TemplateValues) throws(RequestError) -> String? {
+        try rendered(values).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Returns the filled-in template; `nil` for a header field that is left out.
+    private func rendered(_ values: TemplateValues) throws(RequestError) -> [UInt8]? {
         var bytes: [UInt8] = []
         var reader = PayloadReader(values.operation)
+        // The separator that the next text begins with, if the member before it is left out.
+        var dropped: UInt8?
         for part in parts {
             switch part {
-            case .text(let text): bytes += text
-            case .secret(let name, let place):
+            case .text(let text):
+                bytes += text.dropping(dropped)
+                dropped = nil
+            case .base64(let template): bytes += Array(Base64.encode(try template.bytes(values)).utf8)
+            case .secret(let name, let isBase64, let place):
                 bytes +=
                     values.secrets == nil
-                    ? Array("${secret:\(name)}".utf8) : try Self.secret(name, values.secrets!, in: place)
+                    ? Array("${secret:\(name)\(isBase64 ? ":base64" : "")}".utf8)
+                    : try Self.secret(name, isBase64, values.secrets!, in: place)
             // The members are joined already.
-            case .value(.items, _, _): bytes += values.items
-            case .value(let word, let isBase64, let place):
-                do throws(TemplateValue.Defect) {
-                    var value = try reader.value(of: word, values, for: isBase64 ? nil : place)
-                    if isBase64 { value = try value.inBase64 }
-                    bytes += try value.escaped(for: place, isLined: values.isLined)
-                } catch {
-                    throw error.error(of: word)
+            case .value(let placeholder) where placeholder.word == .items: bytes += values.items
+            case .value(let placeholder):
+                if let value = try reader.bytes(of: placeholder, values) {
+                    bytes += value
+                } else if let separator = placeholder.place.separator, case .nothing(let length) = placeholder.fallback
+                {
+                    bytes.removeLast(length)
+                    let end = bytes.lastIndex { !$0.isJSONWhitespace }
+                    if let end, bytes[end] == separator {
+                        bytes.removeSubrange(end...)
+                    } else {
+                        dropped = separator
+                    }
+                } else {
+                    return nil
                 }
             }
         }
@@ -58,7 +81,7 @@ extension Template {
     /// Returns a secret, escaped. Throws if it is missing, empty, or has a control character, which would change the
     /// request. The error contains nothing of the secret.
     private static func secret(
-        _ name: String, _ secrets: SecretValues, in place: Place
+        _ name: String, _ isBase64: Bool, _ secrets: SecretValues, in place: Place
     ) throws(RequestError) -> [UInt8] {
         guard let secret = secrets.values[name] else {
             if let error = secrets.unavailable[name] {
@@ -71,7 +94,44 @@ extension Template {
         if secret.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
             throw .missingSecret(name, reason: "has a line break or another control character in it")
         }
-        return TemplateValue.escaped(Array(secret.utf8), for: place)
+        let bytes = Array(secret.utf8)
+        return TemplateValue.escaped(isBase64 ? Array(Base64.encode(bytes).utf8) : bytes, for: place)
+    }
+}
+
+extension Template.Place {
+    /// The separator of the members among which one can be left out; `nil` if there are none.
+    fileprivate var separator: UInt8? {
+        switch self {
+        case .jsonValue: UInt8(ascii: ",")
+        case .query, .form: UInt8(ascii: "&")
+        case .path, .header, .jsonString, .text, .key: nil
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Returns the text without this separator at its start.
+    fileprivate func dropping(_ separator: UInt8?) -> ArraySlice<UInt8> {
+        guard let separator, let first = firstIndex(where: { !$0.isJSONWhitespace }), self[first] == separator else {
+            return self[...]
+        }
+        return self[(first + 1)...]
+    }
+}
+
+extension Template.Format {
+    /// Returns the form of a time.
+    fileprivate func value(of time: Timestamp) -> TemplateValue {
+        /// Rounds down, also before 1970.
+        func whole(_ unit: Int64) -> Int64 {
+            (time.microseconds >= 0 ? time.microseconds : time.microseconds -| (unit -| 1)) / unit
+        }
+        switch self {
+        case .base64, .rfc3339: return .text(Timestamp(microseconds: whole(1_000_000) *| 1_000_000).rfc3339)
+        case .epoch: return .json(Array(String(whole(1_000_000)).utf8)[...])
+        case .epochMillis: return .json(Array(String(whole(1000)).utf8)[...])
+        }
     }
 }
 
@@ -81,6 +141,33 @@ private struct PayloadReader {
     private var document: JSONDocument?
 
     init(_ operation: Operation?) { self.operation = operation }
+
+    /// Returns the escaped value of a placeholder, or its default; `nil` if what contains it is left out.
+    mutating func bytes(
+        of placeholder: Template.Placeholder, _ values: TemplateValues
+    ) throws(RequestError) -> [UInt8]? {
+        let (word, place) = (placeholder.word, placeholder.place)
+        do throws(TemplateValue.Defect) {
+            do throws(TemplateValue.Defect) {
+                let isBase64 = placeholder.format == .base64
+                var value = try value(of: word, values, for: isBase64 ? nil : place)
+                if let format = placeholder.format, !isBase64, let operation {
+                    value = format.value(of: operation.header.createdAt)
+                }
+                if isBase64 { value = try value.inBase64 }
+                return try value.escaped(for: place, isLined: values.isLined)
+            } catch  where error.isLack {
+                switch placeholder.fallback {
+                case .failure: throw error
+                case .nothing: return nil
+                case .value(let json):
+                    return try TemplateValue.json(json[...]).escaped(for: place, isLined: values.isLined)
+                }
+            }
+        } catch {
+            throw error.error(of: word)
+        }
+    }
 
     /// Returns the value of a word of one operation. Without a `place` (Base64), the value is the raw bytes.
     mutating func value(

@@ -15,7 +15,8 @@ struct TemplateParser {
             switch use {
             case .url: .path
             case .proxy: .query
-            case .header: .header
+            // Without a media type it is not known yet what may stand where.
+            case .header, .body(nil): .header
             case .body(.json), .batch: .jsonValue
             case .body(.form): .form
             case .body(.text): .text
@@ -66,20 +67,73 @@ struct TemplateParser {
             return take(UInt8(ascii: "{"))
         }
         guard (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(next | 0x20) else { return take(UInt8(ascii: "{")) }
-        guard let end = body.firstIndex(where: { "{}\"\n".utf8.contains($0) }), body[end] == UInt8(ascii: "}") else {
-            let word = body.prefix { !"{}\" \n".utf8.contains($0) }
-            throw RouteProblem(
-                reason: "'{\(shown(word))' is no placeholder: it has no '}'", hint: "a brace itself is '{{'")
-        }
-        let written = body[..<end]
-        let base64 = ":base64".utf8
-        let isBase64 = written.reversed().starts(with: base64.reversed())
-        guard let word = TemplateWord(isBase64 ? written.dropLast(base64.count) : written), use.allows(word) else {
-            throw unknown(written)
+        let written = try takePlaceholder(body)
+        let isOptional = written.word.last == UInt8(ascii: "?")
+        let named = isOptional ? written.word.dropLast() : written.word
+        let colon = named.firstIndex(of: UInt8(ascii: ":")) ?? named.endIndex
+        let format = Template.Format(rawValue: String(decoding: named[colon...].dropFirst(), as: UTF8.self))
+        guard let word = TemplateWord(named[..<colon]), use.allows(word), format != nil || colon == named.endIndex,
+            format?.isOfTime != true || word == .createdAt
+        else { throw unknown(named) }
+        var placeholder = Template.Placeholder(word: word, format: format, place: place)
+        if isOptional || written.fallback != nil {
+            guard word.mayBeMissing else {
+                throw RouteProblem(
+                    reason: "'{\(shown(named))}' has a default, and is never missing",
+                    hint: "{key} and {payload.NAME} can have a default")
+            }
+            if let fallback = written.fallback {
+                placeholder.fallback = .value(fallback)
+            } else {
+                placeholder.fallback = .nothing(length: try lengthBeforeOptional(of: named, end: written.end))
+            }
         }
         endText()
-        parts.append(.value(word, isBase64: isBase64, place))
-        rest = body[end...].dropFirst()
+        parts.append(.value(placeholder))
+        rest = rest[written.end...]
+    }
+
+    private typealias Written = (word: ArraySlice<UInt8>, fallback: [UInt8]?, end: Int)
+
+    /// Returns the text of a word, of its default, and the end of the placeholder.
+    private func takePlaceholder(_ body: ArraySlice<UInt8>) throws(RouteProblem) -> Written {
+        let stop = body.firstIndex { "{}\"|\n".utf8.contains($0) } ?? body.endIndex
+        let word = body[..<stop]
+        guard stop < body.endIndex, body[stop] == UInt8(ascii: "|") else {
+            if stop < body.endIndex, body[stop] == UInt8(ascii: "}") { return (word, nil, stop + 1) }
+            throw RouteProblem(
+                reason: "'{\(shown(body.prefix { !"{}\" \n".utf8.contains($0) }))' is no placeholder: it has no '}'",
+                hint: "a brace itself is '{{'")
+        }
+        let end = body[(stop + 1)...].endOfDefault
+        let fallback = Array(body[(stop + 1)..<end])
+        guard end < body.endIndex, body[end] == UInt8(ascii: "}"), (try? JSONDocument(fallback)) != nil else {
+            throw RouteProblem(
+                reason: "the default of '{\(shown(word))}' is not JSON",
+                hint: #"a text stands in quotes: {\#(shown(word))|"none"}"#)
+        }
+        return (word, fallback, end + 1)
+    }
+
+    /// Returns the length of the text before an optional value that goes with it. Throws if the value is not all of a
+    /// member of JSON, of a parameter, or of an element.
+    private func lengthBeforeOptional(of word: ArraySlice<UInt8>, end: Int) throws(RouteProblem) -> Int {
+        let next = rest[end...].first { place != .jsonValue || !$0.isJSONWhitespace }
+        switch place {
+        case .header: return 0
+        case .jsonValue:
+            if let length = plain.lengthOfMemberName, let next, ",}]".utf8.contains(next) { return length }
+        case .query, .form:
+            let start = plain.lastIndex { "?&".utf8.contains($0) }
+            let isFirst = place == .form && start == nil && parts.isEmpty
+            if start != nil || isFirst, plain.last == UInt8(ascii: "="), next == nil || next == UInt8(ascii: "&") {
+                return plain.count - (start.map { $0 + 1 } ?? 0)
+            }
+        case .path, .jsonString, .text, .key: break
+        }
+        throw RouteProblem(
+            reason: "'{\(shown(word))?}' is not the whole value of a member of JSON, of a parameter or of a header",
+            hint: #"elsewhere a default takes its place: {\#(shown(word))|"none"}"#)
     }
 
     private func unknown(_ written: ArraySlice<UInt8>) -> RouteProblem {
@@ -110,7 +164,9 @@ struct TemplateParser {
                 reason: "'\(escapedForDisplay(String(reference)))\(close == nil ? "" : "}")' is not a secret reference",
                 hint: hint)
         }
-        let name = String(decoding: rest[..<close].dropFirst(opening.count), as: UTF8.self)
+        let written = rest[..<close].dropFirst(opening.count)
+        let isBase64 = written.reversed().starts(with: ":base64".utf8.reversed())
+        let name = String(decoding: isBase64 ? written.dropLast(":base64".utf8.count) : written, as: UTF8.self)
         guard TypeName(name) != nil else {
             throw RouteProblem(reason: "'\(escapedForDisplay(name))' is not the name of a secret", hint: hint)
         }
@@ -119,7 +175,50 @@ struct TemplateParser {
                 reason: "a secret cannot stand here", hint: "it would be in the queue's files or the server's memory")
         }
         endText()
-        parts.append(.secret(name, place))
+        parts.append(.secret(name, isBase64: isBase64, place))
         rest = rest[close...].dropFirst()
+    }
+}
+
+extension Template.Format {
+    /// Whether only a time has this form.
+    fileprivate var isOfTime: Bool { self != .base64 }
+}
+
+extension ArraySlice<UInt8> {
+    /// The end of the JSON value at the start: that of a string, or the next brace, quotation mark or line break.
+    fileprivate var endOfDefault: Int {
+        guard first == UInt8(ascii: "\"") else { return firstIndex { "{}\"\n".utf8.contains($0) } ?? endIndex }
+        var isEscaped = false
+        let end = dropFirst().firstIndex { byte in
+            if byte == UInt8(ascii: "\""), !isEscaped { return true }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            return false
+        }
+        return end.map { $0 + 1 } ?? endIndex
+    }
+}
+
+extension [UInt8] {
+    /// The length of the name of a JSON member at the end, with what stands between the name and the value; in an array
+    /// that of the blanks. `nil` if no value can begin a member or an element there.
+    fileprivate var lengthOfMemberName: Int? {
+        var rest = self[...]
+        func trim() { while let last = rest.last, last.isJSONWhitespace { rest.removeLast() } }
+        trim()
+        if rest.last == UInt8(ascii: ":") {
+            rest.removeLast()
+            trim()
+            guard rest.popLast() == UInt8(ascii: "\"") else { return nil }
+            var start = rest.endIndex
+            repeat {
+                guard let mark = rest[..<start].lastIndex(of: UInt8(ascii: "\"")) else { return nil }
+                start = mark
+            } while rest[..<start].reversed().prefix(while: { $0 == UInt8(ascii: "\\") }).count % 2 == 1
+            rest = rest[..<start]
+        }
+        let length = count - rest.count
+        trim()
+        return rest.last.map { "{[,".utf8.contains($0) } == true ? length : nil
     }
 }

@@ -10,13 +10,24 @@ enum TemplateValue {
     /// The reason that there is no value, or that it does not fit its place.
     enum Defect: Error {
         case missing
+        /// It is null where no null can stand.
+        case null
         /// A predicate for the value: `is null`.
         case unusable(String)
         case other(RequestError)
 
+        /// Whether a default takes its place.
+        var isLack: Bool {
+            switch self {
+            case .missing, .null: true
+            case .unusable, .other: false
+            }
+        }
+
         func error(of word: TemplateWord) -> RequestError {
             switch self {
             case .missing: .missingValue(placeholder: word.text)
+            case .null: .unusableValue(placeholder: word.text, reason: "is null")
             case .unusable(let reason): .unusableValue(placeholder: word.text, reason: reason)
             case .other(let error): error
             }
@@ -65,7 +76,8 @@ enum TemplateValue {
     /// Returns valid UTF-8 as it is written in a place.
     static func escaped(_ text: [UInt8], for place: Template.Place) -> [UInt8] {
         switch place {
-        case .path, .query, .form: text.percentEncoded
+        case .path: text.percentEncoded(leaving: ":@!$'()*,")
+        case .query, .form: text.percentEncoded(leaving: "")
         case .jsonValue: JSONText.quoted(text)
         case .jsonString: Array(JSONText.quoted(text).dropFirst().dropLast())
         case .header, .text, .key: text
@@ -87,7 +99,7 @@ enum TemplateValue {
                     throw .unusable("is not UTF-8: {payload:base64} sends any bytes")
                 }
                 return bytes
-            case .json(let written) where written.first == UInt8(ascii: "n"): throw .unusable("is null")
+            case .json(let written) where written.first == UInt8(ascii: "n"): throw .null
             case .json(let written) where written.first == UInt8(ascii: "\""):
                 guard let text = JSONText.string(Array(written), 0..<written.count) else {
                     throw .unusable("has half a surrogate pair, which is no character")

@@ -37,6 +37,15 @@ package enum TemplateWord: Hashable, Sendable {
         }
     }
 
+    /// Whether a default can take its place. A kept value is waited for, and the rest is in every operation.
+    var mayBeMissing: Bool {
+        switch self {
+        case .key: true
+        case .payload(let pointer): !pointer.tokens.isEmpty
+        case .id, .type, .createdAt, .attempt, .items, .kept: false
+        }
+    }
+
     /// The word as written between its braces.
     package var text: String {
         switch self {
@@ -57,8 +66,8 @@ package enum TemplateUse: Hashable, Sendable {
     /// Path and query of a url.
     case url
     case header
-    /// A body, whose media type says how a value is escaped.
-    case body(BodySyntax)
+    /// A body, whose media type says how a value is escaped; `nil` while the media type is not known.
+    case body(BodySyntax?)
     /// The JSON text around the members of a batch.
     case batch
     /// The key of an operation that has none of its own.

@@ -1,7 +1,8 @@
 /// A route's url, parsed once: a template in path and query. Scheme, host and port are literal.
 ///
-/// Percent-encodes a value except for the unreserved characters of RFC 3986, so it stays inside its segment or query
-/// value. Refuses `.` and `..` as a whole segment, which servers resolve.
+/// Percent-encodes a value, so that it stays inside its segment or query value. The unreserved characters of RFC 3986
+/// stay, in the path also `:@!$'()*,`, which a segment may have and no server reads as a separator.
+/// Refuses `.` and `..` as a whole segment, which servers resolve.
 struct URLTemplate {
     private let text: String
     private let origin: Origin
@@ -22,16 +23,14 @@ struct URLTemplate {
 
     var secretNames: [String] { template.secretNames }
     var keptNames: [String] { template.keptNames }
+    var neededWords: [TemplateWord] { template.neededWords }
     var usesPayload: Bool { template.usesPayload }
 
     func expanded(_ values: TemplateValues) throws(RequestError) -> String {
         if let constant { return constant }
         let rest = try template.text(values)
-        let word = template.parts.last { part in
-            if case .value(_, _, .path) = part { true } else { false }
-        }
-        if case .value(let word, _, _) = word, rest.hasDotSegment {
-            throw .unusableValue(placeholder: word.text, reason: "makes a '.' or '..' of a path segment")
+        if let last = template.placeholders.last(where: { $0.place == .path }), rest.hasDotSegment {
+            throw .unusableValue(placeholder: last.word.text, reason: "makes a '.' or '..' of a path segment")
         }
         return try URLParts(origin: origin, rest: rest[...]).encoded(as: text, ownedBy: .route)
     }
@@ -47,14 +46,15 @@ extension String {
     }
 
     /// The text with every byte but the unreserved characters (RFC 3986 §2.3) as `%XX`.
-    var percentEncoded: String { String(decoding: Array(utf8).percentEncoded, as: UTF8.self) }
+    var percentEncoded: String { String(decoding: Array(utf8).percentEncoded(leaving: ""), as: UTF8.self) }
 }
 
 extension [UInt8] {
-    /// The bytes, but for the unreserved characters (RFC 3986 §2.3) each as `%XX`.
-    var percentEncoded: [UInt8] {
+    /// Returns the bytes, but for the unreserved characters (RFC 3986 §2.3) and those of `others` each as `%XX`.
+    func percentEncoded(leaving others: StaticString) -> [UInt8] {
+        let left = others.withUTF8Buffer { Array($0) }
         let isUnreserved: (UInt8) -> Bool = {
-            $0.isIdentifierByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~")
+            $0.isIdentifierByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") || left.contains($0)
         }
         if allSatisfy(isUnreserved) { return self }
         var encoded: [UInt8] = []

@@ -64,6 +64,7 @@ package final class AdmissionRule {
             if case .system(let error) = refusal { throw SpoolError(error, "read", QueuePath(file.path)) }
             return .defect("field 'bodyFile': \(refusal)")
         }
+        if header.url == nil, let reason = configuration.refusal(ofType: header.type) { return .defect(reason) }
         return form(of: header.type).defect(of: operation).map { .defect("\($0)") }
     }
 

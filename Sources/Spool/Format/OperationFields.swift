@@ -183,7 +183,3 @@ struct OperationFields {
         return isArray == true && !texts.contains(nil) ? texts.compactMap(\.self) : nil
     }
 }
-
-extension UInt8 {
-    var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
-}

@@ -57,7 +57,10 @@ extension CommandDescription {
         of its route needs.
         """,
         operands: .files,
-        exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
+        exclusive: [
+            [.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
+            [.each, .bodyFile],
+        ],
         examples: [
             Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
             Example(

@@ -14,6 +14,7 @@ struct InputOptions {
     var expires: PointInTime?
     var id: OperationID?
     var isEnvelope = false
+    var isEach = false
     var bodyFiles: [String] = []
 
     /// The options for input and operations.
@@ -69,6 +70,12 @@ struct InputOptions {
             operation, and reports it.
             """
         )
+        Option(
+            .each, \.isEach, "take the elements of each JSON array",
+            """
+            Takes each element of an array as a value, as if the elements stood on lines. Without this option an array \
+            is one operation, and a message says so.
+            """)
         Option(
             .envelope, \.isEnvelope, "each value is a whole operation with its fields",
             """

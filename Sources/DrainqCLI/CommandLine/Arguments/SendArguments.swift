@@ -91,7 +91,10 @@ extension CommandDescription {
         configuration apply to runs alone.
         """,
         operands: .files,
-        exclusive: [[.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
+        exclusive: [
+            [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
+            [.each, .bodyFile],
+        ],
         examples: [
             Example(#"printf '{"n":1}\n' | drainq send --type t"#, "attempt now, queue after a temporary failure"),
             Example(
