@@ -28,6 +28,14 @@ private struct NamedOrder {
         return next.map { names[$0] }
     }
 
+    mutating func next(_ inFlight: [Character: Int], failing: String, share: Int) -> String? {
+        let room = share - inFlight.filter { failing.contains($0.key) }.values.reduce(0, +)
+        let next = order.next(
+            free: concurrency - inFlight.values.reduce(0, +), inFlight: { inFlight[Self.letter($0), default: 0] },
+            isFailing: { failing.contains(Self.letter($0)) }, failingRoom: room)
+        return next.map { names[$0] }
+    }
+
     mutating func next(of destination: Character, where fits: (String) -> Bool) -> String? {
         let names = names
         return order.next(of: Self.line(destination), where: { fits(names[$0]) }).map { names[$0] }
@@ -63,6 +71,24 @@ struct DispatchOrderTests {
             inFlight[name.first!, default: 0] += 1
         }
         return started
+    }
+
+    @Test func `failing destinations share a fifth of the slots while another one has operations`() {
+        #expect([1, 2, 5, 9, 10, 64].map(DispatchOrder.failingShare(of:)) == [1, 1, 1, 1, 2, 12])
+        var order = order(5, "abcdabcdz")
+        #expect(order.next([:], failing: "abcd", share: 1) == "a0")
+        #expect(order.next(["a": 1], failing: "abcd", share: 1) == "z8")
+        #expect(order.next(["a": 1, "z": 1], failing: "abcd", share: 1) == "b1", "nothing else is left to send")
+        #expect(order.next(["a": 1, "b": 1], failing: "abcd", share: 1) == "c2")
+    }
+
+    @Test func `a destination that gets no request now keeps no slot from failing ones`() {
+        var order = DispatchOrder()
+        for line in [0, 1, 2] { order.append(to: line) }
+        let next = order.next(
+            free: 1, inFlight: { $0 == 0 ? 1 : 0 }, concurrencyLimit: { $0 == 2 ? 0 : 5 }, isFailing: { $0 < 2 },
+            failingRoom: 0)
+        #expect(next == 1)
     }
 
     @Test func `one destination is attempted in its order, on every slot`() {

@@ -40,6 +40,8 @@ final class RunDestination {
     var state: DestinationState { control.state }
     var block: Availability.Block? { control.block }
     var isBlocked: Bool { control.isBlocked }
+    /// Whether it has not answered since its last failure.
+    var isFailing: Bool { control.state.failures > 0 }
 
     /// Resets the counts of the previous listing.
     func beginPass() {

@@ -136,7 +136,11 @@ final class Dispatcher {
         var isLast = !settler.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
             let free = sender.concurrency - inFlight.count - dequeued.count
-            guard let operation = queue.next(free: free, at: tally.elapsed) else { break }
+            let failing =
+                inFlight.values.count { $0.destination.isFailing }
+                + dequeued.count { settler.book[$0.candidate].isFailing }
+            let room = DispatchOrder.failingShare(of: sender.concurrency) - failing
+            guard let operation = queue.next(free: free, failingRoom: room, at: tally.elapsed) else { break }
             let destination = settler.book[operation.candidate]
             destination.inFlight += 1
             dequeued.append(operation)

@@ -148,15 +148,17 @@ final class SendQueue {
     }
 
     /// Removes the next operation of the order, and acquires the slot and the span of its attempt; `nil` if none may
-    /// begin now. `free` is the number of attempts that may begin.
-    func next(free: Int, at elapsed: Duration) -> DequeuedOperation? {
+    /// begin now. `free` is the number of attempts that may begin, and `failingRoom` the part of it for destinations
+    /// that are failing.
+    func next(free: Int, failingRoom: Int = .max, at elapsed: Duration) -> DequeuedOperation? {
         if isOutdated { return nil }
         let destinations = destinations
         while let position = order.next(
             free: free, inFlight: { destinations[$0].inFlight },
             concurrencyLimit: {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
-            })
+            },
+            isFailing: { destinations[$0].isFailing }, failingRoom: failingRoom)
         {
             let (destination, candidate) = (destinations[order.line(of: position)], candidates[position])
             guard destination.control.admits(attempts: candidate.entry.name.attempts) else {

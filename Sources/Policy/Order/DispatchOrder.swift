@@ -1,6 +1,6 @@
 /// The dispatch order: oldest first, but a slot is kept for every destination that has operations to send and none in
-/// flight. A destination whose attempts only time out cannot take every slot from the others. Operations of one
-/// sequence are handed out one after the other.
+/// flight. Destinations whose attempts only time out cannot take every slot from the others: those that have failed
+/// since their last answer get a fifth of the slots. Operations of one sequence are handed out one after the other.
 ///
 /// Holds numbers only: an operation is its position, the number of operations appended before it, and each destination
 /// has a line, numbered from 0 by the caller.
@@ -42,6 +42,10 @@ package struct DispatchOrder {
 
     package init() {}
 
+    /// Returns the number of attempts that failing destinations may have in flight together while another destination
+    /// has operations: a fifth of the concurrency, at least one. Each one may keep its slot for as long as its time-out.
+    package static func failingShare(of concurrency: Int) -> Int { max(1, concurrency / 5) }
+
     /// Appends an operation behind all others.
     package mutating func append(to line: Int, sequence: SequenceKey? = nil) {
         let position = places.count
@@ -75,16 +79,24 @@ package struct DispatchOrder {
     /// `concurrencyLimit` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A
     /// destination with an attempt in flight gets another only while more slots are free than other destinations wait
     /// for their first.
+    ///
+    /// `isFailing` returns whether a destination has not answered since its last failure, and `failingRoom` is the
+    /// number of attempts that such destinations may begin while another destination has operations.
     package mutating func next(
-        free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max }
+        free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max },
+        isFailing: (_ line: Int) -> Bool = { _ in false }, failingRoom: Int = .max
     ) -> Int? {
         guard free > 0 else { return nil }
         var busy: Int?
         var idle: Int?
         var idleCount = 0
+        let keepsRoom =
+            failingRoom <= 0
+            && lines.indices.contains { lines[$0].waiting > 0 && !isFailing($0) && concurrencyLimit($0) > 0 }
         for head in heads {
             let flying = inFlight(head.line)
             guard flying < concurrencyLimit(head.line) else { continue }
+            if keepsRoom, isFailing(head.line) { continue }
             if flying > 0 {
                 busy = busy ?? head.position
             } else {
