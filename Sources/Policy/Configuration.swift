@@ -14,6 +14,7 @@ package struct Configuration: Hashable, Sendable {
     package var bodyFileRoots: [String]
     package var limits: Limits
     package var retention: Retention
+    package var log = LogLimits()
     /// The absolute path of the file to which each run writes its metrics; `nil` for none.
     package var metricsTextfile: String?
     package var hooks: Hooks

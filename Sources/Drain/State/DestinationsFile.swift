@@ -22,6 +22,8 @@ package struct DestinationsFile {
         fileprivate(set) var ledger = DestinationLedger()
         /// Whether the bytes are no ledger. It may have had a hold.
         fileprivate(set) var isDamaged = false
+        /// The events of the log that the write has made true; empty if the content was only read.
+        fileprivate(set) var changes: [LogEvent] = []
     }
 
     let spool: SpoolDirectory
@@ -70,7 +72,8 @@ package struct DestinationsFile {
             }
             ledger.forgetStale(at: now)
             guard ledger != content.ledger, let bytes = StateFile.encode(ledger) else { return nil }
-            result = .success(Content(bytes: bytes, ledger: ledger))
+            let changes = content.ledger.changes(to: ledger, of: Set(events.map(\.destination)), at: now)
+            result = .success(Content(bytes: bytes, ledger: ledger, changes: changes))
             return bytes
         }
         return try result.get()

@@ -45,7 +45,6 @@ package enum OptionName: String, CaseIterable, Sendable {
     case failIfBusy = "fail-if-busy"
     case stats
     case progress
-    case log
     case prometheus
     case dryRun = "dry-run"
     case request
@@ -55,6 +54,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case status
     case since
     case before
+    case until
+    case follow
     case all
     case reason
     case followers

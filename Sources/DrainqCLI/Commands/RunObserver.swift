@@ -10,6 +10,7 @@ struct RunObserver {
     }
     private var counters = Counters()
     private var news: RunNews
+    private var log = LogRecorder()
     private var hasStarted = false
     /// Whether the run has done anything: sent, settled, held, found out.
     private var hasActed = false
@@ -31,6 +32,7 @@ struct RunObserver {
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
+        log.take(event, at: now)
         switch event {
         case .chosen, .stopping: break
         default: (hasActed, hasNews) = (true, true)
@@ -57,7 +59,10 @@ struct RunObserver {
         let view = SummaryView(summary, status)
         // A run that had nothing to do does not write, so that an idle timer costs no sync.
         let didSomething = hasActed || view.didSomething
-        if didSomething { counters.countRun(exitStatus: status.rawValue) }
+        if didSomething {
+            counters.countRun(exitStatus: status.rawValue)
+            log.add(LogEvent(summary, status, configuration: queue.configurationDigest, at: .now()))
+        }
         record(view, didSomething: didSomething)
         if hasStarted || didSomething { news.ended(view.inWords) }
         callHooks()
@@ -74,6 +79,11 @@ struct RunObserver {
             } catch {
                 warn(error)
             }
+        }
+        do throws(SpoolError) {
+            try queue.spool.log(log.take(), upTo: queue.configuration.log, at: .now())
+        } catch {
+            warn(error)
         }
         if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
     }

@@ -9,7 +9,9 @@ struct StatusReport {
     let terminal: Terminal
 
     var lines: [String] {
-        var lines = forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
+        let isWell = status.verdict == "all is well"
+        var lines = terminal.wrapped(escapedForDisplay(status.verdict)).map { terminal.painted($0, isWell ? .good : .bad) }
+        lines += forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
         if !status.destinations.isEmpty { lines += table }
         if status.deliveredTotal > 0 { lines += terminal.wrapped(total) }
