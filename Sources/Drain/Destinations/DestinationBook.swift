@@ -220,7 +220,8 @@ final class DestinationBook {
         let now = world.now()
         let isNew = destination.state.hold == nil
         let event = DestinationEvent.held(
-            reason: reason.reason(excerpt: record?.excerpt), status: record?.status, blamed: fingerprint(of: destination.identity))
+            reason: reason.reason(excerpt: record?.excerpt), status: record?.status,
+            blamed: fingerprint(of: destination.identity))
         destination.control.apply(event, at: now)
         if isNew, let record {
             let isStorm = if case .storm = reason { true } else { false }

@@ -7,7 +7,8 @@ extension ActionOptions {
     ///
     /// `remedy` returns the command that helps with an operation which cannot change; `nil` if there is none.
     func perform(
-        _ action: OperatorAction, by command: CommandName, on queue: OpenQueue, remedy: @escaping (Entry) -> String? = { _ in nil }
+        _ action: OperatorAction, by command: CommandName, on queue: OpenQueue,
+        remedy: @escaping (Entry) -> String? = { _ in nil }
     ) throws -> ExitStatus {
         let verb = command.rawValue
         let report = ActionReport(options: self, verb: verb, remedy: remedy)
@@ -82,7 +83,7 @@ private final class ActionReport {
         case .refusedFile(let item, let reason):
             fail(item.place, reason ?? "it is quarantined", hint: pasted("show", item.fileName))
         case .fileGone(let item): fail(item.place, "it is gone", hint: nil)
-        case .madeRoom(let accepted): 
+        case .madeRoom(let accepted):
             evicted += accepted.evicted.map(\.name)
             _ = reportEvicted(accepted)
         case .released(let count):

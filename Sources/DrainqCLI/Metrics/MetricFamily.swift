@@ -23,7 +23,8 @@ struct MetricFamily: Hashable, Sendable {
 
     /// All metrics, in the order of the exposition.
     static let table: [MetricFamily] =
-        [operations, due, oldest, nextDue, lastSuccess, closed, downSince, paused] + Counters.Count.allCases.map(counter)
+        [operations, due, oldest, nextDue, lastSuccess, closed, downSince, paused]
+        + Counters.Count.allCases.map(counter)
         + [quarantined, runs, lastRunEnd, lastRunDuration, lastRunStatus, written]
 
     static let operations = MetricFamily(

@@ -53,7 +53,9 @@ struct DestinationTrouble {
         if !troubles.isEmpty {
             let shown = troubles.prefix(mostShown).map { $0.words(at: now) }.joined(separator: ", ")
             let more = troubles.count > mostShown ? ", and \(troubles.count - mostShown) more" : ""
-            parts.append("\(troubles.count) of \(InWords.count(status.destinations.count, "destination")) in trouble: \(shown)\(more)")
+            parts.append(
+                "\(troubles.count) of \(InWords.count(status.destinations.count, "destination")) in trouble: \(shown)\(more)"
+            )
         }
         if let reason = status.conditions { parts.append(reason) }
         for (state, word) in [(ShownState.failed, "failed"), (.quarantined, "in quarantine")] {

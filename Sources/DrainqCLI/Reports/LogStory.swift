@@ -42,18 +42,18 @@ struct LogStory {
 
     /// Tells the attempts since the last change.
     mutating func flush() {
-        let pending = traffic
+        let pending = traffic.sorted { ($0.last, $0.destination) < ($1.last, $1.destination) }
         traffic = []
         for row in pending where row.delivered + row.deferred > 0 {
-            let duration = max(row.last - row.first + .seconds(60), .seconds(60))
-            let rate = Double(row.delivered) / duration.inSeconds
+            let duration = max(row.last - row.first, .zero)
+            let rate = duration >= .seconds(1) ? Double(row.delivered) / duration.inSeconds : 0
             var words = [
                 row.delivered > 0 ? "\(row.delivered) delivered" : nil,
                 row.deferred > 0 ? "\(row.deferred) deferred" : nil,
             ].compactMap { $0 }.joined(separator: ", ")
-            words += " within \(InWords.rough(duration))"
+            if duration >= .seconds(1) { words += " in \(InWords.rough(duration))" }
             if rate >= 1 { words += " (\(Int(rate.rounded()))/s)" }
-            line(row.first, "\(row.destination): \(words)")
+            line(row.last, "\(row.destination): \(words)")
         }
     }
 
@@ -61,7 +61,7 @@ struct LogStory {
         let destination = event.destination ?? "-"
         let index = traffic.firstIndex { $0.destination == destination } ?? traffic.count
         if index == traffic.count {
-            traffic.append(Traffic(destination: destination, first: event.at, last: event.at))
+            traffic.append(Traffic(destination: destination, first: event.since ?? event.at, last: event.at))
         }
         traffic[index].last = max(traffic[index].last, event.at)
         traffic[index].delivered += event.delivered ?? 0
@@ -116,10 +116,12 @@ struct LogStory {
 
     private static func runWords(_ event: LogEvent) -> String {
         let counts = [
-            (event.delivered, "delivered"), (event.deferred, "deferred"), (event.failed, "failed"), (event.held, "held"),
+            (event.delivered, "delivered"), (event.deferred, "deferred"), (event.failed, "failed"),
+            (event.held, "held"),
         ]
         let words = counts.compactMap { count, word in count.flatMap { $0 > 0 ? "\($0) \(word)" : nil } }
         let time = event.durationMs.map { " in \(InWords.short(.milliseconds($0)))" } ?? ""
-        return "\(time): \(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(event.exitStatus ?? 0)"
+        return
+            "\(time): \(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(event.exitStatus ?? 0)"
     }
 }

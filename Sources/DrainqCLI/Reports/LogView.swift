@@ -6,7 +6,7 @@ struct LogView: JSONObject {
 
     static let fields: [JSONField<LogView>] =
         [
-            .field("at", .time, "the time; of `attempts` the beginning of the minute", \.event.at.rfc3339),
+            .field("at", .time, "the time; of `attempts` that of the last one", \.event.at.rfc3339),
             .field("event", .word(LogEvent.Kind.allCases.map(\.rawValue)), "what happened", \.event.kind.rawValue),
         ]
         + LogEvent.fields.map { field in

@@ -10,7 +10,9 @@ struct StatusReport {
 
     var lines: [String] {
         let isWell = status.verdict == "all is well"
-        var lines = terminal.wrapped(escapedForDisplay(status.verdict)).map { terminal.painted($0, isWell ? .good : .bad) }
+        var lines = terminal.wrapped(escapedForDisplay(status.verdict)).map {
+            terminal.painted($0, isWell ? .good : .bad)
+        }
         lines += forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
         if !status.destinations.isEmpty { lines += table }

@@ -72,7 +72,8 @@ package struct DestinationState: Hashable, Sendable {
 
     package init(
         hold: Hold? = nil, isPaused: Bool = false, notBefore: Timestamp? = nil, failures: Int = 0,
-        downSince: Timestamp? = nil, lastFailure: String? = nil, lastFailureAt: Timestamp? = nil, coolDownUntil: Timestamp? = nil,
+        downSince: Timestamp? = nil, lastFailure: String? = nil, lastFailureAt: Timestamp? = nil,
+        coolDownUntil: Timestamp? = nil,
         coolDowns: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil, parking: Parking = Parking(),
         storm: Storm? = nil, overload: Overload? = nil
     ) {

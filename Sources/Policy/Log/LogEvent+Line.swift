@@ -24,7 +24,8 @@ extension LogEvent {
         Field(name: "status", value: .number(\.status), meaning: "the status of the answer that is the cause"),
         Field(name: "since", value: .time(\.since), meaning: "the beginning of what has ended, or was noticed"),
         Field(
-            name: "count", value: .number(\.count), meaning: "the number of operations or files, or of failures in a row"),
+            name: "count", value: .number(\.count),
+            meaning: "the number of operations or files, or of failures in a row"),
         Field(name: "delivered", value: .number(\.delivered), meaning: "operations that were delivered"),
         Field(name: "deferred", value: .number(\.deferred), meaning: "operations that were deferred"),
         Field(name: "failed", value: .number(\.failed), meaning: "operations that failed for good"),
@@ -49,7 +50,9 @@ extension LogEvent {
     }
 
     private var json: [UInt8] {
-        var members = [Self.member("at", JSONText.quoted(at.rfc3339)), Self.member("event", JSONText.quoted(kind.rawValue))]
+        var members = [
+            Self.member("at", JSONText.quoted(at.rfc3339)), Self.member("event", JSONText.quoted(kind.rawValue)),
+        ]
         for field in Self.fields {
             let text: String? =
                 switch field.value {

@@ -5,7 +5,7 @@ package struct LogEvent: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A run that had work has ended.
         case run
-        /// The attempts at a destination that ended within one minute, which `at` begins.
+        /// The attempts at a destination that ended within one minute, from `since` to `at`.
         case attempts
         /// A destination has failed so often in a row that its circuit breaker opened; it has answered again.
         case down

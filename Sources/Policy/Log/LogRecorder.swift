@@ -25,7 +25,8 @@ package struct LogRecorder: Sendable {
     package mutating func attempt(_ outcome: Outcome, at destination: String, _ now: Timestamp) {
         let minute = Timestamp(microseconds: now.microseconds - now.microseconds % 60_000_000)
         let key = Key(kind: .attempts, minute: minute, destination: destination)
-        change(key, at: minute) { event in
+        change(key, at: now) { event in
+            (event.since, event.at) = (event.since ?? now, max(event.at, now))
             switch outcome {
             case .delivered: event.delivered = (event.delivered ?? 0) + 1
             case .deferred, .held: event.deferred = (event.deferred ?? 0) + 1

@@ -21,7 +21,8 @@ struct LogArguments: CommandArguments {
             "Only what happened before this time.")
         Option(
             .destination, .destination, each: \.destinations, group: .filter, "at this destination",
-            "Only what happened at this destination, by its name as `drainq status` shows it; given more than once, at any of these.")
+            "Only what happened at this destination, by its name as `drainq status` shows it; given more than once, at any of these."
+        )
         Option(
             .type, short: "t", .typeName, each: \.types, group: .filter, "of this type",
             "Only lines about operations of this type; given more than once, of any of these.")
