@@ -24,7 +24,7 @@ extension LogRecorder {
         guard attempt.hasFailed else { return }
         count(
             .failed, "\(attempt.id)", at: now, destination: attempt.destination, type: "\(attempt.type)",
-            cause: record.causeInWords, status: record.status)
+            cause: record.causeInWords, status: record.status, group: record.rule)
     }
 
     private mutating func take(_ item: QuarantineItem, at now: Timestamp) {

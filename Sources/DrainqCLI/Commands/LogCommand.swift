@@ -16,7 +16,9 @@ func log(_ arguments: LogArguments, environment: [String: String]) throws(Comman
         var reader = LogReader(queue: queue)
         var story = LogStory(tellsRuns: arguments.verbosity.isVerbose) { standardOutput.line($0) }
         func tell(_ events: [LogEvent]) {
-            for event in events where choice.takes(event) {
+            // A run writes a change at once, and the attempts of a minute after it.
+            let ordered = events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+            for (_, event) in ordered where choice.takes(event) {
                 if arguments.isJSON { JSONLine.write(LogView(event: event)) } else { story.tell(event) }
             }
             story.flush()

@@ -33,6 +33,7 @@ struct RunObserver {
         counters.take(event, at: now)
         news.take(event)
         log.take(event, at: now)
+        write(log.takeEnded(at: now))
         switch event {
         case .chosen, .stopping: break
         default: (hasActed, hasNews) = (true, true)
@@ -80,12 +81,16 @@ struct RunObserver {
                 warn(error)
             }
         }
+        write(log.take())
+        if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
+    }
+
+    private mutating func write(_ lines: [LogEvent]) {
         do throws(SpoolError) {
-            try queue.spool.log(log.take(), upTo: queue.configuration.log, at: .now())
+            try queue.spool.log(lines, upTo: queue.configuration.log, at: .now())
         } catch {
             warn(error)
         }
-        if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
     }
 
     /// Writes the metrics after each run: even without work, waiting operations and closed destinations may differ.

@@ -9,6 +9,7 @@ struct LogStory {
         var last: Timestamp
         var delivered = 0
         var deferred = 0
+        var held = 0
     }
 
     /// Whether runs and changes of the configuration are told.
@@ -44,12 +45,13 @@ struct LogStory {
     mutating func flush() {
         let pending = traffic.sorted { ($0.last, $0.destination) < ($1.last, $1.destination) }
         traffic = []
-        for row in pending where row.delivered + row.deferred > 0 {
+        for row in pending where row.delivered + row.deferred + row.held > 0 {
             let duration = max(row.last - row.first, .zero)
             let rate = duration >= .seconds(1) ? Double(row.delivered) / duration.inSeconds : 0
             var words = [
                 row.delivered > 0 ? "\(row.delivered) delivered" : nil,
                 row.deferred > 0 ? "\(row.deferred) deferred" : nil,
+                row.held > 0 ? "\(row.held) put back" : nil,
             ].compactMap { $0 }.joined(separator: ", ")
             if duration >= .seconds(1) { words += " in \(InWords.rough(duration))" }
             if rate >= 1 { words += " (\(Int(rate.rounded()))/s)" }
@@ -66,6 +68,7 @@ struct LogStory {
         traffic[index].last = max(traffic[index].last, event.at)
         traffic[index].delivered += event.delivered ?? 0
         traffic[index].deferred += event.deferred ?? 0
+        traffic[index].held += event.held ?? 0
     }
 
     /// Writes a line, behind the date if it is the first of its day. Times are UTC.
