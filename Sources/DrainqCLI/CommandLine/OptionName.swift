@@ -46,6 +46,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case stats
     case progress
     case prometheus
+    case html
     case dryRun = "dry-run"
     case request
     case curl

@@ -82,7 +82,12 @@ struct RunObserver {
             }
         }
         write(log.take())
-        if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
+        if let file = queue.configuration.metricsTextfile {
+            publish(to: file) { try Exposition(of: $0, at: .now()).text }
+        }
+        if let file = queue.configuration.page, didSomething {
+            publish(to: file) { try QueuePage(of: $0, at: .now()).html }
+        }
     }
 
     private mutating func write(_ lines: [LogEvent]) {
@@ -93,12 +98,13 @@ struct RunObserver {
         }
     }
 
-    /// Writes the metrics after each run: even without work, waiting operations and closed destinations may differ.
-    private mutating func publishMetrics(to file: String) {
+    /// Writes a file for others in one step. The metrics are written also after a run without work: waiting operations
+    /// and blocked destinations may differ.
+    private mutating func publish(to file: String, _ text: (OpenQueue) throws -> String) {
         do {
-            let exposition = try Exposition(of: queue, at: .now())
+            let text = try text(queue)
             do throws(SpoolError) {
-                try queue.spool.publish(Array(exposition.text.utf8), at: file)
+                try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
                 warn(error, hint: "its directory must be writable by the user that runs drainq")
             }

@@ -23,11 +23,10 @@ struct DestinationTrouble {
     static func all(of status: QueueStatus) -> [DestinationTrouble] {
         let holds = Dictionary(status.holds.map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
         let troubles = status.destinations.compactMap { row -> DestinationTrouble? in
-            let waiting = row.new + row.deferred + row.held + row.claimed
             func trouble(_ kind: Kind, since: String?, _ cause: String) -> DestinationTrouble {
                 DestinationTrouble(
                     destination: row.destination, kind: kind, since: since.flatMap { Timestamp(rfc3339: $0) },
-                    cause: cause, waiting: waiting)
+                    cause: cause, waiting: row.waiting)
             }
             if let hold = holds[row.destination] { return trouble(.held, since: hold.since, hold.reason) }
             if row.failures != nil { return trouble(.down, since: row.downSince, row.lastFailure ?? "") }
@@ -43,7 +42,8 @@ struct DestinationTrouble {
     /// The destination and what is wrong with it: `crm held for 5m (401 token expired)`.
     func words(at now: Timestamp) -> String {
         let age = since.map { " for \(InWords.rough(max(now - $0, .zero)))" } ?? ""
-        return "\(destination) \(kind)\(age)\(cause.isEmpty ? "" : " (\(cause))")"
+        let short = cause.count > Self.mostOfCause ? cause.prefix(Self.mostOfCause - 1) + "…" : cause[...]
+        return "\(destination) \(kind)\(age)\(cause.isEmpty ? "" : " (\(short))")"
     }
 
     /// Returns the first line of a status: what is wrong, the worst first, or that all is well.
@@ -62,8 +62,12 @@ struct DestinationTrouble {
             let count = status.states[state.rawValue] ?? 0
             if count > 0 { parts.append("\(count) \(word)") }
         }
-        return parts.isEmpty ? "all is well" : parts.joined(separator: "; ")
+        return parts.isEmpty ? allIsWell : parts.joined(separator: "; ")
     }
 
     private static let mostShown = 3
+    /// The most characters of a cause in the verdict; the line below has all of it.
+    private static let mostOfCause = 80
+    /// The verdict of a queue in which nothing is wrong.
+    static let allIsWell = "all is well"
 }

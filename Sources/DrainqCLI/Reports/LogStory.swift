@@ -82,7 +82,8 @@ struct LogStory {
 
     // MARK: - Words
 
-    private static func words(_ event: LogEvent) -> String {
+    /// Returns what an event says, without its time.
+    static func words(_ event: LogEvent) -> String {
         let place = event.destination ?? "the queue"
         let cause = event.cause.map { ": \($0)" } ?? ""
         let age = event.since.map { " after \(InWords.rough(max(event.at - $0, .zero)))" } ?? ""

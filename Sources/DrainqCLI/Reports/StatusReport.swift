@@ -9,7 +9,7 @@ struct StatusReport {
     let terminal: Terminal
 
     var lines: [String] {
-        let isWell = status.verdict == "all is well"
+        let isWell = status.verdict == DestinationTrouble.allIsWell
         var lines = terminal.wrapped(escapedForDisplay(status.verdict)).map {
             terminal.painted($0, isWell ? .good : .bad)
         }
@@ -166,7 +166,7 @@ struct StatusReport {
 
 extension QueueStatus.Row {
     /// The number of operations that wait, for whatever reason, or are in flight.
-    fileprivate var waiting: Int { new + deferred + held + claimed }
+    var waiting: Int { new + deferred + held + claimed }
 
     fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }
 }
