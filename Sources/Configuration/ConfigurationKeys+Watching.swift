@@ -11,7 +11,14 @@ extension ConfigurationKeys {
             must be writable. If a run cannot write it, the run warns, and its exit status stays the same. If not \
             set, runs write no file. Every series has the queue as a label, but two queues need two files.
             """,
-            into: \.metricsTextfile)
+            into: \.metricsTextfile),
+        ConfigurationKey(
+            "metrics.page", optional: .path, example: #""/var/www/html/drainq.html""#, "a page of each run",
+            """
+            A file that each run with work replaces with the page of drainq status --html, in one step and with mode \
+            0644. If a run cannot write it, the run warns, and its exit status stays the same.
+            """,
+            into: \.page),
     ]
 
     static let hooks: [ConfigurationKey<Configuration>] = [

@@ -136,6 +136,14 @@ package enum ConfigurationKeys {
             runs check once a day.
             """,
             into: \.retention.kept),
+        ConfigurationKey(
+            "log.maxAge", .positiveDuration, default: #""30d""#, "age of the queue's log",
+            "The age up to which the queue's log, which drainq log shows, keeps its lines.",
+            into: \.log.maxAge),
+        ConfigurationKey(
+            "log.maxBytes", .size, default: #""10MB""#, "size of the queue's log",
+            "The size up to which the queue's log grows: the oldest half goes first.",
+            into: \.log.maxBytes),
     ]
 
     /// Reads "default" first, wherever it stands, because the other routes inherit from it.

@@ -45,6 +45,7 @@ private func perform(_ command: Command, environment: [String: String]) throws(C
     case .list(let arguments): try list(arguments, environment: environment)
     case .show(let arguments): try show(arguments, environment: environment)
     case .status(let arguments): try DrainqCLI.status(arguments, environment: environment)
+    case .log(let arguments): try DrainqCLI.log(arguments, environment: environment)
     case .retry(let arguments): try retry(arguments, environment: environment)
     case .drop(let arguments): try drop(arguments, environment: environment)
     case .hold(let arguments): try hold(arguments, environment: environment)
@@ -76,7 +77,7 @@ extension CommandName {
     /// The behaviour after standard output is closed: commands that only print end, the others finish their work.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
-        case .list, .show, .status, .export, .check, .explain, .completions, .manual, .schema, .version, .help:
+        case .list, .show, .status, .log, .export, .check, .explain, .completions, .manual, .schema, .version, .help:
             .endProcess
         case .initialize, .add, .send, .wait, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo,
             .receive,

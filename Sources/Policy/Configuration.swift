@@ -14,8 +14,11 @@ package struct Configuration: Hashable, Sendable {
     package var bodyFileRoots: [String]
     package var limits: Limits
     package var retention: Retention
+    package var log = LogLimits()
     /// The absolute path of the file to which each run writes its metrics; `nil` for none.
     package var metricsTextfile: String?
+    /// The file that each run writes the page of `status --html` to.
+    package var page: String?
     package var hooks: Hooks
     /// The transport that `DRAINQ_TRANSPORT` names; `nil` if it names none. Not a key of the file.
     package var transportOfEnvironment: Transport?

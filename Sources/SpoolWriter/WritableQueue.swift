@@ -23,6 +23,7 @@ public final class WritableQueue: Sendable {
         let surroundings: WriterSurroundings
         var configuration: ConfigurationSource
         var control: AdmissionControl
+        var logLimits: LogLimits
         var times = SubmissionClock()
 
         func newID() -> OperationID {
@@ -50,10 +51,11 @@ public final class WritableQueue: Sendable {
             throw WriteError(error)
         }
         var source = ConfigurationSource(configuration, ofQueue: path, in: surroundings)
-        let control = AdmissionControl(try source.readIfChanged() ?? Configuration())
+        let read = try source.readIfChanged() ?? Configuration()
         spool = Mutex(
             Writer(
-                directory: directory, surroundings: surroundings, configuration: source, control: control))
+                directory: directory, surroundings: surroundings, configuration: source,
+                control: AdmissionControl(read), logLimits: read.log))
     }
 
     /// Adds one operation and returns its id. Once it returns, the operation survives a power cut. If it throws,
@@ -80,7 +82,9 @@ public final class WritableQueue: Sendable {
     }
 
     private static func add(_ operations: [NewOperation], _ writer: inout Writer) throws(WriteError) -> [String] {
-        if let changed = try writer.configuration.readIfChanged() { writer.control = AdmissionControl(changed) }
+        if let changed = try writer.configuration.readIfChanged() {
+            (writer.control, writer.logLimits) = (AdmissionControl(changed), changed.log)
+        }
         var taken: [Submission] = []
         for operation in operations {
             let now = writer.times.next(now: writer.surroundings.now())
@@ -100,6 +104,10 @@ public final class WritableQueue: Sendable {
             case .accepted, .duplicate, .inFlight, .notAttempted: break
             }
         }
+        let now = writer.surroundings.now()
+        // try?: the operations are accepted whether or not the log tells what made room for them.
+        try? writer.directory.log(
+            LogEvent.evictions(accepted.evicted.map(\.name), at: now), upTo: writer.logLimits, at: now)
         return taken.map(\.header.id.description)
     }
 }

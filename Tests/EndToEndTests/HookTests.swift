@@ -71,7 +71,7 @@ struct HookTests {
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["failed": "cat >> told; env >> told", "held": "cat >> told; env >> told"])
         try queue.run("add", input: numbered(2))
-        let finished = try queue.run("run", "--log", "json", "--json")
+        let finished = try queue.run("run", "--json")
         #expect(finished.status == (status == 400 ? 1 : 69))
         let told = try String(contentsOf: queue.directory.appending(path: "told"), encoding: .utf8)
         for text in [told, finished.error, finished.output] {

@@ -66,10 +66,10 @@ class Crowd:
         is for it, if that is not where it is for us. `grace` is for what is in flight when it is told to stop."""
         log = tempfile.NamedTemporaryFile(dir=scratch, delete=False)
         words = ["run", "--now", "--limit", 300, "--concurrency", concurrency, "--grace", grace]
-        command = self.queue.command(*words, "--wait", "2s", "--log", "json", *options)
+        command = self.queue.command(*words, "--wait", "2s", "--json", *options)
         process = subprocess.Popen(
             [*before, *command[:-1], str(place or self.queue.path)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=log, start_new_session=True)
+            stdout=log, stderr=subprocess.DEVNULL, start_new_session=True)
         with self.lock:
             self.logs.append(log.name)
             self.running.add(process)

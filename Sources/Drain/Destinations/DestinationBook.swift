@@ -177,9 +177,10 @@ final class DestinationBook {
         if events.isEmpty { return }
         let settings = Dictionary(
             destinations.values.map { ($0.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
-        if let error = shared.record(events, settings: { settings[$0] ?? DestinationSettings() }) {
-            tally.inputOutput(error)
+        let error = shared.record(events, settings: { settings[$0] ?? DestinationSettings() }) { [tally] in
+            tally.tell(.destinationChanged($0))
         }
+        if let error { tally.inputOutput(error) }
     }
 
     /// Writes to the ledger that a destination is blocked: at once, or soon if the ledger was just written.
@@ -219,7 +220,7 @@ final class DestinationBook {
         let now = world.now()
         let isNew = destination.state.hold == nil
         let event = DestinationEvent.held(
-            reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
+            reason: reason.reason(excerpt: record?.excerpt), status: record?.status,
             blamed: fingerprint(of: destination.identity))
         destination.control.apply(event, at: now)
         if isNew, let record {

@@ -42,9 +42,10 @@ struct SharedLedger {
     }
 
     /// Adds events to the file, and adopts the result. Losing events costs a probe: returns only the first error, for
-    /// the caller to report.
+    /// the caller to report. `changed` gets the events of the log that the write makes true.
     mutating func record(
-        _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings
+        _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
+        changed: (LogEvent) -> Void
     ) -> SpoolError? {
         let start = clock.instant()
         defer {
@@ -55,6 +56,7 @@ struct SharedLedger {
             let written = try file.record(
                 events, settings: settings, salt: ledger.salt, at: clock.now(), durable: false, knowing: content)
             (content, ledger) = (written, written.ledger)
+            written.changes.forEach(changed)
             return nil
         } catch {
             defer { hasReportedError = true }

@@ -30,13 +30,15 @@ package struct DestinationChange {
         known.states.filter { !$0.value.isOpen }.map(\.key).sorted()
     }
 
-    /// Records the event for the destinations, durably.
-    package func record(_ event: DestinationEvent, of names: [String]) throws(SpoolError) {
-        if names.isEmpty { return }
+    /// Records the event for the destinations, durably. Returns what has changed, for the log.
+    @discardableResult
+    package func record(_ event: DestinationEvent, of names: [String]) throws(SpoolError) -> [LogEvent] {
+        if names.isEmpty { return [] }
         let table = DestinationTable(configuration)
-        try DestinationsFile(spool: spool).record(
-            names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, at: clock.now(),
-            durable: true)
+        return try DestinationsFile(spool: spool).record(
+            names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, salt: nil,
+            at: clock.now(), durable: true, knowing: nil
+        ).changes
     }
 }
 

@@ -14,6 +14,8 @@ package enum RunEvent: Sendable {
     case destinationHeld(destination: String, record: AttemptRecord, byStormGuard: Bool)
     /// A hold that this run met has ended, by a delivery, a different answer, or a change of its cause.
     case holdEnded(destination: String)
+    /// The ledger says something new of a destination: it is down, up, held or released from now on.
+    case destinationChanged(LogEvent)
     /// An operation was refused, and waits for a witness. `times` is the number of its refusals.
     case parked(OperationID, destination: String, record: AttemptRecord, times: Int)
     /// An attempt has shown that this machine has no network. `isNew` is false if an earlier run has found that.

@@ -115,9 +115,8 @@ extension Counters {
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .notKept, .stopping, .destinationHeld, .holdEnded, .parked, .networkAbsent, .evicted,
-            .inputOutputError,
-            .agentsFailed:
+        case .chosen, .notKept, .stopping, .destinationHeld, .holdEnded, .destinationChanged, .parked, .networkAbsent,
+            .evicted, .inputOutputError, .agentsFailed:
             break
         }
     }

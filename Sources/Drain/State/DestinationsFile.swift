@@ -26,6 +26,8 @@ package struct DestinationsFile {
         fileprivate(set) var ledger = DestinationLedger()
         /// Whether the bytes are no ledger, and not what a power cut leaves. They may have had a hold.
         fileprivate(set) var isDamaged = false
+        /// The events of the log that the write has made true; empty if the content was only read.
+        fileprivate(set) var changes: [LogEvent] = []
     }
 
     let spool: SpoolDirectory
@@ -76,7 +78,8 @@ package struct DestinationsFile {
             ledger.forgetStale(at: now)
             guard ledger != content.ledger, let bytes = StateFile.encode(ledger) else { return nil }
             hasStop = ledger.hasOperatorStop
-            result = .success(Content(bytes: bytes, ledger: ledger))
+            let changes = content.ledger.changes(to: ledger, of: Set(events.map(\.destination)), at: now)
+            result = .success(Content(bytes: bytes, ledger: ledger, changes: changes))
             return bytes
         }
         return try result.get()

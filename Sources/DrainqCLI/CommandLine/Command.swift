@@ -8,6 +8,7 @@ enum Command: Sendable {
     case list(ListArguments)
     case show(ShowArguments)
     case status(StatusArguments)
+    case log(LogArguments)
     case retry(RetryArguments)
     case drop(DropArguments)
     case hold(HoldArguments)

@@ -8,6 +8,7 @@ package enum CommandName: String, CaseIterable, Sendable {
     case list
     case show
     case status
+    case log
     case retry
     case drop
     case hold

@@ -13,6 +13,7 @@ extension CommandDescription {
         case .list: .list
         case .show: .show
         case .status: .status
+        case .log: .log
         case .retry: .retry
         case .drop: .drop
         case .hold: .hold

@@ -46,8 +46,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case failIfBusy = "fail-if-busy"
     case stats
     case progress
-    case log
     case prometheus
+    case html
     case dryRun = "dry-run"
     case request
     case curl
@@ -56,6 +56,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case status
     case since
     case before
+    case until
+    case follow
     case all
     case reason
     case followers

@@ -7,8 +7,10 @@ extension ActionOptions {
     ///
     /// `remedy` returns the command that helps with an operation which cannot change; `nil` if there is none.
     func perform(
-        _ action: OperatorAction, verb: String, on queue: OpenQueue, remedy: @escaping (Entry) -> String? = { _ in nil }
+        _ action: OperatorAction, by command: CommandName, on queue: OpenQueue,
+        remedy: @escaping (Entry) -> String? = { _ in nil }
     ) throws -> ExitStatus {
+        let verb = command.rawValue
         let report = ActionReport(options: self, verb: verb, remedy: remedy)
         let choice: OperationChange.Choice
         if ids.isEmpty {
@@ -25,6 +27,12 @@ extension ActionOptions {
             action, in: queue.spool, queue.configuration,
             OperationChange.Options(limit: limit ?? .max, isDryRun: isDryRun), clock: .ofProcess
         ) { report.take($0) }
+        defer {
+            if !isDryRun {
+                queue.log(command, of: report.changed, count: report.changedCount)
+                queue.log(LogEvent.evictions(report.evicted, at: .now()))
+            }
+        }
         do throws(SpoolError) {
             try change.perform(on: choice)
         } catch {
@@ -41,6 +49,11 @@ private final class ActionReport {
     private let verb: String
     private let remedy: (Entry) -> String?
     private(set) var status = ExitStatus.ok
+    /// The number of operations and files that changed, and the first of their ids.
+    private(set) var changedCount = 0
+    private(set) var changed: [String] = []
+    /// The operations that made room for files that came back from quarantine.
+    private(set) var evicted: [EntryName] = []
 
     init(options: ActionOptions, verb: String, remedy: @escaping (Entry) -> String?) {
         self.options = options
@@ -70,7 +83,9 @@ private final class ActionReport {
         case .refusedFile(let item, let reason):
             fail(item.place, reason ?? "it is quarantined", hint: pasted("show", item.fileName))
         case .fileGone(let item): fail(item.place, "it is gone", hint: nil)
-        case .madeRoom(let accepted): _ = reportEvicted(accepted)
+        case .madeRoom(let accepted):
+            evicted += accepted.evicted.map(\.name)
+            _ = reportEvicted(accepted)
         case .released(let count):
             if options.verbosity.isQuiet { return }
             Messages.notice("\(InWords.are(count, "operation")) no longer held behind a failed operation")
@@ -93,6 +108,8 @@ private final class ActionReport {
 
     /// Prints the name alone, for another command to read. A dry run also prints the due time.
     private func printChanged(_ result: ActionResult, _ name: String) {
+        changedCount += 1
+        if changed.count < LogEvent.mostIDs { changed.append(name) }
         if options.isJSON {
             JSONLine.write(result)
         } else if options.isDryRun, let due = result.due {

@@ -7,6 +7,7 @@ func add(_ arguments: AddArguments, environment: [String: String]) throws(Comman
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         let report = AddReport(verb: .add, isJSON: arguments.isJSON)
+        defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
         var adder = Adder(
             to: queue.spool, queue.configuration,
             Adder.Options(isAtomic: arguments.isAtomic, isDurable: arguments.sync.isDurable), clock: .ofProcess

@@ -18,6 +18,8 @@ final class AddReport {
     /// The number of operations that entered, and of those that were in the queue already.
     private(set) var entered = 0
     private(set) var duplicates = 0
+    /// The operations that made room, for the log.
+    private(set) var evicted: [EntryName] = []
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
 
@@ -42,6 +44,7 @@ final class AddReport {
                     ?? error.map { "drainq could not keep it in quarantine either: \($0)" })
         case .added(let accepted):
             hasAdded = true
+            evicted += accepted.evicted.map(\.name)
             if !reportEvicted(accepted) { applying.insert(.inputOutput) }
             standardOutput.flush()
         }

@@ -15,7 +15,7 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
                 .usage, "'--reason' applies only to the hold of a destination",
                 hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
         }
-        return try arguments.action.perform(.hold, verb: "hold", on: queue)
+        return try arguments.action.perform(.hold, by: .hold, on: queue)
     }
 }
 
@@ -32,7 +32,7 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
                 .released, of: closed, isDryRun: arguments.action.isDryRun, isJSON: arguments.action.isJSON)
         }
         let known = try queue.knownDestinations()
-        return try arguments.action.perform(.release, verb: "release", on: queue) { known.endOfHold(of: $0.name) }
+        return try arguments.action.perform(.release, by: .release, on: queue) { known.endOfHold(of: $0.name) }
     }
 }
 
@@ -59,6 +59,7 @@ private func setPaused(
             }
         }
         try queue.spool.setPaused(isPaused)
+        queue.log(byOperator: [LogEvent(isPaused ? .paused : .resumed, at: .now())])
         if !arguments.verbosity.isQuiet {
             Messages.notice(
                 isPaused
@@ -132,7 +133,7 @@ extension OpenQueue {
     fileprivate func record(
         _ event: DestinationEvent, of names: [String], isDryRun: Bool, isJSON: Bool
     ) throws {
-        if !isDryRun { try destinationChange.record(event, of: names) }
+        if !isDryRun { log(byOperator: try destinationChange.record(event, of: names)) }
         for name in names {
             if isJSON {
                 JSONLine.write(ActionResult(destination: name))

@@ -8,6 +8,7 @@ func importOperations(_ arguments: ImportArguments, environment: [String: String
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         let report = AddReport(verb: .import, isJSON: arguments.isJSON)
+        defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
         var importer = Importer(
             adder: Adder(
                 to: queue.spool, queue.configuration,

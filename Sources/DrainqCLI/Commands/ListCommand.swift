@@ -22,6 +22,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             var view = queue.view(entry, known)
             let waiting = waitReasons.waiting(of: entry)
             view.waitsFor = waiting.flatMap(WaitView.init)
+            view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             // A table needs only the last answer from the file: the name has the rest.
             if arguments.isJSON || entry.mayHaveAttempts,
                 case .operation(let stored) = try queue.spool.read(entry)
@@ -74,7 +75,7 @@ private func row(
         view.lastStatus.map { "\($0)" } ?? view.lastError
         ?? view.rule.map {
             String($0.prefix { $0 != " " && $0 != ":" })
-        }
+        } ?? view.destinationHold?.reason
     return [
         Table.Cell(view.id), Table.Cell(view.type),
         Table.Cell(view.state, ShownState(rawValue: view.state)?.paint ?? .plain),

@@ -7,7 +7,7 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
         return try arguments.action.perform(
-            .retry(spacing: arguments.rate?.interval, asNewest: arguments.isNewest), verb: "retry", on: queue)
+            .retry(spacing: arguments.rate?.interval, asNewest: arguments.isNewest), by: .retry, on: queue)
     }
 }
 
@@ -16,6 +16,6 @@ func drop(_ arguments: DropArguments, environment: [String: String]) throws(Comm
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
         return try arguments.action.perform(
-            .drop(withFollowers: arguments.includesFollowers), verb: "drop", on: queue)
+            .drop(withFollowers: arguments.includesFollowers), by: .drop, on: queue)
     }
 }

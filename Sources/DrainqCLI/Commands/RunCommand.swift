@@ -5,7 +5,7 @@ import Spool
 
 /// Performs `drainq run`: makes one pass over the operations that are due, or more if the options ask the run to stay.
 func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    Messages.format = Messages.Format(arguments.log, environment: environment)
+    Messages.format = Messages.Format(environment: environment)
     return try failing {
         if arguments.request.showsRequests, !arguments.isDryRun {
             throw CommandFailure(
@@ -49,9 +49,8 @@ func drain(
     detail: RunReporter.Detail? = nil, renewed: RenewedQueue? = nil
 ) throws -> ExitStatus {
     var (named, renewed) = (named, renewed)
-    let log = Messages.format == .json ? RunLog(isQuiet: arguments.verbosity.isQuiet) : nil
     var reporter = RunReporter(
-        detail: detail ?? RunReporter.detail(arguments), log: log, progress: Progress(arguments, queue.environment),
+        detail: detail ?? RunReporter.detail(arguments), progress: Progress(arguments, queue.environment),
         queue: arguments.queue.path,
         showsStats: arguments.showsStats, alarms: Alarms(of: queue.spool, at: .now()))
     var observer = RunObserver(of: queue)

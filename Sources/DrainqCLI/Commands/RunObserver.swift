@@ -10,6 +10,7 @@ struct RunObserver {
     }
     private var counters = Counters()
     private var news: RunNews
+    private var log = LogRecorder()
     private var hasStarted = false
     /// Whether the run has done anything: sent, settled, held, found out.
     private var hasActed = false
@@ -31,6 +32,8 @@ struct RunObserver {
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
+        log.take(event, at: now)
+        write(log.takeEnded(at: now))
         switch event {
         case .chosen, .stopping: break
         default: (hasActed, hasNews) = (true, true)
@@ -57,7 +60,10 @@ struct RunObserver {
         let view = SummaryView(summary, status)
         // A run that had nothing to do does not write, so that an idle timer costs no sync.
         let didSomething = hasActed || view.didSomething
-        if didSomething { counters.countRun(exitStatus: status.rawValue) }
+        if didSomething {
+            counters.countRun(exitStatus: status.rawValue)
+            log.add(LogEvent(summary, status, configuration: queue.configurationDigest, at: .now()))
+        }
         record(view, didSomething: didSomething)
         if hasStarted || didSomething { news.ended(view.inWords) }
         callHooks()
@@ -75,15 +81,30 @@ struct RunObserver {
                 warn(error)
             }
         }
-        if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
+        write(log.take())
+        if let file = queue.configuration.metricsTextfile {
+            publish(to: file) { try Exposition(of: $0, at: .now()).text }
+        }
+        if let file = queue.configuration.page, didSomething {
+            publish(to: file) { try QueuePage(of: $0, at: .now()).html }
+        }
     }
 
-    /// Writes the metrics after each run: even without work, waiting operations and closed destinations may differ.
-    private mutating func publishMetrics(to file: String) {
+    private mutating func write(_ lines: [LogEvent]) {
+        do throws(SpoolError) {
+            try queue.spool.log(lines, upTo: queue.configuration.log, at: .now())
+        } catch {
+            warn(error)
+        }
+    }
+
+    /// Writes a file for others in one step. The metrics are written also after a run without work: waiting operations
+    /// and blocked destinations may differ.
+    private mutating func publish(to file: String, _ text: (OpenQueue) throws -> String) {
         do {
-            let exposition = try Exposition(of: queue, at: .now())
+            let text = try text(queue)
             do throws(SpoolError) {
-                try queue.spool.publish(Array(exposition.text.utf8), at: file)
+                try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
                 warn(error, hint: "its directory must be writable by the user that runs drainq")
             }

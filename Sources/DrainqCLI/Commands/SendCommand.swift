@@ -14,7 +14,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
                 .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
         }
         try arguments.checkOrder(by: queue.configuration)
-        var counting = SendCounting(queue.spool)
+        var counting = SendCounting(queue)
         defer { counting.end() }
         let options = OperationSender.Options(
             timeout: arguments.timeout, retryWithin: arguments.retryWithin, queues: !arguments.neverQueues)
@@ -28,7 +28,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
                     notKeptMessage(id, name, reason),
                     hint: "operations of the same key that send the value wait for it")
             case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
-            default: break
+            default: counting.take(event)
             }
         }
         let report = SendReport(arguments: arguments)
@@ -40,7 +40,10 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
             defer { Interruption.uninstall() }
             do {
                 switch item {
-                case .operation(let given): applying.append(report.answer(given, try sender(given.submission)))
+                case .operation(let given):
+                    let result = try sender(given.submission)
+                    if case .postponed(let postponement) = result { counting.take(postponement) }
+                    applying.append(report.answer(given, result))
                 case .refused(_, let place, let reason):
                     applying.append(
                         report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))

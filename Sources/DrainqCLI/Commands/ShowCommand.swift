@@ -71,14 +71,15 @@ private struct Showing {
             var view = queue.view(entry, known)
             view.add(stored.operation)
             view.waitsFor = waiting.flatMap(WaitView.init)
-            let hold = known.states[view.destination]?.hold.map(HoldView.init)
+            view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             if asJSON {
-                return JSONLine.write(OperationDetails(entry: view, operation: stored.operation, destinationHold: hold))
+                return JSONLine.write(OperationDetails(entry: view, operation: stored.operation))
             }
             let refusal = known.states[view.destination]?.parking[entry.name.id]
             write(
                 OperationReport(
-                    view: view, operation: stored.operation, waiting: waiting, hold: hold, refusal: refusal, now: now,
+                    view: view, operation: stored.operation, waiting: waiting, hold: view.destinationHold,
+                    refusal: refusal, now: now,
                     terminal: terminal
                 ).lines)
         }

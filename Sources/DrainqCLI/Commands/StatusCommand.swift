@@ -6,6 +6,10 @@ func status(_ arguments: StatusArguments, environment: [String: String]) throws(
     if arguments.isForPrometheus { return try statusForPrometheus(arguments, environment: environment) }
     return try failing {
         let queue = try OpenQueue(arguments.queue, environment)
+        if arguments.isPage {
+            standardOutput.write(try QueuePage(of: queue, at: .now()).html)
+            return .ok
+        }
         let isJSON = arguments.isJSON
         if arguments.isWatching {
             try watch(queue, every: arguments.interval ?? StatusArguments.usualInterval, asJSON: isJSON)

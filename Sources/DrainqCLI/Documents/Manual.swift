@@ -168,7 +168,8 @@ struct ManualWriter {
             """)
         item(
             ".It Ev JOURNAL_STREAM",
-            "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
+            "The device and inode of a stream to the journal, as systemd sets it; so that each line begins with its priority."
+        )
         item(
             ".It Ev COLUMNS",
             """

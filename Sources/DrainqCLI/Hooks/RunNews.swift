@@ -47,7 +47,8 @@ struct RunNews {
             }
         case .quarantined(let item): quarantined(item)
         case .recovered(let recovery): for item in recovery.quarantined { quarantined(item) }
-        case .chosen, .notKept, .parked, .networkAbsent, .stopping, .superseded, .evicted, .inputOutputError,
+        case .chosen, .notKept, .parked, .networkAbsent, .stopping, .superseded, .evicted, .destinationChanged,
+            .inputOutputError,
             .agentsFailed:
             break
         }

@@ -19,6 +19,10 @@ extension Exposition {
         closed(status, rows)
         count(counters, rows)
         lastRun(status)
+        if let at = Timestamp(rfc3339: status.at) {
+            begin(.written)
+            sample(at)
+        }
     }
 
     /// Returns the destinations with the most operations, sorted by name.
@@ -74,6 +78,12 @@ extension Exposition {
             ]
             for (reason, holds) in reasons {
                 sample(holds ? 1 : 0, ("destination", row.destination), ("reason", reason))
+            }
+        }
+        begin(.downSince)
+        for row in rows {
+            if let since = row.downSince.flatMap({ Timestamp(rfc3339: $0) }) {
+                sample(since, ("destination", row.destination))
             }
         }
         begin(.paused)

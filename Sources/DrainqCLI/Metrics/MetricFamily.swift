@@ -23,8 +23,9 @@ struct MetricFamily: Hashable, Sendable {
 
     /// All metrics, in the order of the exposition.
     static let table: [MetricFamily] =
-        [operations, due, oldest, nextDue, lastSuccess, closed, paused] + Counters.Count.allCases.map(counter)
-        + [quarantined, runs, lastRunEnd, lastRunDuration, lastRunStatus]
+        [operations, due, oldest, nextDue, lastSuccess, closed, downSince, paused]
+        + Counters.Count.allCases.map(counter)
+        + [quarantined, runs, lastRunEnd, lastRunDuration, lastRunStatus, written]
 
     static let operations = MetricFamily(
         "operations", .gauge, by: ["state", "destination"], "Operations in the queue by state and destination.")
@@ -40,6 +41,9 @@ struct MetricFamily: Hashable, Sendable {
     static let closed = MetricFamily(
         "destination_closed", .gauge, by: ["destination", "reason"],
         "Whether the destination is blocked, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
+    static let downSince = MetricFamily(
+        "down_since_timestamp_seconds", .gauge, by: ["destination"],
+        "When the first attempt failed since the last answer; only of destinations that are down.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
@@ -49,6 +53,9 @@ struct MetricFamily: Hashable, Sendable {
         "last_run_timestamp_seconds", .gauge, "When the last run with work ended.")
     static let lastRunDuration = MetricFamily("last_run_duration_seconds", .gauge, "How long that run took.")
     static let lastRunStatus = MetricFamily("last_run_exit_status", .gauge, "The exit status of that run.")
+
+    static let written = MetricFamily(
+        "exposition_timestamp_seconds", .gauge, "When these metrics were made: of a text file, by the last run.")
 
     static func counter(_ count: Counters.Count) -> MetricFamily {
         MetricFamily("\(count.rawValue)_total", .counter, by: ["destination"], count.meaning)

@@ -2,21 +2,33 @@ import Drain
 import Policy
 import Spool
 
-/// The counters of `send`, as for a run. Writes them to `state/metrics.json` once a second and at the end.
+/// The counters of `send`, as for a run, and its lines of the log. Writes both once a second and at the end.
 struct SendCounting {
-    private let spool: SpoolDirectory
+    private let queue: OpenQueue
     private var counters = Counters()
+    private var log = LogRecorder()
     private let clock = RunClock.ofProcess
     private var nextWrite: ContinuousClock.Instant
     private var hasReportedError = false
 
-    init(_ spool: SpoolDirectory) {
-        self.spool = spool
+    init(_ queue: OpenQueue) {
+        self.queue = queue
         nextWrite = clock.instant()
     }
 
     mutating func take(_ attempt: AttemptEvent) {
         counters.take(.attempted(attempt), at: clock.now())
+        log.take(.attempted(attempt), at: clock.now())
+    }
+
+    /// Adds a change of a destination to the log.
+    mutating func take(_ event: RunEvent) {
+        if case .destinationChanged(let change) = event { log.add(change) }
+    }
+
+    /// Adds the operations that made room for one that stays to the log.
+    mutating func take(_ postponement: OperationSender.Postponement) {
+        for entry in postponement.displaced?.evicted ?? [] { log.take(.evicted(entry.name), at: clock.now()) }
     }
 
     /// Adds the counts to the file, unless it did so within the last second. A failed write is a warning, once.
@@ -28,9 +40,10 @@ struct SendCounting {
 
     /// Adds the counts to the file.
     mutating func end() {
-        if counters.isEmpty { return }
+        if counters.isEmpty, log.isEmpty { return }
         do throws(SpoolError) {
-            try counters.addToFile(in: spool)
+            try counters.addToFile(in: queue.spool)
+            try queue.spool.log(log.take(), upTo: queue.configuration.log, at: clock.now())
         } catch {
             if !hasReportedError { Messages.warning(error.description, hint: error.hint) }
             hasReportedError = true

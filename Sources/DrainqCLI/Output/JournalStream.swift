@@ -22,15 +22,9 @@ struct JournalStream: Hashable {
 }
 
 extension Messages.Format {
-    /// Makes the format that `--log` names. `auto` depends on what standard error is connected to.
-    init(_ reader: RunArguments.Reader, environment: [String: String]) {
-        switch reader {
-        case .json: self = .json
-        case .journal: self = .journal
-        case .text: self = .text
-        case .auto:
-            let isJournal = JournalStream(environment: environment)?.isBehind(STDERR_FILENO) ?? false
-            self = isJournal ? .journal : .text
-        }
+    /// Makes the format that fits what standard error is connected to.
+    init(environment: [String: String]) {
+        let isJournal = JournalStream(environment: environment)?.isBehind(STDERR_FILENO) ?? false
+        self = isJournal ? .journal : .text
     }
 }

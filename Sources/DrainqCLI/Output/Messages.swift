@@ -100,8 +100,6 @@ package enum Messages {
         case text
         /// Text after its priority, for the journal (sd-daemon(3)).
         case journal
-        /// An object for each message.
-        case json
     }
 
     /// The priority of a line (syslog(3)).
@@ -146,18 +144,11 @@ package enum Messages {
         say(.info, message)
     }
 
-    /// Writes a message in the current format. `word` precedes the text, but not in JSON, which has the level.
+    /// Writes a message in the current format. `word` precedes the text.
     package static func say(_ level: Level, _ message: String, after word: String = "", hint: String? = nil) {
-        let format = format
-        if format == .json { return log(MessageView(message: message, hint: hint), level) }
         let priority = format == .journal ? "<\(level.rawValue)>" : ""
         write("\(priority)\(name)\(escapedForDisplay(word + message))\n")
         if let hint { write("\(priority)\(name)\(escapedForDisplay("hint: " + hint))\n") }
-    }
-
-    /// Writes an object of the log on a line.
-    static func log(_ event: some Encodable, _ level: Level) {
-        write(JSONLine.text(LogLine(time: .now(), level: level, event: event)) + "\n")
     }
 
     /// Writes a whole line above the footer. Ignores errors of the write: they could be reported nowhere else.

@@ -8,6 +8,8 @@ import Spool
 struct OpenQueue {
     var spool: SpoolDirectory
     var configuration: Configuration
+    /// A digest of the configuration's bytes, for the log; `nil` if the queue has no configuration.
+    var configurationDigest: String?
     /// The directory of the configuration: its relative paths start there.
     var directory: String
     var environment: [String: String]
@@ -22,9 +24,15 @@ struct OpenQueue {
     init(_ options: QueueOptions, _ environment: [String: String]) throws {
         let path = try queuePath(option: options.path, environment: environment)
         spool = try SpoolDirectory(opening: path)
-        configuration = try readConfiguration(at: options.configuration, queue: path)
+        let bytes = try configurationBytes(at: options.configuration, queue: path)
+        configuration = try parseConfiguration(bytes, at: options.configuration, queue: path)
+        configurationDigest = bytes.map(Self.digest(ofConfiguration:))
         directory = absoluteDirectory(of: options.configuration ?? "\(path)/drainq.json")
         self.environment = environment
+    }
+
+    static func digest(ofConfiguration bytes: [UInt8]) -> String {
+        "\(Digest(of: String(decoding: bytes, as: UTF8.self)))"
     }
 
     /// Throws if others could have written the queue's own configuration. Trusts one that `--config` names.

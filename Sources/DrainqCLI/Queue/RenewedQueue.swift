@@ -34,6 +34,7 @@ struct RenewedQueue {
                 try new.checkTrustOfConfiguration(options)
                 (self.bytes, failure) = (.some(bytes), nil)
                 if new.configuration == queue.configuration { return false }
+                new.configurationDigest = bytes.map(OpenQueue.digest(ofConfiguration:))
                 queue = new
                 return true
             }

@@ -22,6 +22,7 @@ struct EntryView: JSONObject {
     var path: String
     var run: String?
     var waitsFor: WaitView?
+    var destinationHold: HoldView?
 
     static let states = ShownState.allCases.filter { $0 != .quarantined }.map(\.rawValue)
 
@@ -46,6 +47,7 @@ struct EntryView: JSONObject {
         .field("path", .text, "its file in the queue directory", \.path),
         .maybe("run", .text, "the run that has claimed it", \.run),
         .maybe("waitsFor", .object(WaitView.self), "the reason why a run does not send it now", \.waitsFor),
+        .maybe("destinationHold", .object(HoldView.self), "the hold of its destination", \.destinationHold),
     ]
 
     /// Makes the view from the entry's name; `add` adds the rest.
@@ -86,7 +88,6 @@ struct EntryView: JSONObject {
 struct OperationDetails: JSONObject {
     var entry: EntryView
     var operation: Operation
-    var destinationHold: HoldView?
 
     static let fields: [JSONField<OperationDetails>] =
         EntryView.fields.map { $0.of(\.entry) } + [
@@ -110,7 +111,6 @@ struct OperationDetails: JSONObject {
             .maybe("answer", .object(AnswerView.self), "the answer to the delivery, if `keepAnswer` keeps it") {
                 $0.operation.keptAnswer.map(AnswerView.init)
             },
-            .maybe("destinationHold", .object(HoldView.self), "the hold of its destination", \.destinationHold),
         ]
 
     private var header: OperationHeader { operation.header }

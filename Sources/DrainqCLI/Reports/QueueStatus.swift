@@ -20,6 +20,7 @@ struct QueueStatus: JSONObject {
         var retryAfterUntil: String?
         var circuitBreaker = "closed"
         var coolDownUntil: String?
+        var downSince: String?
         var failures: Int?
         var lastFailure: String?
         var window: Int?
@@ -48,6 +49,7 @@ struct QueueStatus: JSONObject {
                 "open after failures in a row, half-open while one attempt tests whether the server is back",
                 \.circuitBreaker),
             .maybe("coolDownUntil", .time, "the time until which the circuit breaker stays open", \.coolDownUntil),
+            .maybe("downSince", .time, "the first of the failures since its last answer", \.downSince),
             .maybe("failures", .count, "failures in a row", \.failures),
             .maybe("lastFailure", .text, "the last of these failures", \.lastFailure),
             .maybe("window", .count, "the most attempts in flight, while that is fewer than usual", \.window),
@@ -76,6 +78,7 @@ struct QueueStatus: JSONObject {
             if state.coolDowns > 0 {
                 circuitBreaker = if case .blocked = counts.availability { "open" } else { "half-open" }
             }
+            downSince = state.downSince?.rfc3339
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
             window = state.window
@@ -105,6 +108,8 @@ struct QueueStatus: JSONObject {
 
     var at: String
     var queue: String
+    var verdict = ""
+    var inTrouble = 0
     var paused: Bool
     var states: [String: Int] = [:]
     var destinations: [Row] = []
@@ -127,6 +132,8 @@ struct QueueStatus: JSONObject {
     static let fields: [JSONField<QueueStatus>] = [
         .field("at", .time, "the time of this status", \.at),
         .field("queue", .text, "the queue directory", \.queue),
+        .field("verdict", .text, "what is wrong now, the worst first, or that all is well", \.verdict),
+        .field("inTrouble", .count, "destinations that are held, down or paused", \.inTrouble),
         .field("paused", .flag, "whether the queue is paused", \.paused),
         .field("states", .map(.count), "the operations and files in each state", \.states),
         .field("destinations", .list(.object(Row.self)), "each destination with its operations", \.destinations),
@@ -202,6 +209,9 @@ extension QueueStatus {
         } else if let offline = known.offline {
             conditions = networkState.absence(behind: offline.error)?.description
         }
+        let troubles = DestinationTrouble.all(of: self)
+        inTrouble = troubles.count
+        verdict = DestinationTrouble.verdict(troubles, of: self, at: now)
         // A record of the last run that cannot be understood does not prevent the status.
         lastRun = try StateFile.lastRun.read(SummaryView.self, in: queue.spool)
     }

@@ -21,8 +21,6 @@ struct RunReporter {
     private static let shown = 10
 
     let detail: Detail
-    /// The log that replaces words on standard error.
-    private let log: RunLog?
     private let progress: Progress?
     /// The queue as the command line names it: a mail of cron may be about several.
     private let queue: String?
@@ -34,15 +32,13 @@ struct RunReporter {
     private var quarantinedCount = 0
 
     init(
-        detail: Detail, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
-        alarms: Alarms? = nil
+        detail: Detail, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false, alarms: Alarms? = nil
     ) {
         self.detail = detail
-        self.log = log
         self.progress = progress
         self.queue = queue
         self.showsStats = showsStats
-        self.alarms = detail == .actionable && log == nil ? alarms : nil
+        self.alarms = detail == .actionable ? alarms : nil
     }
 
     static func detail(_ arguments: RunArguments) -> Detail {
@@ -54,10 +50,8 @@ struct RunReporter {
 
     mutating func take(_ event: RunEvent) {
         progress?.count(event)
-        log?.take(event)
-        if log != nil, detail != .json { return }
         switch event {
-        case .chosen: break
+        case .chosen, .destinationChanged: break
         case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
         case .destinationHeld(let destination, let record, let byStormGuard):
@@ -88,8 +82,9 @@ struct RunReporter {
                 Messages.warning(
                     "\(absence)", hint: "no attempt is counted; due operations wait until there is a network")
             }
-        case .superseded(let name, by: let newer, _):
+        case .superseded(let name, by: let newer, let destination):
             if detail == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
+            if detail == .json { JSONLine.write(SupersededView(name, by: newer, destination)) }
         case .notKept(let id, let name, let reason):
             if detail == .everything || detail == .actionable {
                 Messages.warning(
@@ -97,7 +92,7 @@ struct RunReporter {
                 )
             }
         case .evicted(let name):
-            if detail != .silent, log == nil { Messages.say(.warning, evictedMessage(name)) }
+            if detail != .silent { Messages.say(.warning, evictedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if detail == .everything {
                 Messages.say(
@@ -106,16 +101,14 @@ struct RunReporter {
                     hint: "a second signal cuts them off and puts the operations back")
             }
         case .inputOutputError(let error):
-            if detail != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
+            if detail != .silent { Messages.error(error.description, hint: error.hint) }
         case .agentsFailed(let reason):
-            if detail != .silent, log == nil { Messages.error(reason) }
+            if detail != .silent { Messages.error(reason) }
         }
     }
 
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         progress?.finish()
-        log?.finish(SummaryView(summary, status))
-        if log != nil, detail != .json { return }
         switch detail {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
@@ -131,7 +124,7 @@ struct RunReporter {
 
     /// Reports the end of a pass as the end of a run, and begins anew.
     mutating func endPass() {
-        guard detail == .actionable, log == nil else { return }
+        guard detail == .actionable else { return }
         reportOthers()
         (failures, quarantinedCount) = (0, 0)
         alarms?.begin(at: .now())
@@ -296,4 +289,19 @@ extension AttemptRecord {
     var excerptBesideRule: String? {
         excerpt.flatMap { $0.isEmpty || rule == "request: \($0)" ? nil : $0 }
     }
+}
+
+extension AttemptEvent {
+    fileprivate var level: Messages.Level {
+        if hasFailed { return .error }
+        switch record.outcome {
+        case .delivered: return .info
+        case .deferred, .held, .failed: return .notice
+        }
+    }
+}
+
+/// Returns the message about an answer without a value that its route keeps.
+func notKeptMessage(_ id: OperationID, _ name: String, _ reason: KeepError) -> String {
+    "cannot keep '\(name)' for the key of '\(id)': \(reason)"
 }

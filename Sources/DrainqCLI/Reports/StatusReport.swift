@@ -9,7 +9,11 @@ struct StatusReport {
     let terminal: Terminal
 
     var lines: [String] {
-        var lines = forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
+        let isWell = status.verdict == DestinationTrouble.allIsWell
+        var lines = terminal.wrapped(escapedForDisplay(status.verdict)).map {
+            terminal.painted($0, isWell ? .good : .bad)
+        }
+        lines += forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
         if !status.destinations.isEmpty { lines += table }
         if status.deliveredTotal > 0 { lines += terminal.wrapped(total) }
@@ -162,7 +166,7 @@ struct StatusReport {
 
 extension QueueStatus.Row {
     /// The number of operations that wait, for whatever reason, or are in flight.
-    fileprivate var waiting: Int { new + deferred + held + claimed }
+    var waiting: Int { new + deferred + held + claimed }
 
     fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }
 }

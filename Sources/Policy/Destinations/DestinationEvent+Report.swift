@@ -16,9 +16,7 @@ extension DestinationEvent {
         let accused = verdict.accused()
         if verdict.absence != nil || verdict.error == .cancelled { return [] }
         var hold: DestinationEvent {
-            .held(
-                reason: verdict.rule.reason(excerpt: report.error == nil ? nil : report.excerpt?.description),
-                blamed: blamed)
+            .held(reason: verdict.rule.reason(excerpt: report.excerpt?.description), blamed: blamed)
         }
         switch (report.original.result, verdict.outcome) {
         case (_, .delivered):

@@ -5,6 +5,7 @@
 /// paused          true
 /// notBefore       until when the server asked for time
 /// failures        connection-level failures in a row
+/// downSince       the time of the first of them
 /// lastFailure     the name of the last one, or its status; lastFailureAt its time
 /// coolDownUntil   until when the circuit breaker is open; `suspendedUntil` in files of earlier versions
 /// coolDowns       how often it opened in a row; `suspensions` in files of earlier versions
@@ -21,6 +22,7 @@ extension DestinationState: Codable {
         case paused
         case notBefore
         case failures
+        case downSince
         case lastFailure
         case lastFailureAt
         case coolDownUntil
@@ -41,7 +43,7 @@ extension DestinationState: Codable {
         self.init(
             hold: fields.value(.hold), isPaused: fields.value(.paused) ?? false,
             notBefore: fields.time(.notBefore), failures: fields.count(.failures, upTo: Self.mostCounted) ?? 0,
-            lastFailure: fields.value(.lastFailure),
+            downSince: fields.time(.downSince), lastFailure: fields.value(.lastFailure),
             lastFailureAt: fields.time(.lastFailureAt),
             coolDownUntil: fields.time(.coolDownUntil) ?? fields.time(.suspendedUntil),
             coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted)
@@ -57,6 +59,7 @@ extension DestinationState: Codable {
         if isPaused { try fields.encode(true, forKey: .paused) }
         try fields.encodeIfPresent(notBefore?.rfc3339, forKey: .notBefore)
         if failures > 0 { try fields.encode(failures, forKey: .failures) }
+        try fields.encodeIfPresent(downSince?.rfc3339, forKey: .downSince)
         try fields.encodeIfPresent(lastFailure, forKey: .lastFailure)
         try fields.encodeIfPresent(lastFailureAt?.rfc3339, forKey: .lastFailureAt)
         try fields.encodeIfPresent(coolDownUntil?.rfc3339, forKey: .coolDownUntil)

@@ -13,6 +13,7 @@ extension DestinationState {
             lastSuccess = now
             widen()
         case .unreachable(let name):
+            downSince = failures == 0 ? now : downSince ?? lastFailureAt ?? now
             failures = min(failures, Self.mostCounted - 1) + 1
             lastFailure = name
             lastFailureAt = now
@@ -59,6 +60,7 @@ extension DestinationState {
 
     private mutating func noteAnswer() {
         failures = 0
+        downSince = nil
         lastFailure = nil
         lastFailureAt = nil
         coolDownUntil = nil

@@ -52,6 +52,8 @@ package struct DestinationState: Hashable, Sendable {
     package var notBefore: Timestamp?
     /// The number of connection-level failures in a row.
     package var failures: Int
+    /// The time of the first of these failures; `nil` if there is none.
+    package var downSince: Timestamp?
     /// The name of the last failure or its status, and below its time; both are `nil` if there is none.
     package var lastFailure: String?
     package var lastFailureAt: Timestamp?
@@ -70,7 +72,8 @@ package struct DestinationState: Hashable, Sendable {
 
     package init(
         hold: Hold? = nil, isPaused: Bool = false, notBefore: Timestamp? = nil, failures: Int = 0,
-        lastFailure: String? = nil, lastFailureAt: Timestamp? = nil, coolDownUntil: Timestamp? = nil,
+        downSince: Timestamp? = nil, lastFailure: String? = nil, lastFailureAt: Timestamp? = nil,
+        coolDownUntil: Timestamp? = nil,
         coolDowns: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil, parking: Parking = Parking(),
         storm: Storm? = nil, overload: Overload? = nil
     ) {
@@ -78,6 +81,7 @@ package struct DestinationState: Hashable, Sendable {
         self.isPaused = isPaused
         self.notBefore = notBefore
         self.failures = failures
+        self.downSince = downSince
         self.lastFailure = lastFailure
         self.lastFailureAt = lastFailureAt
         self.coolDownUntil = coolDownUntil

@@ -8,11 +8,6 @@ struct RunArguments: CommandArguments {
         case auto, always, never
     }
 
-    /// The reader of standard error, which decides its format.
-    enum Reader: String, CaseIterable {
-        case auto, text, json, journal
-    }
-
     /// The operations to send; empty means all that are due.
     var ids: [String] = []
     var limit: Int?
@@ -28,7 +23,6 @@ struct RunArguments: CommandArguments {
     var failsIfBusy = false
     var showsStats = false
     var progress = ProgressLine.auto
-    var log = Reader.auto
     var isDryRun = false
     var request = RequestOptions()
     var isJSON = false
@@ -107,21 +101,6 @@ struct RunArguments: CommandArguments {
             count, the rate, the time left, and the numbers deferred, held and failed. At a terminal it stays below \
             all other lines; elsewhere `always` writes a line each second. `auto` shows it at a terminal, in place of \
             the lines for successful attempts; --verbose shows both.
-            """)
-        Option(
-            .log, .choice, initial: \.log, "write standard error for this reader",
-            """
-            How standard error is written. `text` is for people; `journal` puts the priority that the journal \
-            understands before each line, as `<3>` before an error; `json` is an object on each line: every attempt \
-            and event, and a summary, at a terminal or not; with --quiet only errors and warnings. `auto` is \
-            `journal` if standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` \
-            elsewhere. No form contains payloads. Every form contains an excerpt of an answer that is not a delivery.
-
-            Each object of `json` has `time`, `level` (`error`, `warning`, `notice` or `info`), `event` and `schema`, \
-            which is 1. The event is `attempt`, with the members that it has with --json; `held` or `released`, with a \
-            `destination`; `superseded`, with an `id` and `by`, the id of the newer one; `recovered`, for an operation \
-            that a dead run had claimed; `quarantined`; `message`, with a `message` and perhaps a `hint`; or \
-            `summary`.
             """)
         Option.dryRun(\.isDryRun)
         RequestOptions.options.map { $0.within(\.request) }

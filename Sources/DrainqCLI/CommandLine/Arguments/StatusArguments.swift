@@ -6,6 +6,7 @@ struct StatusArguments: CommandArguments {
     static let usualInterval = Duration.seconds(2)
 
     var isForPrometheus = false
+    var isPage = false
     var isWatching = false
     var interval: Duration?
     var isJSON = false
@@ -19,6 +20,13 @@ struct StatusArguments: CommandArguments {
             Prints metrics in the text format of Prometheus: operations by state and destination, the time of the \
             oldest, the number due, the blocked destinations and why, the last run, and the counters of runs. The key \
             `metrics.textfile` of the configuration makes each run write the same to a file.
+            """)
+        Option(
+            .html, \.isPage, "print the status as a page of HTML",
+            """
+            Prints one self-contained page for a browser, without scripts and without files from elsewhere: the verdict, \
+            a card for each destination in trouble and for the ten busiest others, with the last 24 hours from the log, \
+            and what happened. The key `metrics.page` of the configuration makes each run write it to a file.
             """)
         Option(
             .watch, \.isWatching, "repeat the status until interrupted",
@@ -38,7 +46,10 @@ extension CommandDescription {
     static let status = CommandDescription(
         .status, Command.status, "show the status of the queue",
         """
-        First prints the states that need a person: a pause, destinations that are `held` or `paused`, each with the \
+        The first line is the verdict: how many destinations are in trouble, the worst first, each with the time since \
+        when and the cause. A destination is down until it answers.
+
+        Then it prints the states that need a person: a pause, destinations that are `held` or `paused`, each with the \
         reason and the command that ends it, and how many operations have failed or are in quarantine. Then it prints \
         destinations that are blocked for a time, `retry-after` (the server asked for time) or `circuit breaker open` \
         (after failures), with the time of the next attempt. See DESTINATIONS.
@@ -47,11 +58,12 @@ extension CommandDescription {
         are in flight by destination and age, and the last run. A column such as `5m` counts the operations \
         that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones.
         """,
-        exclusive: [[.json, .prometheus], [.watch, .prometheus]],
+        exclusive: [[.json, .prometheus, .html], [.watch, .prometheus], [.watch, .html]],
         examples: [
             Example("drainq status", "show the status for people"),
             Example("drainq status --watch --interval 5s", "show the status every five seconds"),
             Example("drainq status --json", "show the status as JSON"),
+            Example("drainq status --html > queue.html", "make a page of the status"),
             Example("drainq status --prometheus", "show the status as metrics"),
         ])
 }

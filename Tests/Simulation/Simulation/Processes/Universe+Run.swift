@@ -91,7 +91,7 @@ extension Universe {
         case .recovered(let recovery): [.recovered(recovery.returned.map(\.name.id))]
         case .inputOutputError(let error): [.error("\(error)")]
         case .agentsFailed(let reason): [.error(reason)]
-        case .chosen, .networkAbsent, .notKept, .stopping: []
+        case .chosen, .destinationChanged, .networkAbsent, .notKept, .stopping: []
         }
     }
 

@@ -1,0 +1,56 @@
+import CSystem
+import Drain
+import Policy
+import Spool
+
+extension OpenQueue {
+    /// Adds events to the queue's log. An error is a warning: the log decides nothing.
+    func log(_ events: [LogEvent]) {
+        do throws(SpoolError) {
+            try spool.log(events, upTo: configuration.log, at: .now())
+        } catch {
+            Messages.warning(error.description, hint: error.hint)
+        }
+    }
+
+    /// Adds an operator's command that has changed these operations. A command that changed none is no event.
+    func log(_ command: CommandName, of changed: [String], count: Int) {
+        if count == 0 { return }
+        var event = LogEvent(.command, at: .now())
+        (event.command, event.user) = (command.rawValue, operatorName)
+        (event.count, event.ids) = (count, changed)
+        log([event])
+    }
+
+    /// Adds what an operator's command has changed of destinations, or of the queue.
+    func log(byOperator changes: [LogEvent]) {
+        let user = operatorName
+        log(
+            changes.map { change in
+                var change = change
+                change.user = user
+                return change
+            })
+    }
+
+    /// The name of the user that gave the command; below sudo(8) that of the user who called it.
+    private var operatorName: String {
+        if let name = environment["SUDO_USER"], !name.isEmpty { return name }
+        let user = getuid()
+        return getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "uid \(user)"
+    }
+}
+
+extension LogEvent {
+    /// Makes the event of a run that has ended.
+    init(_ summary: RunSummary, _ status: ExitStatus, configuration: String?, at now: Timestamp) {
+        self.init(.run, at: now)
+        since = summary.startedAt
+        (delivered, deferred, failed, held) = (
+            summary.delivered, summary.deferred, summary.failed, summary.held
+        )
+        durationMs = Int(clamping: summary.duration.wholeMicroseconds / 1000)
+        exitStatus = Int(status.rawValue)
+        self.configuration = configuration
+    }
+}

@@ -1,0 +1,102 @@
+/// The form of an event in the log: a line of JSON, whose first two members are `at` and `event`.
+extension LogEvent {
+    /// A member of the object, by its name. The table writes and reads every line, and drainq-json(5) prints it.
+    package struct Field: Sendable {
+        package enum Value: Sendable {
+            case text(any WritableKeyPath<LogEvent, String?> & Sendable)
+            case number(any WritableKeyPath<LogEvent, Int?> & Sendable)
+            case time(any WritableKeyPath<LogEvent, Timestamp?> & Sendable)
+        }
+
+        package let name: String
+        package let value: Value
+        /// What it is: lower case, no period.
+        package let meaning: String
+    }
+
+    /// The members of every line but `at`, `event` and `ids`.
+    package static let fields: [Field] = [
+        Field(name: "destination", value: .text(\.destination), meaning: "the destination"),
+        Field(name: "type", value: .text(\.type), meaning: "the type of the operations, if all have the same"),
+        Field(name: "command", value: .text(\.command), meaning: "the operator's command"),
+        Field(name: "user", value: .text(\.user), meaning: "the user that gave it"),
+        Field(name: "cause", value: .text(\.cause), meaning: "the cause in words"),
+        Field(name: "status", value: .number(\.status), meaning: "the status of the answer that is the cause"),
+        Field(name: "since", value: .time(\.since), meaning: "the beginning of what has ended, or was noticed"),
+        Field(
+            name: "count", value: .number(\.count),
+            meaning: "the number of operations or files, or of failures in a row"),
+        Field(name: "delivered", value: .number(\.delivered), meaning: "operations that were delivered"),
+        Field(name: "deferred", value: .number(\.deferred), meaning: "operations that were deferred"),
+        Field(name: "failed", value: .number(\.failed), meaning: "operations that failed for good"),
+        Field(name: "held", value: .number(\.held), meaning: "operations whose destination is held"),
+        Field(name: "durationMs", value: .number(\.durationMs), meaning: "the duration of the run in milliseconds"),
+        Field(name: "exitStatus", value: .number(\.exitStatus), meaning: "the exit status of the run"),
+        Field(
+            name: "configuration", value: .text(\.configuration),
+            meaning: "a digest of the configuration that the run had"),
+    ]
+
+    /// The line with its line break, at most `longestLine` bytes: texts are cut, and ids that do not fit left out.
+    package var line: [UInt8] {
+        var whole = self
+        whole.ids = Array(ids.prefix(Self.mostIDs))
+        var line = whole.json
+        while line.count >= Self.longestLine, !whole.ids.isEmpty {
+            whole.ids.removeLast()
+            line = whole.json
+        }
+        return line + [UInt8(ascii: "\n")]
+    }
+
+    private var json: [UInt8] {
+        var members = [
+            Self.member("at", JSONText.quoted(at.rfc3339)), Self.member("event", JSONText.quoted(kind.rawValue)),
+        ]
+        for field in Self.fields {
+            let text: String? =
+                switch field.value {
+                case .text(let path): self[keyPath: path].map { JSONText.quoted(Self.cut($0)) }
+                case .number(let path): self[keyPath: path].map { "\($0)" }
+                case .time(let path): self[keyPath: path].map { JSONText.quoted($0.rfc3339) }
+                }
+            if let text { members.append(Self.member(field.name, text)) }
+        }
+        if !ids.isEmpty {
+            members.append(Self.member("ids", "[\(ids.map { JSONText.quoted(Self.cut($0)) }.joined(separator: ","))]"))
+        }
+        return Array("{\(members.joined(separator: ","))}".utf8)
+    }
+
+    private static func member(_ name: String, _ value: String) -> String { "\"\(name)\":\(value)" }
+
+    private static func cut(_ text: String) -> String {
+        text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
+    }
+
+    /// Reads a line. Returns `nil` if the bytes are no event that this version knows: the line is torn, or a newer
+    /// version wrote it.
+    package init?(line: some Collection<UInt8>) {
+        // try?: a torn line is expected after a power cut.
+        guard let document = try? JSONDocument(Array(line)) else { return nil }
+        func value(_ name: String) -> JSONValue? { document.value(at: JSONPointer(tokens: [name])) }
+        func text(_ name: String) -> String? {
+            if case .string(let text)? = value(name) { text } else { nil }
+        }
+        guard let at = text("at").flatMap({ Timestamp(rfc3339: $0) }), let kind = text("event").flatMap(Kind.init)
+        else { return nil }
+        self.init(kind, at: at)
+        for field in Self.fields {
+            switch field.value {
+            case .text(let path): self[keyPath: path] = text(field.name)
+            case .number(let path):
+                if case .number(let digits)? = value(field.name) { self[keyPath: path] = Int(digits) }
+            case .time(let path): self[keyPath: path] = text(field.name).flatMap { Timestamp(rfc3339: $0) }
+            }
+        }
+        let list = document.elements(at: JSONPointer(tokens: ["ids"]), most: Self.mostIDs) ?? []
+        ids = list.compactMap { element in
+            if case .string(let id)? = element.value(at: JSONPointer(tokens: [])) { id } else { nil }
+        }
+    }
+}

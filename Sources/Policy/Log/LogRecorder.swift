@@ -1,0 +1,91 @@
+/// The lines that a run adds to the log: attempts by destination and minute, failures and quarantine by cause and minute.
+///
+/// Collects in memory until the run takes the lines. A minute has at most `mostLines` of them; what is beyond is counted
+/// without its destination and cause.
+package struct LogRecorder: Sendable {
+    private struct Key: Hashable {
+        var kind: LogEvent.Kind
+        var minute: Int64
+        var destination: String?
+        var group: String?
+    }
+
+    private var collected: [Key: LogEvent] = [:]
+    private var order: [Key] = []
+    /// The events that are a line by themselves, in their order.
+    private var changes: [LogEvent] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { order.isEmpty && changes.isEmpty }
+
+    /// Adds a change that is one line by itself.
+    package mutating func add(_ event: LogEvent) { changes.append(event) }
+
+    /// Counts the end of an attempt, or of an operation that was not sent, at its destination.
+    package mutating func attempt(_ outcome: Outcome, at destination: String, _ now: Timestamp) {
+        change(.attempts, at: now, destination: destination, group: nil) { event in
+            (event.since, event.at) = (min(event.since ?? now, now), max(event.at, now))
+            switch outcome {
+            case .delivered: event.delivered = (event.delivered ?? 0) + 1
+            case .deferred: event.deferred = (event.deferred ?? 0) + 1
+            case .held: event.held = (event.held ?? 0) + 1
+            case .failed: event.failed = (event.failed ?? 0) + 1
+            }
+        }
+    }
+
+    /// Counts an operation or a file that an event of this kind names.
+    ///
+    /// Those of one `group` share a line, whose cause is that of the first: answers can differ with each operation.
+    /// `group` is the cause unless it is given.
+    package mutating func count(
+        _ kind: LogEvent.Kind, _ id: String, at now: Timestamp, destination: String? = nil, type: String? = nil,
+        cause: String? = nil, status: Int? = nil, group: String? = nil
+    ) {
+        change(kind, at: now, destination: destination, group: group ?? cause) { event in
+            if event.count == nil { (event.type, event.cause, event.status) = (type, cause, status) }
+            if event.type != type { event.type = nil }
+            event.count = (event.count ?? 0) + 1
+            if event.ids.count < LogEvent.mostIDs { event.ids.append(id) }
+        }
+    }
+
+    private mutating func change(
+        _ kind: LogEvent.Kind, at now: Timestamp, destination: String?, group: String?, _ body: (inout LogEvent) -> Void
+    ) {
+        var key = Key(kind: kind, minute: Self.minute(now), destination: destination, group: group)
+        if collected[key] == nil {
+            if order.count >= Self.mostLines { (key.destination, key.group) = (nil, nil) }
+            if collected[key] == nil {
+                collected[key] = LogEvent(kind, at: now, destination: key.destination)
+                order.append(key)
+            }
+        }
+        body(&collected[key]!)
+    }
+
+    private static func minute(_ time: Timestamp) -> Int64 { Int64(time.microseconds / 60_000_000) }
+
+    /// Returns the lines so far, oldest first, and forgets them.
+    package mutating func take() -> [LogEvent] { take { _ in true } }
+
+    /// Returns the lines that nothing is added to any more, oldest first, and forgets them: changes, and the counts of
+    /// minutes that have ended.
+    package mutating func takeEnded(at now: Timestamp) -> [LogEvent] {
+        let minute = Self.minute(now)
+        if changes.isEmpty, order.allSatisfy({ $0.minute == minute }) { return [] }
+        return take { $0.minute != minute }
+    }
+
+    private mutating func take(_ isTaken: (Key) -> Bool) -> [LogEvent] {
+        let taken = order.filter(isTaken)
+        let events = taken.map { collected.removeValue(forKey: $0)! } + changes
+        order.removeAll(where: isTaken)
+        changes = []
+        return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+    }
+
+    /// The number of lines that a recorder collects at most.
+    package static let mostLines = 1000
+}

@@ -1,0 +1,115 @@
+import CSystem
+package import Policy
+
+/// `state/log/`: what happened, one event a line, in two files. `events` gets the new lines; `earlier` has the lines of
+/// the time before.
+///
+/// A writer appends all lines of an event in one write, under the lock on `state/log/lock`, and syncs nothing: a power
+/// cut may lose the last lines or tear one. A writer that finds `events` half as large or half as old as the log may be
+/// renames it to `earlier`, which replaces the file of that name. After a crash both files are whole, and the next
+/// writer goes on.
+extension SpoolDirectory {
+    private static let logDirectory = QueuePath("state/log")
+    private static let logFile = QueuePath("state/log/events")
+    private static let earlierLogFile = QueuePath("state/log/earlier")
+    /// The most bytes that are read of one file of the log: a log of another size was not written by drainq.
+    private static let mostRead = 1 << 30
+
+    /// Appends events to the log. No result of a run depends on it: the caller reports an error, and goes on.
+    ///
+    /// Throws EWOULDBLOCK if the lock is not free within a second.
+    package func log(_ events: [LogEvent], upTo limits: LogLimits, at now: Timestamp) throws(SpoolError) {
+        if events.isEmpty { return }
+        let lock = try lockLog()
+        defer { lock.release() }
+        try attempt("write", Self.logFile) { () throws(Errno) in
+            try rotate(limits, now)
+            try Self.withDescriptor(system, root, Self.logFile, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW) {
+                (descriptor) throws(Errno) in
+                // A line that a crash has torn ends here, and is skipped by readers.
+                let size = try system.status(descriptor).size
+                if size == 0 { try system.chmod(descriptor, 0o600) }
+                let isTorn = size > 0 ? try !endsLine(Self.logFile, size) : false
+                try write(descriptor, (isTorn ? [UInt8(ascii: "\n")] : []) + events.flatMap(\.line))
+            }
+        }
+    }
+
+    /// Calls `body` with each line of the log, oldest first, without its line break.
+    package func forEachLogLine(_ body: (ArraySlice<UInt8>) -> Void) throws(SpoolError) {
+        for file in [Self.earlierLogFile, Self.logFile] {
+            guard let bytes = try readFile(file, limit: Self.mostRead) else { continue }
+            for line in bytes.split(separator: UInt8(ascii: "\n")) { body(line) }
+        }
+    }
+
+    /// The size and the identity of the file that gets the new lines; `nil` if there is none. `log --follow` reads the
+    /// log again when it has changed.
+    package func logState() throws(SpoolError) -> FileStatus? {
+        try status(Self.logFile, "look at")
+    }
+
+    private func lockLog() throws(SpoolError) -> LockFile {
+        let path = QueuePath("state/log/lock")
+        return try attempt("lock", path) { () throws(Errno) in
+            let lock: LockFile
+            do throws(Errno) {
+                lock = try LockFile(path, self)
+            } catch let error where error == .missing {
+                // Queues that an earlier version has made lack the directory.
+                do throws(Errno) {
+                    try system.makeDirectory(root, Self.logDirectory.bytes, 0o700)
+                } catch let error where error == .exists {}
+                lock = try LockFile(path, self)
+            }
+            let pause: Duration = .milliseconds(5)
+            var waited: Duration = .zero
+            while try !lock.tryLock() {
+                if waited >= .seconds(1) { throw Errno(EWOULDBLOCK) }
+                system.sleep(pause)
+                waited += pause
+            }
+            return lock
+        }
+    }
+
+    /// Begins a new file if the present one has its share of the log's size or age, and removes an earlier one that is
+    /// too old.
+    private func rotate(_ limits: LogLimits, _ now: Timestamp) throws(Errno) {
+        if let earlier = try statusIfAny(Self.earlierLogFile), now - earlier.modifiedAt > limits.maxAge {
+            try system.unlink(root, Self.earlierLogFile.bytes)
+        }
+        guard let status = try statusIfAny(Self.logFile), status.size > 0 else { return }
+        guard status.size >= limits.maxBytes / 2 || isHalfAsOld(as: limits.maxAge, now) else { return }
+        try replace(Self.logFile, Self.earlierLogFile)
+    }
+
+    /// Whether the first event of the present file is older than half of that age. False if it cannot be read.
+    private func isHalfAsOld(as age: Duration, _ now: Timestamp) -> Bool {
+        var head = [UInt8](repeating: 0, count: LogEvent.longestLine)
+        // try?: the file is then appended to as it is, and its size bounds it.
+        let count = try? Self.withDescriptor(system, root, Self.logFile, O_RDONLY | O_NOFOLLOW) {
+            (descriptor) throws(Errno) in try read(descriptor, into: &head, from: 0)
+        }
+        guard let count, let end = head[..<count].firstIndex(of: UInt8(ascii: "\n")),
+            let first = LogEvent(line: head[..<end])
+        else { return false }
+        return now - first.at > age / 2
+    }
+
+    private func endsLine(_ path: QueuePath, _ size: Int) throws(Errno) -> Bool {
+        var last: [UInt8] = [0]
+        let count = try Self.withDescriptor(system, root, path, O_RDONLY | O_NOFOLLOW) {
+            (descriptor) throws(Errno) in try read(descriptor, into: &last, from: size - 1)
+        }
+        return count == 1 && last[0] == UInt8(ascii: "\n")
+    }
+
+    private func statusIfAny(_ path: QueuePath) throws(Errno) -> FileStatus? {
+        do throws(Errno) {
+            return try system.statusAt(root, path.bytes)
+        } catch let error where error == .missing {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Drain
+import Foundation
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+struct QueuePageTests {
+    private static let now = Timestamp(rfc3339: "2026-11-26T04:00:07Z")!
+
+    private func row(_ name: String, _ fill: (inout QueueStatus.Row) -> Void = { _ in }) -> QueueStatus.Row {
+        var row = QueueStatus.Row(
+            QueueCount.DestinationCount(Destination(named: name), DestinationState(), .available(atOnce: 1)))
+        fill(&row)
+        return row
+    }
+
+    private func status(_ rows: [QueueStatus.Row], holds: [QueueStatus.Hold] = []) -> QueueStatus {
+        var status = QueueStatus(at: Self.now.rfc3339, queue: "/var/spool/drainq/orders", paused: false)
+        status.destinations = rows
+        status.holds = holds
+        let troubles = DestinationTrouble.all(of: status)
+        status.verdict = DestinationTrouble.verdict(troubles, of: status, at: Self.now)
+        return status
+    }
+
+    private static let held = QueueStatus.Hold(
+        destination: "crm", reason: "401: <b>token</b> expired & gone", since: "2026-11-26T03:01:00Z", byHand: false,
+        nextProbe: "2026-11-26T04:01:00Z", operations: 418)
+
+    private func page(_ events: [LogEvent] = []) -> String {
+        let down = row("https://api.example.com") { row in
+            (row.deferred, row.failures, row.lastFailure) = (4280, 31, "status 503")
+            (row.downSince, row.ages) = ("2026-11-26T02:13:00Z", ["5m": 120, "1h": 4160])
+        }
+        var page = QueuePage(
+            of: status([row("quiet"), down, row("crm") { $0.held = 418 }], holds: [Self.held]), at: Self.now)
+        events.forEach { page.add($0) }
+        return page.html
+    }
+
+    @Test func `the title and the heading say what is wrong, a hold before an outage`() {
+        let page = page()
+        #expect(page.contains("<title>2 of 3 in trouble: orders</title>"))
+        let order = ["<h1", "crm held for 59m", "https://api.example.com down for 1h 47m", "</h1>"]
+        var rest = page[...]
+        for text in order {
+            let range = rest.range(of: text)
+            #expect(range != nil, "\(text)")
+            rest = range.map { rest[$0.upperBound...] } ?? rest
+        }
+        #expect(page.contains("120 under 5m, 4,160 under 1h"))
+        #expect(page.contains("drainq release --destination crm"))
+    }
+
+    @Test func `text of others is text`() {
+        let hostile = #"</title><script>alert(1)</script>" onload="x' & \u{202E}\u{1B}[31m"#
+        var event = LogEvent(.failed, at: Self.now, destination: hostile)
+        (event.cause, event.count, event.ids) = (hostile, 1, [hostile])
+        var page = QueuePage(
+            of: status([row(hostile) { ($0.failures, $0.lastFailure) = (1, hostile) }]), at: Self.now)
+        page.add(event)
+        let html = page.html
+        #expect(!html.contains("<script") && !html.contains("\" onload") && !html.contains("\u{1B}"))
+        #expect(!html.contains("\u{202E}") && html.contains("&lt;script&gt;"))
+    }
+
+    @Test func `the page needs nothing from elsewhere`() {
+        let html = page()
+        for text in ["<script", "<link", "<img", "@import", "url(", "http-equiv", "src="] {
+            #expect(!html.contains(text))
+        }
+        #expect(html.utf8.count < 60_000, "\(html.utf8.count)")
+    }
+
+    @Test func `a bar is a quarter of an hour of deliveries, of an outage or of a hold`() {
+        var delivered = LogEvent(.attempts, at: Timestamp(rfc3339: "2026-11-26T01:50:00Z")!, destination: "quiet")
+        (delivered.since, delivered.delivered) = (delivered.at, 212)
+        var up = LogEvent(.up, at: Timestamp(rfc3339: "2026-11-25T12:00:00Z")!, destination: "quiet")
+        up.since = Timestamp(rfc3339: "2026-11-25T11:00:00Z")!
+        let html = page([delivered, up])
+        #expect(html.contains("01:45 212 delivered</title>"))
+        #expect(html.components(separatedBy: "<rect class=\"down\"").count - 1 == 8 + 5)
+        #expect(html.components(separatedBy: "<rect class=\"held\"").count - 1 == 4)
+        #expect(html.contains("212</b>") || html.contains("<b>212</b> delivered in 24 h"))
+    }
+
+    @Test func `of many destinations all in trouble have cards, ten others, and the rest a row`() {
+        let rows = (0..<300).map { number in
+            row("d\(number)") { row in
+                row.new = number
+                if number < 25 { (row.failures, row.lastFailure) = (5, "timeout") }
+            }
+        }
+        let html = QueuePage(of: status(rows), at: Self.now).html
+        #expect(html.components(separatedBy: "class=\"card ").count - 1 == 35)
+        #expect(html.components(separatedBy: "<th scope=\"row\">").count - 1 == 200)
+        #expect(html.contains("and 65 more"))
+    }
+
+    @Test func `a queue in which nothing is wrong says so`() {
+        let html = QueuePage(of: status([row("a") { $0.lastSuccess = "2026-11-26T04:00:00Z" }]), at: Self.now).html
+        #expect(
+            html.contains("<title>all is well: orders</title>") && html.contains("<h1 class=\"well\">all is well</h1>"))
+    }
+}
