@@ -67,3 +67,25 @@ func `atomic: a content that never had its name was not in the queue, whatever r
     story.leave(4, in: "new", name: story.name(9))
     #expect(story.broken == (isNamed ? [.atomic] : []))
 }
+
+@Test func `written times: a file that is named late keeps the time at which it was written`() {
+    var story = Story(.coalescing(.replace))
+    story.wait(.seconds(10))
+    story.offer(1, way: .foreign)
+    story.event(101, .answers(1, .placed))
+    story.wait(.seconds(20))
+    func named(_ time: Timestamp) -> Story {
+        story.then {
+            var name = $0.name(1)
+            name.createdAt = time
+            $0.event(0, .names(1, name))
+            $0.leave(1, in: "new", name: name)
+        }
+    }
+    let began = story.history.began
+    #expect(named(began + .seconds(11)).broken.isEmpty)
+    #expect(named(began + .seconds(20)).broken == [.writtenTimes])
+    // Behind an operation from the future it comes later.
+    story.accept(100)
+    #expect(named(began + .seconds(101)).then { $0.leave(100, in: "new") }.broken.isEmpty)
+}

@@ -51,6 +51,18 @@ struct LockTableTests {
                 == ["state/ids.lock", "state/names.lock"])
     }
 
+    @Test func `in a queue with limits an operation enters under the lock of admissions`() {
+        var setup = Setup(kinds: [Setup.Kind(TypeName("p")!, host: "one")])
+        for limit in [nil, 5] {
+            setup.operations = limit
+            for target in ["new/\(Self.plain)", "claimed/r/\(Self.plain)"] {
+                let locks = ["tmp/w/lock", "claimed/r/lock"]
+                let lacks = LockTable(setup: setup).lacks(from: "tmp/w/0", to: target) { locks.contains($0) }
+                #expect(lacks == (limit == nil ? [] : ["state/admission.lock or state/names.lock"]))
+            }
+        }
+    }
+
     @Test func `whoever gives an operation another name, or brings it back, has the names lock`() {
         for (from, to) in [("new", "deferred"), ("failed", "new"), ("quarantine", "new"), ("delivered", "deferred")] {
             #expect(lacks("\(from)/\(Self.keyed)", "\(to)/\(Self.keyed)") == ["state/names.lock"])

@@ -7,6 +7,7 @@ struct LockTable {
     let setup: Setup
 
     private static let waiting: Set<String> = ["new", "deferred"]
+    private static let entered = waiting.union(["claimed"])
     private static let ended: Set<String> = ["failed", "quarantine", "delivered"]
 
     /// Returns the locks that the process lacks. `has` says whether the process has the lock on a file.
@@ -27,6 +28,12 @@ struct LockTable {
         if isForeign, target.directory == "claimed" {
             needs("state/ids.lock")
             needs("state/names.lock")
+        }
+        // Whoever completes the batch of a dead writer has the names lock.
+        if setup.operations != nil, source.directory == "tmp", Self.entered.contains(target.directory),
+            EntryName(target.name ?? "") != nil
+        {
+            needs("state/admission.lock", "state/names.lock")
         }
         guard let name = [source, target].compactMap({ $0.name.flatMap { EntryName($0) } }).first,
             hasOrder(name)

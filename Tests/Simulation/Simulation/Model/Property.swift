@@ -28,6 +28,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case replaced
     case interruptions
     case runStatus = "run status"
+    case writtenTimes = "written times"
 
     /// Judges a history by this sentence alone.
     var judge: (Record) -> [Breach] {
@@ -60,6 +61,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .replaced: Contract.replaced
         case .interruptions: Contract.interruptions
         case .runStatus: Contract.runStatus
+        case .writtenTimes: Contract.writtenTimes
         }
     }
 }

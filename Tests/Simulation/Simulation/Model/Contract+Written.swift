@@ -1,0 +1,32 @@
+import Policy
+
+extension Contract {
+    /// A file of another program keeps the time at which it was written, however late a run gives it its name: what was
+    /// added after it is newer. Only behind an operation that is from the future then it comes later.
+    static func writtenTimes(_ record: Record) -> [Breach] {
+        if record.hasClockSteps { return [] }
+        return record.lives.compactMap { life in
+            guard life.offer.way == .foreign, let named = life.named, let name = life.firstName,
+                let placed = life.answers.first(where: { $0.answer == .placed })?.at
+            else { return nil }
+            // Files of one moment get times that differ by a microsecond each.
+            let latest = record.time(at: placed) + .milliseconds(1)
+            if name.createdAt <= latest || life.offer.createdAt.map({ $0 > latest }) ?? false { return nil }
+            if isBehindFuture(life, at: named, in: record) { return nil }
+            return Breach(
+                .writtenTimes, [life.offered, placed, named],
+                "operation \(life.label) was written before \(latest.rfc3339), and its name says \(name.createdAt.rfc3339)"
+            )
+        }
+    }
+
+    /// Whether an operation of its sequence, handed in before it got its name, says a time after that moment.
+    private static func isBehindFuture(_ life: Life, at named: Int, in record: Record) -> Bool {
+        let now = record.time(at: named)
+        return life.sequences.contains { sequence in
+            (record.sequences[sequence] ?? []).map { record.lives[$0] }.contains { other in
+                other.label != life.label && other.offered < named && other.created.map { $0.upperBound > now } ?? true
+            }
+        }
+    }
+}
