@@ -89,3 +89,30 @@ func `atomic: a content that never had its name was not in the queue, whatever r
     story.accept(100)
     #expect(named(began + .seconds(101)).then { $0.leave(100, in: "new") }.broken.isEmpty)
 }
+
+@Test(arguments: [true, false])
+func `due times: a power cut takes a deferral only before the end of its run`(hasEnded: Bool) {
+    var kind = Setup.Kind.plain
+    kind.delays = [.seconds(10), .seconds(10)]
+    var story = Story(kind)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.send([1], by: 1, status: 503, attempt: 1)
+    story.report(.deferred(story.id(1), counted: true), by: 1)
+    if hasEnded { story.event(1, .ends(status: 75)) }
+    story.event(0, .cutPower)
+    story.send([1], by: 2, attempt: 1)
+    #expect(story.broken.contains(.dueTimes) == hasEnded)
+}
+
+@Test(arguments: [1, 2, 5, 6])
+func `attempts: what send attempts itself is seen by nobody, and is no more than its schedule allows`(attempt: Int) {
+    var kind = Setup.Kind.plain
+    kind.delays = [.seconds(1), .seconds(1), .seconds(1)]
+    var story = Story(kind)
+    story.offer(1, way: .send)
+    story.event(101, .answers(1, .accepted(story.name(1))))
+    story.wait(.seconds(9))
+    story.send([1], by: 2, attempt: attempt)
+    #expect(story.broken.contains(.attempts) == (attempt > 5))
+}

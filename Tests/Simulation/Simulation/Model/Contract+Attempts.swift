@@ -59,10 +59,11 @@ private struct AttemptCounts {
         // The parts of a merged document have counts that nobody sees; what `send` attempts has no file yet.
         guard life.kind.coalescing != .merge, life.offer.way != .sendUnqueued else { return [] }
         let entered = life.named ?? life.entered ?? life.offered
+        if life.offer.way == .send { add(least: 0, most: limit) }
         var steps: [(at: Int, step: Step)] = []
         for place in life.exchanges {
             let exchange = record.exchanges[place]
-            // Nobody sees which attempts of `send` had no connection.
+            // An attempt of `send` without a connection is seen by no server, and `send` reports none.
             if life.offer.way == .send, exchange.process == life.submitter { continue }
             steps.append((exchange.received, .request(place)))
             if exchange.isSentAgain(life), let end = exchange.ended { steps.append((end, .sentAgain)) }

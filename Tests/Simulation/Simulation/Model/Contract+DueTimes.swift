@@ -12,6 +12,7 @@ extension Contract {
                 guard let last = deferrals.last(where: { $0.told < exchange.received }),
                     record.time(at: exchange.received) < last.due, !record.isExcusedSender(of: exchange),
                     !record.isWanted(life, by: exchange.process),
+                    !record.isTakenByPowerCut(last.told, before: exchange.received),
                     !life.touches.contains(where: {
                         $0.verb.frees && $0.began < exchange.received && ($0.told ?? .max) > last.learned
                     })
@@ -102,6 +103,13 @@ extension Record {
     func isNewest(_ life: Life, in exchange: Exchange) -> Bool {
         guard let body = exchange.body(of: life.label) else { return false }
         return newest(of: exchange.request.bodies[body]).map { lives[$0].label == life.label } ?? false
+    }
+
+    /// Whether a power cut before `next` may have taken what a run had reported at `told`: a run syncs at its end what it
+    /// has deferred.
+    fileprivate func isTakenByPowerCut(_ told: Int, before next: Int) -> Bool {
+        let ended = course(of: events[told].process).ended ?? .max
+        return powerCuts.contains { $0 > told && $0 < next && $0 <= ended }
     }
 
     /// Whether the process is a run whose user wants the operation now.
