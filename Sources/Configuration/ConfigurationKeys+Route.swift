@@ -71,8 +71,9 @@ extension ConfigurationKeys {
             "fields that operations may replace",
             """
             The fields of an operation that may replace the route's: any of method, url and headers. drainq add \
-            refuses an operation with another of these fields; an operation from elsewhere fails without an attempt. \
-            With [] an operation may replace none.
+            refuses an operation with another of these fields, and a run quarantines such a file of another program. \
+            An operation that was accepted under an earlier configuration fails without an attempt. With [] an \
+            operation may replace none.
             """,
             into: \.overrides),
         ConfigurationKey(
@@ -121,8 +122,8 @@ extension ConfigurationKeys {
             "conditions on a payload",
             """
             The conditions that a payload must meet before it is sent: one or a list of them, see CONDITIONS ON JSON. \
-            drainq add refuses an operation that does not meet them; an operation from elsewhere fails without an \
-            attempt.
+            drainq add refuses an operation that does not meet them, and a run quarantines such a file of another \
+            program. An operation that was accepted under an earlier configuration fails without an attempt.
             """,
             into: \.require),
         ConfigurationKey(

@@ -31,7 +31,8 @@ extension ConfigurationKeys {
             "number of attempts, null: no limit",
             """
             The number of attempts in all, with the first; null does not limit them. If absent, it is that of the \
-            preset; a list of delays without maxAge uses each delay once; any other schedule has no limit of attempts.
+            preset. A schedule without maxAge then ends after one attempt more than it has delays. Any other schedule \
+            has no limit of attempts.
             """,
             set: { $0.attempts = .some($1) }),
         ConfigurationKey(

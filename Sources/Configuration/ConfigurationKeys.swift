@@ -51,9 +51,8 @@ package enum ConfigurationKeys {
             example: #"{ api: { file: "api.token" } }"#, "secrets by name",
             """
             The sources of credentials. drainq reads a secret when it makes a request, and never writes it to an \
-            operation, argument list, log or error. ${secret:NAME} stands for it in a header's value, in the query of \
-            a url, in a proxy's user information and in a passphrase. A secret has exactly one of file, env, \
-            credential, command and oauth2. Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin \
+            operation, argument list, log or error. ${secret:NAME} stands for it in the places that SECRETS lists. A \
+            secret has exactly one of file, env, credential, command and oauth2. Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin \
             with a dot. A secret that is not available holds the destination, and no attempt is counted.
             """,
             read: readSecrets),

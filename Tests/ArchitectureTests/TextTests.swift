@@ -1,9 +1,13 @@
 import Testing
 
-/// The rooms that read foreign text: payloads, answers, secrets, templates, urls, input. Values are bytes there.
+/// The rooms that read foreign text: payloads, answers, secrets, templates, urls, input, arguments. Values are bytes
+/// there.
 struct `Foreign text is bytes` {
     /// Folders of Sources/.
-    private static let rooms = ["Policy/", "Configuration/", "Delivery/", "DrainqCLI/Input/"]
+    private static let rooms = [
+        "Policy/", "Configuration/", "Delivery/", "DrainqCLI/Input/", "DrainqCLI/CommandLine/", "DrainqCLI/Metrics/",
+        "DrainqCLI/Reports/BodyExcerpt",
+    ]
     private static let words: Set = [
         "Character", "Character(", ".hasPrefix(", ".hasSuffix(", ".replacing(", ".trimmingPrefix(", ".commonPrefix(",
     ]

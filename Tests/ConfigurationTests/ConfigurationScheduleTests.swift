@@ -49,8 +49,9 @@ struct `The schedules of a configuration` {
                 for age in members("maxAge", [nil, "null", "'1h'"]) {
                     let all = [text, attempts, age].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ", ")
                     let schedule = try configured("{ routes: { default: { retry: { \(all) } } } }").defaultRoute.retry
-                    // "The number of attempts in all; null does not limit them. If absent, it is that of the preset; a
-                    // list of delays without maxAge uses each delay once; any other schedule has no limit of attempts."
+                    // "The number of attempts in all; null does not limit them. If absent, it is that of the preset. A
+                    // schedule without maxAge then ends after one attempt more than it has delays. Any other schedule
+                    // has no limit of attempts."
                     let isUsedOnce = text.hasPrefix("schedule") && age != "maxAge: '1h'"
                     let wanted =
                         switch attempts {

@@ -233,18 +233,22 @@ import Testing
     }
 
     /// Over TLS 1.3 the server refuses after the client's side of the handshake is over: the request may have left.
-    @Test(.enabled(if: hasOpenSSL), arguments: ["-tls1_2", "-tls1_3"])
-    func `a server that requires a client certificate is a TLS error, however many attempts meet it`(version: String)
-        throws
-    {
+    @Test(
+        .enabled(if: hasOpenSSL), arguments: ["-tls1_2", "-tls1_3"],
+        [(Transport.libcurl, 1), (.libcurl, 1 << 20), (.urlsession, 1), (.urlsession, 1 << 20)])
+    func `a server that requires a client certificate is a TLS error, however many attempts meet it`(
+        version: String, attempt: (transport: Transport, bodyLength: Int)
+    ) throws {
         try withServer("\(version) -Verify 1 -verify_return_error") { url, certificate in
-            let sink = AgentSink(concurrency: 6)
+            // URLSession takes no authority of a request, but one of its environment.
+            let sink = AgentSink(
+                after: "export URLSessionCertificateAuthorityInfoFile='\(certificate)'", concurrency: 6)
             defer { sink.close() }
             var request = OutgoingRequest(
-                method: "POST", url: url, body: [1],
+                method: "POST", url: url, body: Array(repeating: 1, count: attempt.bodyLength),
                 timeouts: Timeouts(connect: .seconds(9), request: .seconds(9), total: .seconds(18)),
-                transport: .libcurl)
-            request.connection.caFile = certificate
+                transport: attempt.transport)
+            if attempt.transport == .libcurl { request.connection.caFile = certificate }
             for report in try sink.deliver(Array(repeating: request, count: 6)) {
                 #expect(report.result.failure == .tls, "\(report.result)")
             }

@@ -82,6 +82,31 @@ import Testing
             ])
     }
 
+    #if os(Linux)
+        @Test func `URLSession adds the fields that the manual names, unless the request has them`() throws {
+            let receiver = try LoopbackReceiver()
+            let sink = AgentSink()
+            defer { sink.close() }
+            var request = OutgoingRequest.post(to: receiver, by: .urlsession)
+            request.headers = [HeaderField(name: "Content-Type", value: "text/plain")]
+            #expect(try sink.deliver(request).result.answer?.status == 204)
+            let added = try #require(receiver.takeRequests().first)
+            #expect(
+                Set(added.headers.map { $0.name.lowercased() }) == [
+                    "host", "accept", "accept-encoding", "accept-language", "connection", "user-agent",
+                    "content-length", "content-type",
+                ])
+            #expect(added.header("accept") == "*/*" && added.header("accept-language") == "en")
+            #expect(added.header("connection") == "keep-alive")
+            request.headers += [
+                HeaderField(name: "Accept", value: "text/csv"), HeaderField(name: "Accept-Language", value: "de"),
+            ]
+            #expect(try sink.deliver(request).result.answer?.status == 204)
+            let own = try #require(receiver.takeRequests().first)
+            #expect(own.header("accept") == "text/csv" && own.header("accept-language") == "de")
+        }
+    #endif
+
     @Test func `libcurl tells no body and an empty body apart`() throws {
         let receiver = try LoopbackReceiver()
         let sink = AgentSink()

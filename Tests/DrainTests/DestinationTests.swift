@@ -451,6 +451,7 @@ struct DestinationTests {
     private static let schedules: [[Duration]] = [
         [.seconds(1), .seconds(1), .seconds(1)],
         [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)],
+        [.seconds(1), .seconds(2), .seconds(4)],
         [.milliseconds(500), .milliseconds(1_250), .milliseconds(3_125)],
         [.seconds(5), .seconds(15)],
         [.seconds(5), .seconds(30), .seconds(120)],

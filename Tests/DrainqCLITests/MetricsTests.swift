@@ -136,6 +136,14 @@ struct MetricsTests {
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": ""]) == 4950)
     }
 
+    @Test func `a label is escaped byte by byte, whatever stands behind a quote`() {
+        let name = "a\"\u{301}b\r\nc\\\u{301}"
+        let text = Exposition(of: status([row(name)]), Counters()).text
+        let label = "destination=\"a\\\"\u{301}b\r\\nc\\\\\u{301}\"}"
+        #expect(text.range(of: label, options: .literal) != nil)
+        #expect(!text.utf8.split(separator: 10).contains { !$0.starts(with: "#".utf8) && $0.last == 13 })
+    }
+
     @Test func `a counter is there before it counts`() throws {
         let parsed = try ParsedExposition(Exposition(of: status([row("https://a.example")]), Counters()).text)
         for count in Counters.Count.allCases {

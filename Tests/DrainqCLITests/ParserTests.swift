@@ -51,6 +51,14 @@ struct ParserTests {
         #expect(arguments.types.map(\.description) == ["a", "b"])
     }
 
+    @Test(arguments: [
+        ["-q=\u{301}x"], ["-q\u{301}x"], ["--queue=\u{301}x"], ["-q", "\u{301}x"], ["-vq\u{301}x"],
+    ])
+    func `a value may begin with a combining mark`(option: [String]) throws {
+        let path = try #require(try ParsedCommand(arguments: ["run"] + option).queue)
+        #expect(Array(path.utf8) == Array("\u{301}x".utf8))
+    }
+
     @Test func `values may begin with a dash`() throws {
         let now = Timestamp(microseconds: 1_000_000_000_000)
         #expect(try list("list --since -2h").filter.since?.timestamp(now: now) == now - .seconds(7200))

@@ -159,7 +159,8 @@ struct ReportTests {
                 "      \"x\": \"a,{\\\"b:\"", "    }", "  ]", "}",
             ], nil
         ),
-        ("two\nlines\n", ["two", "lines"], nil), ("\u{1B}[2J", ["\\u{1b}[2J"], nil),
+        ("two\nlines\n", ["two", "lines"], nil), ("a,b\r\n1,2\r\n", ["a,b\\r", "1,2\\r"], nil),
+        ("x\n\u{301}y\n", ["x", "\u{301}y"], nil), ("\u{1B}[2J", ["\\u{1b}[2J"], nil),
         (String(repeating: "a", count: 100), [String(repeating: "a", count: 77) + "…"], "lines are cut"),
         (String(repeating: "a\n", count: 50), Array(repeating: "a", count: 40), "10 more lines"),
     ])

@@ -45,6 +45,22 @@ struct OneWayInTests {
         #expect(try drainq.waiting() == 0)
     }
 
+    @Test func `what a route forbids is quarantined on its way in, and fails unsent if it was accepted before`() throws
+    {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: #"{"b":1}"#)
+        try drainq.run("add", "--method", "PUT", input: #"{"a":1}"#)
+        let configuration =
+            "{ routes: { default: { url: '\(receiver.url)', overrides: [], require: { pointer: '/a', exists: true } } } }"
+        try configuration.write(to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        try drainq.drop(Data(#"{"b":2}"#.utf8), as: "require")
+        try drainq.drop(Data(#"{"drainq":1,"payload":{"a":2},"method":"PUT"}"#.utf8), as: "overrides")
+        let run = try drainq.run("run")
+        #expect(run.status == 1 && receiver.receivedCount == 0)
+        #expect(try drainq.names("quarantine").count == 4 && drainq.names("failed").count == 2)
+    }
+
     @Test func `a line that could never be sent is kept, also under atomic where nothing is added`() throws {
         let drainq = try Drainq()
         let key = String(repeating: "k", count: 1025)

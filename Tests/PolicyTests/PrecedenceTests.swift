@@ -197,7 +197,7 @@ struct PrecedenceTests {
         #expect(turns == ["superseded by c", "superseded by c", "free", "free", "free"])
     }
 
-    @Test func `of one moment the greater id is the newer`() {
+    @Test func `if two operations have one time of creation, the greater id is newer`() {
         #expect(turns(["b@1:k=due", "a@1:k=due"], Route(coalesce: true)) == ["free", "superseded by b"])
     }
 

@@ -9,7 +9,7 @@ struct Option<Arguments>: Sendable {
 extension Option {
     /// Makes a flag.
     init(
-        _ name: OptionName, short: Character? = nil, _ place: any WritableKeyPath<Arguments, Bool> & Sendable,
+        _ name: OptionName, short: Unicode.Scalar? = nil, _ place: any WritableKeyPath<Arguments, Bool> & Sendable,
         group: OptionGroup = .own, _ summary: String, _ details: String
     ) {
         description = OptionDescription(name, short: short, .flag, group: group, summary, details)
@@ -18,7 +18,7 @@ extension Option {
 
     /// Makes an option whose last use counts; `nil` without any. Documents show `initial` as the default.
     init<Value>(
-        _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
+        _ name: OptionName, short: Unicode.Scalar? = nil, _ syntax: ValueSyntax<Value>,
         _ place: any WritableKeyPath<Arguments, Value?> & Sendable, initial: String? = nil,
         group: OptionGroup = .own, _ summary: String, _ details: String
     ) {
@@ -29,7 +29,7 @@ extension Option {
 
     /// Makes an option each use of which adds a value.
     init<Value>(
-        _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
+        _ name: OptionName, short: Unicode.Scalar? = nil, _ syntax: ValueSyntax<Value>,
         each place: any WritableKeyPath<Arguments, [Value]> & Sendable, group: OptionGroup = .own,
         _ summary: String, _ details: String
     ) {
@@ -49,7 +49,7 @@ extension Option {
 extension Option where Arguments: CommandArguments {
     /// Makes an option with a default, the property's value in new arguments. The last use counts.
     init<Value>(
-        _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
+        _ name: OptionName, short: Unicode.Scalar? = nil, _ syntax: ValueSyntax<Value>,
         initial place: any WritableKeyPath<Arguments, Value> & Sendable, group: OptionGroup = .own,
         _ summary: String, _ details: String
     ) {

@@ -2,7 +2,7 @@
 package struct OptionDescription: Hashable, Sendable {
     package var name: OptionName
     /// The letter of the short form, `nil` if there is none.
-    package var short: Character?
+    package var short: Unicode.Scalar?
     package var kind: ValueKind
     /// Whether each use adds a value; if not, the last one wins, so that a use on the command line overrides an alias.
     package var repeats: Bool
@@ -15,7 +15,7 @@ package struct OptionDescription: Hashable, Sendable {
     package var details: String
 
     init(
-        _ name: OptionName, short: Character? = nil, _ kind: ValueKind, repeats: Bool = false,
+        _ name: OptionName, short: Unicode.Scalar? = nil, _ kind: ValueKind, repeats: Bool = false,
         group: OptionGroup = .own, initial: String? = nil, _ summary: String, _ details: String
     ) {
         self.name = name
@@ -75,7 +75,7 @@ package struct OptionDescription: Hashable, Sendable {
         row(of: command) { $0.name == name }
     }
 
-    static func row(short: Character, of command: CommandName?) -> OptionDescription? {
+    static func row(short: Unicode.Scalar, of command: CommandName?) -> OptionDescription? {
         row(of: command) { $0.short == short }
     }
 

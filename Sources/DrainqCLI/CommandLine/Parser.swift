@@ -17,9 +17,9 @@ struct Parser {
         while interruption == nil, let argument = rest.popFirst() {
             if argument == "--" {
                 while let operand = rest.popFirst() { try take(operand: operand) }
-            } else if argument.hasPrefix("--") {
+            } else if argument.begins(with: "--") {
                 try takeLong(argument)
-            } else if argument.hasPrefix("-"), argument != "-" {
+            } else if argument.begins(with: "-"), argument != "-" {
                 try takeShort(argument)
             } else {
                 try take(operand: argument)
@@ -50,10 +50,10 @@ struct Parser {
     // MARK: - Options
 
     private mutating func takeLong(_ argument: String) throws(UsageError) {
-        let body = argument.dropFirst(2)
-        let equals = body.unicodeScalars.firstIndex(of: "=")
-        let word = String(body[..<(equals ?? body.endIndex)])
-        let attached = equals.map { String(body[body.unicodeScalars.index(after: $0)...]) }
+        let body = argument.afterFirstByte.afterFirstByte
+        let word = String(body.upTo("="))
+        let equals = body.utf8.firstIndex(of: UInt8(ascii: "="))
+        let attached = equals.map { String(body[$0...].afterFirstByte) }
         guard let name = OptionName(rawValue: word), let row = OptionDescription.row(name, of: command) else {
             throw unknown(option: "--" + word)
         }
@@ -67,7 +67,7 @@ struct Parser {
 
     /// Reads `-v`, `-vn`, `-q DIR`, `-qDIR`, `-q=DIR` or `-vqDIR`.
     private mutating func takeShort(_ argument: String) throws(UsageError) {
-        var letters = argument.dropFirst()
+        var letters = argument.unicodeScalars.dropFirst()
         while interruption == nil, let letter = letters.popFirst() {
             guard let row = OptionDescription.row(short: letter, of: command) else {
                 throw unknown(option: "-\(letter)")
@@ -76,9 +76,9 @@ struct Parser {
                 record(flag: row)
                 continue
             }
+            let isAttached = !letters.isEmpty
             if letters.first == "=" { letters.removeFirst() }
-            try record(
-                letters.isEmpty && !argument.hasSuffix("=") ? nil : String(letters), of: row, spelling: "-\(letter)")
+            try record(isAttached ? String(letters) : nil, of: row, spelling: "-\(letter)")
             return
         }
     }
@@ -93,7 +93,7 @@ struct Parser {
 
     private mutating func record(_ attached: String?, of row: OptionDescription, spelling: String) throws(UsageError) {
         let usage = "\(row.name.spelling) \(row.kind.placeholder ?? "")"
-        if attached == nil, let next = rest.first, next.hasPrefix("--"),
+        if attached == nil, let next = rest.first, next.begins(with: "--"),
             let name = OptionName(rawValue: String(next.dropFirst(2))), OptionDescription.row(name, of: command) != nil
         {
             throw UsageError(
@@ -112,7 +112,7 @@ struct Parser {
         }
         let candidates =
             command.map(OptionDescription.of) ?? OptionDescription.table.filter { $0.group == .global }
-        if option.hasPrefix("--"), let near = nearest(to: option, in: candidates.map(\.name.spelling)) {
+        if option.begins(with: "--"), let near = nearest(to: option, in: candidates.map(\.name.spelling)) {
             return UsageError("unknown option '\(option)'", hint: "did you mean \(near)?")
         }
         let help = command.map { "drainq \($0.rawValue) --help" } ?? "drainq help"

@@ -1,3 +1,5 @@
+import Policy
+
 /// Returns the queue directory: `--queue`, else `DRAINQ_QUEUE`, else `drainq` in `XDG_STATE_HOME`, else in
 /// `~/.local/state`.
 ///
@@ -6,7 +8,7 @@
 package func queuePath(option: String?, environment: [String: String]) throws(UsageError) -> String {
     if let option { return option }
     if let path = environment["DRAINQ_QUEUE"], !path.isEmpty { return path }
-    if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state + "/drainq" }
+    if let state = environment["XDG_STATE_HOME"], state.begins(with: "/") { return state + "/drainq" }
     if let home = environment["HOME"], !home.isEmpty { return home + "/.local/state/drainq" }
     throw UsageError("no queue is named, and HOME is not set", hint: "name one: --queue DIR or DRAINQ_QUEUE=DIR")
 }

@@ -46,8 +46,10 @@ extension ManualChapter {
             .text(
                 """
                 Each request carries the fields `Idempotency-Key`, the same at every attempt of an operation, and \
-                `Drainq-Attempt`, which counts from 1. If the server honours the key, each operation takes effect \
-                exactly once. An operation that met 409 is deferred because the server may still be processing an \
+                `Drainq-Attempt`, the number of the attempt: one more than the attempts that count so far. If a run sends \
+                an operation again without counting the request before, as with a part of a refused batch, the number \
+                is one higher for each such request; the next run counts from the attempts that count. If the server \
+                honours the key, each operation takes effect exactly once. An operation that met 409 is deferred because the server may still be processing an \
                 earlier attempt with the same key.
 
                 drainq does not count an attempt after which a server asked for time, with Retry-After (429, 503) or \
@@ -172,9 +174,9 @@ extension ManualChapter {
                     "parked",
                     """
                     A 401, 403 or 407 at first concerns only the operation that met it. After a 401 the run looks up \
-                    the secrets once more. Then it parks the operation, without counting the attempt, and this run or \
-                    a later one attempts one other operation, the witness: the newest that is due, with the same \
-                    credentials. If the witness is delivered, the parked operation fails; if the witness is refused \
+                    the secrets once more. Then it parks the operation and does not count the attempt. This \
+                    run, or a later one, attempts a witness: the newest due operation with the same credentials. If \
+                    the witness is delivered, the parked operation fails; if the witness is refused \
                     too, the destination is held. A parked operation delays only those that are ordered behind it. If \
                     no other operation comes, the parked one is attempted again after five minutes, then as often as a \
                     held destination is probed; a run reports the second refusal. In a destination with strict order \

@@ -38,7 +38,15 @@ struct Exposition {
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> String {
-        let escaped = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-        return quotes ? escaped.replacing("\"", with: "\\\"") : escaped
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped.append(contentsOf: "\\\\".unicodeScalars)
+            case "\n": escaped.append(contentsOf: "\\n".unicodeScalars)
+            case "\"" where quotes: escaped.append(contentsOf: "\\\"".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
     }
 }

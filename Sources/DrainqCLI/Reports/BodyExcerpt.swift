@@ -19,7 +19,7 @@ struct BodyExcerpt {
         }
         let isJSON = bytes.count == head.count && Self.isJSON(bytes)
         let all =
-            isJSON ? Self.spread(bytes) : text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            isJSON ? Self.spread(bytes) : text.pieces(at: "\n").map(String.init)
         let room = terminal.columns.map { max(1, $0 - 2) } ?? .max
         lines = all.prefix(Self.mostLines).map { escapedForDisplay($0).truncated(to: room) }
         if bytes.count > head.count {
@@ -35,7 +35,7 @@ struct BodyExcerpt {
     private static func text(_ head: ArraySlice<UInt8>, isWhole: Bool) -> String? {
         for missing in 0...(isWhole ? 0 : 3) {
             if let text = String(validating: head.dropLast(missing), as: UTF8.self) {
-                return text.last == "\n" ? String(text.dropLast()) : text
+                return text.utf8.last == UInt8(ascii: "\n") ? String(text.unicodeScalars.dropLast()) : text
             }
         }
         return nil

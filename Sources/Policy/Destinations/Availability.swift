@@ -82,7 +82,7 @@ extension DestinationState {
 }
 
 extension DestinationState.Hold {
-    /// Returns the time of the next probe; `nil` if only a person, or a change of what the hold is blamed on, ends it.
+    /// Returns the time of the next probe; `nil` if only a person ends the hold, or a change of its cause.
     fileprivate func nextProbe(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
         guard !isByHand, let every = settings.holdProbe else { return nil }
         let last = lastProbe ?? since

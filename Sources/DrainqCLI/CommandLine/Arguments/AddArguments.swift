@@ -34,7 +34,8 @@ extension CommandDescription {
         .add, Command.add, "put operations into the queue",
         """
         Reads JSON from the files, or from standard input, and queues one operation for each value: one value on each \
-        line, or documents over several lines. The queue keeps the payload byte for byte. The command prints the ids, \
+        line, or documents over several lines. The first line decides: if it has whole values, each line is read by \
+        itself. The queue keeps the payload byte for byte. The command prints the ids, \
         one on each line, once the operations are safe on disk.
 
         A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \

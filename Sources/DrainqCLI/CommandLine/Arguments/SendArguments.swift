@@ -72,12 +72,12 @@ extension CommandDescription {
         `ordering` or `coalesce` of its route, or another process is sending operations that have an order, it waits \
         behind them, with 75.
 
-        A failure for good is an error with status 1; the operation leaves the queue. So is a single operation that is \
-        refused with 401, 403 or 407, unless another one was refused before it and the destination is held. The status \
-        is 65 for input that is not an operation, which is not kept, and 74 if the queue or the disk is full: the \
-        command then sends nothing. The command does not send an operation whose id is in the queue already: the status \
-        is 75 if that one waits, and 1 if it has failed or is quarantined. For several operations the status is the \
-        first in EXIT STATUS that applies.
+        A failure for good is an error with status 1; the operation leaves the queue. If the server refuses the \
+        operation with 401, 403 or 407, that is a failure for good too; but if it refused another operation before, \
+        the destination is held, and the operation stays. The status is 65 for input that is not an operation, which \
+        is not kept, and 74 if the queue or the disk is full: the command then sends nothing. The command does not send \
+        an operation whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or \
+        is quarantined. For several operations the status is the first in EXIT STATUS that applies.
 
         If the command is killed, the operation stays in the queue, and the next run attempts it. A power cut before the \
         status 75 may lose it.

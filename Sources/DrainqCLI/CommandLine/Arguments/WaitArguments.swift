@@ -34,10 +34,11 @@ extension CommandDescription {
         delivered. The status is 0 if all are delivered, 1 if one has failed, is quarantined, or is not in the queue \
         when the command begins, or if an answer could not be kept.
 
-        An operation that is gone was delivered, unless a person dropped it or a newer one replaced it. The status is \
-        then 0, unless its route keeps delivered operations (`keepAnswer`, `retention.delivered`): without a kept copy \
-        the operation was not delivered, or the copy could not be written, and the status is 1. With --timeout the command ends with 75 if an operation still \
-        waits, and with 69 if a person or a credential is needed, and reports why. SIGINT, SIGTERM and SIGHUP end it at once.
+        An operation that is gone was delivered, unless a person dropped it or a newer one replaced it: the status is \
+        0. If its route keeps delivered operations (`keepAnswer`, `retention.delivered`) and there is no copy, a run \
+        did not deliver the operation, or could not write the copy: the status is 1. With --timeout the command ends \
+        with 75 if an operation still waits, and with 69 if a person or a credential is needed, and reports why. \
+        SIGINT, SIGTERM and SIGHUP end it at once.
         """,
         operands: .ids,
         examples: [
