@@ -835,14 +835,14 @@ struct DestinationTests {
     @Test func `a damaged ledger, which may have had a hold, is told once and moved aside`() throws {
         let bench = try Bench()
         try bench.add(2)
-        try bench.spool.writeState(StateFile.destinations.rawValue, Array("{\"version\":1".utf8))
+        try bench.spool.writeState(StateFile.destinations.rawValue, Array("{\"version\":1,,}\n".utf8))
         let first = try bench.run(RunOptions(limit: 1))
         #expect(first.inputOutputErrors == 1 && first.delivered == 1)
         #expect(try bench.spool.readState("destinations.json.damaged") != nil)
         #expect(try bench.run().inputOutputErrors == 0)
     }
 
-    @Test(arguments: [[], [0, 0, 0, 0]] as [[UInt8]])
+    @Test(arguments: [[], [0, 0, 0, 0], Array("{\"version\":1,\"dest".utf8), Array("{\"version".utf8) + [0, 0]])
     func `what a power cut leaves of a ledger that was not synced is no damage`(bytes: [UInt8]) throws {
         let bench = try Bench()
         try bench.add(1)

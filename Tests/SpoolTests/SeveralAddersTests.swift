@@ -149,6 +149,31 @@ struct SeveralAddersTests {
         #expect(all <= 199 * 6 && most <= 12)
     }
 
+    @Test func `after a death while room is made, the next operation brings the queue to its limit`() throws {
+        for index in 1... {
+            let fresh = try SeveralAddersTests()
+            func adding() throws -> Process {
+                try fresh.process {
+                    $0.limits.operations = 3
+                    $0.limits.whenFull = .dropOldest
+                }
+            }
+            let other = try adding()
+            try other.add("b-0", at: time(0))
+            var isWhole = false
+            do {
+                let dying = try adding()
+                for number in 1...2 { try dying.add("a-\(number)", at: time(number)) }
+                dying.calls.reset(.crash(at: index))
+                _ = try? dying.add("a-3", at: time(3))
+                isWhole = dying.calls.count < index
+            }
+            try other.add("b-1", at: time(4))
+            #expect(fresh.queue.names("new").count <= 3, "call \(index)")
+            if isWhole { break }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `an operation that a run has claimed meanwhile makes no room`(coalesces: Bool) throws {
         let adding = try process {

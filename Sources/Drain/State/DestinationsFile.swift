@@ -13,9 +13,9 @@ package import Spool
 /// destination do not undo each other's changes. A newer drainq's file is neither read nor replaced (`newerFormat`).
 ///
 /// While the file has an operator's hold or pause, each change of it is synced: a power cut must not end what was
-/// answered. Otherwise a change is not synced. A power cut may then bring back the old file, or leave one that is empty
-/// or has only zeros, which counts as none. Any other file that is no ledger counts as empty too; the next run moves it
-/// aside and says so, since it may have had a hold.
+/// answered. Otherwise a change is not synced. A power cut may then bring back the old file, or leave a file without
+/// its end, which had no operator's stop and counts as none. Any other file that is no ledger counts as empty too; the
+/// next run moves it aside and says so, since it may have had a hold.
 package struct DestinationsFile {
     private static let file = StateFile.destinations
 
@@ -141,7 +141,14 @@ package struct DestinationsFile {
         if let known, known.bytes == bytes { return known }
         guard let bytes else { return Content() }
         if let ledger = try decode(bytes) { return Content(bytes: bytes, ledger: ledger) }
-        return Content(bytes: bytes, isDamaged: bytes.contains { $0 != 0 })
+        return Content(bytes: bytes, isDamaged: !isCutOff(bytes))
+    }
+
+    /// Whether the bytes may be what a power cut leaves of a ledger that was not synced: a part from its beginning, or
+    /// zeros, without the newline that ends it.
+    private static func isCutOff(_ bytes: [UInt8]) -> Bool {
+        guard let first = bytes.first, let last = bytes.last else { return true }
+        return last != UInt8(ascii: "\n") && (first == UInt8(ascii: "{") || bytes.allSatisfy { $0 == 0 })
     }
 
     /// Returns the ledger in these bytes; `nil` if they are none.

@@ -91,17 +91,14 @@ package struct AdmissionControl {
             at: submissions.first?.at ?? Timestamp(microseconds: 0))
     }
 
-    /// Records the batch for other processes, before its files enter. Without limits gives the admission lock back.
+    /// Records the batch for other processes, before its files enter, and without what they displace: after a crash the
+    /// record counts too many, never too few. Without limits gives the admission lock back.
     mutating func recordBatch(in queue: SpoolDirectory) throws(SpoolError) {
         guard needsLock else { return }
         var new = record ?? AdmissionRecord(generation: 0)
         new.generation = queue.system.random()
         new.operations += batch.operations - replaced.operations
         new.bytes +|= batch.bytes - replaced.bytes
-        for victim in victims where victim.member == nil {
-            new.operations -= 1
-            new.bytes -= victim.size ?? 0
-        }
         new.latest = rule.latest
         try new.write(in: queue)
         record = new
@@ -119,6 +116,24 @@ package struct AdmissionControl {
         }
         waiting?.operations += batch.operations - replaced.operations
         waiting?.bytes +|= batch.bytes - replaced.bytes
+        recordRemovals(in: queue)
+    }
+
+    /// Records for other processes that the victims have gone.
+    private mutating func recordRemovals(in queue: SpoolDirectory) {
+        let gone = victims.filter { $0.member == nil }
+        guard !gone.isEmpty, var new = record else { return }
+        for victim in gone {
+            new.operations -= 1
+            new.bytes -= victim.size ?? 0
+        }
+        do throws(SpoolError) {
+            try new.write(in: queue)
+            record = new
+        } catch {
+            // The record counts too many: the next process that finds the queue full counts again.
+            AdmissionRecord.noteRemovals(in: queue)
+        }
     }
 
     /// Counts in an operation that takes the place of another one, or returns why it cannot. The replaced operation

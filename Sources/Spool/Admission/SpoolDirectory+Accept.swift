@@ -108,6 +108,8 @@ extension SpoolDirectory {
     package func makeRoom(within control: AdmissionControl) -> Accepted {
         var accepted = Accepted(results: [])
         _ = remove(control.victims, &accepted)
+        // The record of admissions still counts them.
+        if !control.victims.isEmpty { AdmissionRecord.noteRemovals(in: self) }
         return accepted
     }
 
