@@ -1,8 +1,9 @@
 import Delivery
+package import Policy
 
 /// Runs the program: parses `arguments` (without the program's name), performs the command and returns the exit status.
 package func run(
-    arguments: [String], environment: [String: String] = OwnEnvironment.read()
+    arguments: [RawText], environment: [String: String] = OwnEnvironment.read()
 ) -> ExitStatus {
     occupyStandardDescriptors()
     ignoreSignalsOfWrites()
@@ -27,7 +28,7 @@ package func run(
     return .first(of: [status, .inputOutput])
 }
 
-private func parsed(_ arguments: [String]) throws(CommandFailure) -> ParsedCommand {
+private func parsed(_ arguments: [RawText]) throws(CommandFailure) -> ParsedCommand {
     do throws(UsageError) {
         return try ParsedCommand(arguments: arguments)
     } catch {

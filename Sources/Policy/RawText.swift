@@ -1,3 +1,27 @@
+/// Bytes that the system gave, mostly UTF-8: an argument of the program. They become a text only if they are one, and
+/// else only a path: no header, URL, key or secret is made of them unchecked.
+package struct RawText: Hashable, Sendable, ExpressibleByStringLiteral {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+    /// Creates the bytes of a path or of another text.
+    package init(_ text: String) { bytes = text.rawBytes }
+
+    package init(stringLiteral text: String) { self.init(text) }
+
+    /// The text; `nil` unless the bytes are UTF-8.
+    package var text: String? {
+        let text = path
+        return text.carriesBytes ? nil : text
+    }
+
+    /// The path of these bytes, for system calls and messages alone.
+    package var path: String { String(raw: bytes) }
+
+    package func begins(with text: String) -> Bool { bytes.starts(with: text.utf8) }
+}
+
 /// Texts that carry any bytes: arguments, variables and paths are bytes, mostly UTF-8. A byte that belongs to no
 /// character becomes the private scalar U+10FF00 + byte, U+10FF80 to U+10FFFF, and so does each byte of such a scalar
 /// that is already in the text. `rawBytes` returns the bytes for the system; `escapedForDisplay` shows them as `\xNN`.

@@ -305,9 +305,13 @@ struct `The rules of the examples` {
         ("memory", "https://us-central1-example.cloudfunctions.net"), ("profile", "https://api.example.com"),
         ("notes", "https://notes.example.com"),
     ])
-    func `no circuit breaker puts off the attempts of an exact schedule`(example: String, destination: String) throws {
+    func `an exact schedule has no jitter, and the circuit breaker that keeps schedules`(
+        example: String, destination: String
+    ) throws {
         let configuration = try Self.configuration(example)
-        #expect(configuration.destinations[destination]?.circuitBreaker == 0)
+        let settings = configuration.destinations[destination] ?? DestinationSettings()
+        #expect(settings.circuitBreaker == DestinationSettings().circuitBreaker)
+        #expect(settings.coolDown == DestinationSettings().coolDown)
         #expect(configuration.defaultRoute.retry.jitter == 0)
     }
 

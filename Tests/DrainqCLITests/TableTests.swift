@@ -110,7 +110,7 @@ struct TableTests {
     func `initial values are read as values`(command: CommandName) throws {
         for row in OptionDescription.of(command) {
             guard let initial = row.initial else { continue }
-            let given = GivenOption(name: row.name, spelling: row.name.spelling, text: initial)
+            let given = GivenOption(name: row.name, spelling: row.name.spelling, text: RawText(initial))
             _ = try CommandDescription.of(command).read([given], [])
         }
     }

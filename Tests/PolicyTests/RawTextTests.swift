@@ -28,4 +28,12 @@ struct RawTextTests {
         #expect(escapedForDisplay(String(raw: [0x71, 0xFF, 0x2F, 0x80])) == #"q\xff/\x80"#)
         #expect(String(raw: [0x71, 0xFF]).rawCString == [0x71, -1, 0])
     }
+
+    @Test func `bytes that are no text are a path and nothing else`() {
+        for bytes: [UInt8] in [[0x71, 0xFF], [0xC3], Array("\u{10FF80}".utf8)] {
+            #expect(RawText(bytes).text == nil && RawText(bytes).path.rawBytes == bytes)
+            #expect(RawText(RawText(bytes).path) == RawText(bytes))
+        }
+        #expect(RawText("é").text == "é" && RawText(Array("é".utf8)) == "é" && RawText("e\u{301}") != "é")
+    }
 }

@@ -1,3 +1,5 @@
+import Policy
+
 /// The arguments of a command. A new value has the defaults; `options` name the properties that the command line sets.
 protocol CommandArguments: Sendable {
     init()
@@ -18,7 +20,8 @@ extension CommandArguments {
             do throws(ValueDefect) {
                 try option.take(&self, one.text ?? "")
             } catch {
-                throw UsageError("cannot read '\(one.spelling) \(one.text ?? "")': \(error.reason)", hint: error.hint)
+                throw UsageError(
+                    "cannot read '\(one.spelling) \(one.text?.path ?? "")': \(error.reason)", hint: error.hint)
             }
         }
         take(operands: operands)
@@ -30,6 +33,6 @@ struct GivenOption {
     var name: OptionName
     /// The option as written: `-q`, `--queue`.
     var spelling: String
-    /// The text of the value; `nil` for a flag.
-    var text: String?
+    /// The value as given; `nil` for a flag.
+    var text: RawText?
 }

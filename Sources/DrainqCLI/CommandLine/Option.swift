@@ -1,9 +1,11 @@
+import Policy
+
 /// An option of a command, and the property of `Arguments` that it sets.
 struct Option<Arguments>: Sendable {
     /// The description for documents and the parser.
     let description: OptionDescription
     /// Sets the property from the text of one use; a flag has no text. Throws the reason if it cannot read the text.
-    let take: @Sendable (inout Arguments, String) throws(ValueDefect) -> Void
+    let take: @Sendable (inout Arguments, RawText) throws(ValueDefect) -> Void
 }
 
 extension Option {

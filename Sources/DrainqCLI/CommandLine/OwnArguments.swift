@@ -1,12 +1,12 @@
 import CSystem
-import Policy
+package import Policy
 
-/// Returns the arguments of this process without its name, as bytes that `String(raw:)` keeps.
-package func ownArguments() -> [String] {
-    guard var place = csystem_arguments() else { return Array(CommandLine.arguments.dropFirst()) }
-    var arguments: [String] = []
+/// Returns the arguments of this process without its name.
+package func ownArguments() -> [RawText] {
+    guard var place = csystem_arguments() else { return CommandLine.arguments.dropFirst().map { RawText($0) } }
+    var arguments: [RawText] = []
     while let text = place.pointee {
-        arguments.append(String(raw: UnsafeRawBufferPointer(start: text, count: strlen(text))))
+        arguments.append(RawText(UnsafeRawBufferPointer(start: text, count: strlen(text))))
         place += 1
     }
     return Array(arguments.dropFirst())

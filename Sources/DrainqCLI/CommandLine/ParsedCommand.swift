@@ -1,3 +1,5 @@
+package import Policy
+
 /// A command line that the parser has accepted.
 package struct ParsedCommand: Sendable {
     package let name: CommandName
@@ -13,7 +15,7 @@ package struct ParsedCommand: Sendable {
     }
 
     /// Parses the arguments after the program's name. `--help` and `--version` become the commands of the same name.
-    package init(arguments: some Sequence<String>) throws(UsageError) {
+    package init(arguments: some Sequence<RawText>) throws(UsageError) {
         var parser = Parser(arguments: Array(arguments))
         self = try parser.parse()
     }

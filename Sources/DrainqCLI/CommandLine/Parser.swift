@@ -2,14 +2,14 @@ import Policy
 
 /// The parser of a command line. Reads the arguments once, from left to right, by the descriptions of commands.
 struct Parser {
-    private var rest: ArraySlice<String>
+    private var rest: ArraySlice<RawText>
     private var command: CommandName?
     private var operands: [String] = []
     private var given: [GivenOption] = []
     /// The command that `--help` or `--version` asks for. Once set, the parser ignores the remaining arguments.
     private var interruption: CommandName?
 
-    init(arguments: [String]) {
+    init(arguments: [RawText]) {
         rest = arguments[...]
     }
 
@@ -39,7 +39,7 @@ struct Parser {
         let description = CommandDescription.of(command)
         let made = try description.read(given, operands)
         try checkCombination(for: description)
-        return ParsedCommand(command, made, queue: given.last { $0.name == .queue }?.text)
+        return ParsedCommand(command, made, queue: given.last { $0.name == .queue }?.text?.path)
     }
 
     /// Whether the option is on the command line.
@@ -49,11 +49,11 @@ struct Parser {
 
     // MARK: - Options
 
-    private mutating func takeLong(_ argument: String) throws(UsageError) {
-        let body = argument.afterFirstByte.afterFirstByte
-        let word = String(body.upTo("="))
-        let equals = body.utf8.firstIndex(of: UInt8(ascii: "="))
-        let attached = equals.map { String(body[$0...].afterFirstByte) }
+    private mutating func takeLong(_ argument: RawText) throws(UsageError) {
+        let body = argument.bytes.dropFirst(2)
+        let equals = body.firstIndex(of: UInt8(ascii: "="))
+        let word = RawText(body[..<(equals ?? body.endIndex)]).path
+        let attached = equals.map { RawText(body[($0 + 1)...]) }
         guard let name = OptionName(rawValue: word), let row = OptionDescription.row(name, of: command) else {
             throw unknown(option: "--" + word)
         }
@@ -66,19 +66,21 @@ struct Parser {
     }
 
     /// Reads `-v`, `-vn`, `-q DIR`, `-qDIR`, `-q=DIR` or `-vqDIR`.
-    private mutating func takeShort(_ argument: String) throws(UsageError) {
-        var letters = argument.unicodeScalars.dropFirst()
-        while interruption == nil, let letter = letters.popFirst() {
+    private mutating func takeShort(_ argument: RawText) throws(UsageError) {
+        var letters = argument.bytes.dropFirst()
+        while interruption == nil, let byte = letters.first {
+            let letter = Unicode.Scalar(byte)
             guard let row = OptionDescription.row(short: letter, of: command) else {
-                throw unknown(option: "-\(letter)")
+                throw unknown(option: "-" + (letter.isASCII ? "\(letter)" : RawText(letters).path))
             }
+            letters.removeFirst()
             if row.kind == .flag {
                 record(flag: row)
                 continue
             }
             let isAttached = !letters.isEmpty
-            if letters.first == "=" { letters.removeFirst() }
-            try record(isAttached ? String(letters) : nil, of: row, spelling: "-\(letter)")
+            if letters.first == UInt8(ascii: "=") { letters.removeFirst() }
+            try record(isAttached ? RawText(letters) : nil, of: row, spelling: "-\(letter)")
             return
         }
     }
@@ -91,14 +93,15 @@ struct Parser {
         }
     }
 
-    private mutating func record(_ attached: String?, of row: OptionDescription, spelling: String) throws(UsageError) {
+    private mutating func record(_ attached: RawText?, of row: OptionDescription, spelling: String) throws(UsageError) {
         let usage = "\(row.name.spelling) \(row.kind.placeholder ?? "")"
         if attached == nil, let next = rest.first, next.begins(with: "--"),
-            let name = OptionName(rawValue: String(next.dropFirst(2))), OptionDescription.row(name, of: command) != nil
+            let name = OptionName(rawValue: RawText(next.bytes.dropFirst(2)).path),
+            OptionDescription.row(name, of: command) != nil
         {
             throw UsageError(
-                "option '\(spelling)' needs a value, and '\(next)' is an option",
-                hint: "if '\(next)' is the value: \(row.name.spelling)=\(next)")
+                "option '\(spelling)' needs a value, and '\(next.path)' is an option",
+                hint: "if '\(next.path)' is the value: \(row.name.spelling)=\(next.path)")
         }
         guard let value = attached ?? rest.popFirst() else {
             throw UsageError("option '\(spelling)' needs a value", hint: usage)
@@ -138,7 +141,8 @@ struct Parser {
 
     // MARK: - Commands and operands
 
-    private mutating func take(operand: String) throws(UsageError) {
+    private mutating func take(operand given: RawText) throws(UsageError) {
+        let operand = given.path
         guard let command else {
             guard let name = CommandName(rawValue: operand) else { throw unknown(command: operand) }
             self.command = name
@@ -154,8 +158,11 @@ struct Parser {
                 hint: isQueue
                     ? "a queue is named by --queue: \(pasted(command.rawValue, "--queue", operand))"
                     : "'drainq \(command.rawValue) --help' lists its options")
-        case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
-            if operand.isEmpty { throw UsageError("an operand is empty", hint: "is a shell variable empty?") }
+        case .files:
+            if operand.isEmpty { throw emptyOperand }
+            return operands.append(operand)
+        case .ids, .optionalIDs, .selection, .optionalSelection, .anything:
+            if operand.isEmpty { throw emptyOperand }
         case .answer:
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")
@@ -172,7 +179,12 @@ struct Parser {
                         ?? "one of " + words.joined(separator: ", "))
             }
         }
-        operands.append(operand)
+        guard let text = given.text else { throw UsageError("operand '\(operand)' is not UTF-8") }
+        operands.append(text)
+    }
+
+    private var emptyOperand: UsageError {
+        UsageError("an operand is empty", hint: "is a shell variable empty?")
     }
 
     /// Throws unless the operand is a single status or the name of an error: `503`, `timeout`, `UNAVAILABLE`.

@@ -4,8 +4,8 @@ import Policy
 /// The syntax of an option's value: its kind, and how text becomes a value and back.
 struct ValueSyntax<Value>: Sendable {
     let kind: ValueKind
-    /// Reads a value. Throws the reason if the text is none.
-    let read: @Sendable (String) throws(ValueDefect) -> Value
+    /// Reads a value. Throws the reason if the bytes are none.
+    let read: @Sendable (RawText) throws(ValueDefect) -> Value
     /// Returns the text that `read` reads as the value. Documents show defaults by it.
     let text: @Sendable (Value) -> String
 
@@ -17,8 +17,8 @@ struct ValueSyntax<Value>: Sendable {
         self.text = text
         // What is sent, stored or compared is text. Only a path may be other bytes.
         self.read = { given throws(ValueDefect) in
-            if !kind.takesAnyBytes, given.carriesBytes { throw ValueDefect("it is not UTF-8") }
-            return try read(given)
+            guard let text = kind.takesAnyBytes ? given.path : given.text else { throw ValueDefect("it is not UTF-8") }
+            return try read(text)
         }
     }
 
@@ -86,7 +86,11 @@ extension ValueSyntax<Template> {
                 throw ValueDefect(error.reason, hint: error.hint)
             }
             if template.isFixed {
-                if use == .type { _ = try ValueSyntax<TypeName>.typeName.read(text) } else { try checkText(text) }
+                if use == .type {
+                    _ = try ValueSyntax<TypeName>.typeName.read(RawText(text))
+                } else {
+                    try checkText(text)
+                }
             }
             return template
         }
@@ -183,7 +187,7 @@ extension ValueSyntax<Concurrency> {
         Self(.countOr("auto", range), text: \.word) { text throws(ValueDefect) in
             if text == "auto" { return .auto }
             do throws(ValueDefect) {
-                return .atMost(try ValueSyntax<Int>.count(range).read(text))
+                return .atMost(try ValueSyntax<Int>.count(range).read(RawText(text)))
             } catch {
                 throw ValueDefect(
                     error.reason, hint: "a number from \(range.lowerBound) to \(range.upperBound), or auto")
@@ -212,7 +216,7 @@ extension ValueSyntax<Duration> {
     /// A duration that is at least a tenth of a second.
     static var interval: Self {
         Self(.interval, text: \.quantity) { text throws(ValueDefect) in
-            let value = try duration.read(text)
+            let value = try duration.read(RawText(text))
             if value < .milliseconds(100) { throw ValueDefect("less than 100ms") }
             return value
         }
