@@ -106,7 +106,7 @@ extension AnswerDraft {
         if until != nil, outcome != .deferred {
             return (
                 "this rule has 'until', and does not defer",
-                "only a rule that defers may have 'until': write is: \"defer\""
+                "only an answer that asks for the same request again later may have 'until'; without it the rule \(outcome == .delivered ? "delivers" : "is complete")"
             )
         }
         return nil

@@ -92,7 +92,7 @@ struct `The rules for answers of a route` {
         ),
         (
             "[{ status: 200, is: 'deliver', until: 'retry-after' }]",
-            ": this rule has 'until', and does not defer; only a rule that defers may have 'until': write is: \"defer\""
+            ": this rule has 'until', and does not defer; only an answer that asks for the same request again later may have 'until'; without it the rule delivers"
         ),
         (
             "[{ status: '400-499', is: 'defer' }, { status: 409, is: 'deliver' }]",

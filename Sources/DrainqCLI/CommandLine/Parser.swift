@@ -39,7 +39,8 @@ struct Parser {
         let description = CommandDescription.of(command)
         let made = try description.read(given, operands)
         try checkCombination(for: description)
-        return ParsedCommand(command, made, queue: given.last { $0.name == .queue }?.text)
+        let directory = description.operands == .directory ? operands.first : nil
+        return ParsedCommand(command, made, queue: directory ?? given.last { $0.name == .queue }?.text)
     }
 
     /// Whether the option is on the command line.
@@ -146,9 +147,7 @@ struct Parser {
         }
         switch CommandDescription.of(command).operands {
         case .none:
-            let isQueue =
-                OptionDescription.row(.queue, of: command) != nil
-                && (command == .initialize || operand.contains("/"))
+            let isQueue = OptionDescription.row(.queue, of: command) != nil && operand.contains("/")
             throw UsageError(
                 "unexpected operand '\(operand)'",
                 hint: isQueue
@@ -156,6 +155,9 @@ struct Parser {
                     : "'drainq \(command.rawValue) --help' lists its options")
         case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty", hint: "is a shell variable empty?") }
+        case .directory:
+            if operand.isEmpty { throw UsageError("an operand is empty", hint: "is a shell variable empty?") }
+            if !operands.isEmpty { throw UsageError("unexpected operand '\(operand)'", hint: "only one DIR") }
         case .answer:
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")
@@ -229,6 +231,10 @@ struct Parser {
             try checkSelection(of: description)
         case .optionalSelection:
             try checkSelection(of: description, isOptional: true)
+        case .directory:
+            if let first = operands.first, isGiven(.queue) {
+                throw UsageError("'\(first)' and '--queue' exclude each other", hint: "name the queue once")
+            }
         case .none, .files, .optional, .answer, .anything:
             break
         }
