@@ -4,7 +4,7 @@ import Testing
 struct `The folders of DrainqCLI` {
     /// From the ground up: a folder uses the types of those before it. A new folder needs a place.
     static let floors = [
-        "CommandLine", "Output", "Queue", "Input", "Reports", "Metrics", "Hooks", "Documents", "Commands",
+        "CommandLine", "Output", "Queue", "Input", "Reports", "Metrics", "Page", "Hooks", "Documents", "Commands",
     ]
 
     /// The floor of a file; what is in no folder rests on all of them.

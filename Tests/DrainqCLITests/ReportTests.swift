@@ -91,6 +91,7 @@ struct ReportTests {
         ]
         status.due = 20_000
         status.behind = 4
+        status.verdict = DestinationTrouble.verdict(DestinationTrouble.all(of: status), of: status, at: Self.now)
         return status
     }
 
@@ -98,6 +99,8 @@ struct ReportTests {
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(100)).lines
         #expect(
             lines == [
+                "1 of 2 destinations in trouble: https://a.example held for 3h (status 401: default 401 holds); 2",
+                "  failed",
                 "held: 'https://a.example' for 3h: status 401: default 401 holds; next probe in 30m;",
                 "  'drainq release --destination https://a.example' ends it",
                 "failed: 2; 'drainq list --state failed' lists them, 'drainq retry --state failed' sends them again",
@@ -118,9 +121,10 @@ struct ReportTests {
         #expect(lines.contains { $0.hasSuffix("3d+") || $0.contains("3d+  ") })
     }
 
-    @Test func `an empty queue is a line`() {
-        let empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
-        #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["empty"])
+    @Test func `an empty queue is well`() {
+        var empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
+        empty.verdict = DestinationTrouble.verdict([], of: empty, at: Self.now)
+        #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["all is well", "empty"])
     }
 
     // MARK: - Progress

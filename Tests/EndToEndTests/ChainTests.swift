@@ -99,7 +99,7 @@ struct ChainTests {
         let waited = try drainq.run("wait", "next")
         #expect(waited.status == 0 && waited.output == #"{"id":"N-c-a","title":"black tea"}"#)
         let unknown = try drainq.run("wait", "nothing", "--timeout", "0s")
-        #expect(unknown.status == 1 && unknown.error.contains("no operation 'nothing' in the queue"))
+        #expect(unknown.status == 66 && unknown.error.contains("no operation 'nothing' in the queue"))
         let shown = try drainq.run("show", "next")
         #expect(shown.output.contains("answer:") && shown.output.contains("black tea"))
         let story = try json(drainq.run("show", "--json", "next").lines[0])
@@ -212,7 +212,7 @@ struct WaitTests {
     @Test func `it says what is not there, what waits, and that the queue is paused`() throws {
         let drainq = try Drainq(#"{ routes: { default: { url: "http://127.0.0.1:9/" } } }"#)
         let unknown = try drainq.run("wait", "nobody")
-        #expect(unknown.status == 1 && unknown.error.contains("no operation 'nobody' in the queue"))
+        #expect(unknown.status == 66 && unknown.error.contains("no operation 'nobody' in the queue"))
         try drainq.run("add", "--id", "x", input: "1\n")
         try drainq.run("pause")
         let paused = try drainq.run("wait", "x", "--timeout", "50ms")

@@ -74,7 +74,8 @@ struct HookTests {
         let finished = try queue.run("run", "--json")
         #expect(finished.status == (status == 400 ? 1 : 69))
         let told = try String(contentsOf: queue.directory.appending(path: "told"), encoding: .utf8)
-        for text in [told, finished.error, finished.output] {
+        let log = try queue.run("log", "--json").output
+        for text in [told, finished.output, log] {
             #expect(text.contains("no such token: ") && !text.contains("hidden-token"))
         }
     }

@@ -225,7 +225,7 @@ struct OperatorTests {
         try queue.run("pause")
         _ = try queue.run("run")
         #expect(receiver.requests().isEmpty)
-        #expect(try queue.run("status").output.hasPrefix("paused: runs make no attempts"))
+        #expect(try queue.run("status").output.hasPrefix("the queue is paused\npaused: runs make no attempts"))
         try queue.run("resume")
         _ = try queue.run("run")
         #expect(receiver.requests().count == 1)

@@ -77,7 +77,7 @@ declare -A claims=(
     [$'drainq export --state failed | jq -c \'.payload.version = 2\' | drainq import -q /var/spool/other']='(($(ids -q var/spool/other) == 2)) && drainq export -q var/spool/other | grep -q "\"version\":2"'
     [$'drainq export --state failed | jq -c \'.payload.version = 2\' | drainq import --replace | drainq retry -']='(($(ids --state failed) == 0)) && drainq export | grep -c "\"version\":2" | grep -qx 2'
     ['drainq import -q /var/spool/new backup.ndjson']='(($(ids -q var/spool/new) == 4))'
-    ['drainq export --type crm | tee moved.ndjson | drainq drop -']='(($(ids) == 2 && $(wc -l <moved.ndjson) == 2))'
+    ['drainq export --type crm --to moved.ndjson --then-drop']='(($(ids) == 2 && $(wc -l <moved.ndjson) == 2))'
     ['drainq export -q /var/spool/old | drainq import -q /var/spool/new']='(($(ids -q var/spool/new) == 4))'
     ['drainq explain 401']='grep -q held output'
     ['drainq explain timeout --type crm']='grep -q deferred output'
@@ -96,7 +96,7 @@ goes_well() {
     'drainq init '*) rm -rf "$DRAINQ_QUEUE" "$world/var/spool"; typed "$local_line" ;;
     'drainq receive '*) receives "$local_line" ;;
     # Somebody else's runs deliver meanwhile.
-    *'drainq wait '*) typed "(for _ in {1..100}; do drainq run >/dev/null; sleep 0.1; done) & $local_line; waited=\$?; kill \$!; exit \$waited" ;;
+    *'drainq wait '* | *' --wait '*) typed "(for _ in {1..100}; do drainq run >/dev/null; sleep 0.1; done) & $local_line; waited=\$?; kill \$!; exit \$waited" ;;
     # To be ended by the person who looks.
     *--watch*) typed "timeout --signal INT 3 ${local_line/--interval 5s/--interval 1s} || ((\$? == 124))" ;;
     *) typed "$local_line" ;;

@@ -9,6 +9,8 @@ package struct OperationChange {
     /// The choice of operations.
     package enum Choice {
         case targets([NamedTarget])
+        /// These files, as they were read. One that has moved since does not change.
+        case entries([Entry])
         /// `isStrict`: the operator named the states, so an operation that cannot change is an error. Otherwise the
         /// filter skips it.
         case filter(OperationFilter, KnownDestinations, isStrict: Bool)
@@ -95,6 +97,7 @@ package struct OperationChange {
                 entries.removeAll { action.objection(to: $0) != nil }
             }
             if filter.states.contains(.quarantined) { items = try spool.quarantined().filter(filter.includes) }
+        case .entries(let given): entries = given
         case .targets(let targets):
             let found = try spool.found(targets)
             for target in targets {

@@ -61,6 +61,8 @@ package struct CommandDescription: Sendable {
 /// The operands of a command.
 package enum Operands: Hashable, Sendable {
     case none
+    /// A queue directory, or nothing.
+    case directory
     /// Any number of files; `-` or no operand is standard input.
     case files
     /// One id or more; `-` reads a list of ids from standard input.
@@ -80,6 +82,7 @@ package enum Operands: Hashable, Sendable {
     var usage: String? {
         switch self {
         case .none, .anything: nil
+        case .directory: "[DIR]"
         case .files: "[FILE...]"
         case .ids: "ID..."
         case .optionalIDs, .selection, .optionalSelection: "[ID...]"

@@ -61,6 +61,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case all
     case reason
     case followers
+    case to
+    case thenDrop = "then-drop"
     case asNewest = "as-newest"
     case repair
     case watch

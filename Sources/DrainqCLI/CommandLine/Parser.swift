@@ -39,7 +39,8 @@ struct Parser {
         let description = CommandDescription.of(command)
         let made = try description.read(given, operands)
         try checkCombination(for: description)
-        return ParsedCommand(command, made, queue: given.last { $0.name == .queue }?.text?.path)
+        let directory = description.operands == .directory ? operands.first : nil
+        return ParsedCommand(command, made, queue: directory ?? given.last { $0.name == .queue }?.text?.path)
     }
 
     /// Whether the option is on the command line.
@@ -150,9 +151,7 @@ struct Parser {
         }
         switch CommandDescription.of(command).operands {
         case .none:
-            let isQueue =
-                OptionDescription.row(.queue, of: command) != nil
-                && (command == .initialize || operand.contains("/"))
+            let isQueue = OptionDescription.row(.queue, of: command) != nil && operand.contains("/")
             throw UsageError(
                 "unexpected operand '\(operand)'",
                 hint: isQueue
@@ -160,6 +159,10 @@ struct Parser {
                     : "'drainq \(command.rawValue) --help' lists its options")
         case .files:
             if operand.isEmpty { throw emptyOperand }
+            return operands.append(operand)
+        case .directory:
+            if operand.isEmpty { throw emptyOperand }
+            if !operands.isEmpty { throw UsageError("unexpected operand '\(operand)'", hint: "only one DIR") }
             return operands.append(operand)
         case .ids, .optionalIDs, .selection, .optionalSelection, .anything:
             if operand.isEmpty { throw emptyOperand }
@@ -241,6 +244,10 @@ struct Parser {
             try checkSelection(of: description)
         case .optionalSelection:
             try checkSelection(of: description, isOptional: true)
+        case .directory:
+            if let first = operands.first, isGiven(.queue) {
+                throw UsageError("'\(first)' and '--queue' exclude each other", hint: "name the queue once")
+            }
         case .none, .files, .optional, .answer, .anything:
             break
         }

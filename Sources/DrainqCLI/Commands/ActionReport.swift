@@ -23,6 +23,9 @@ extension ActionOptions {
         } else {
             choice = .targets(try namedTargets(ids))
         }
+        if command == .drop, isForAll, !isDryRun, case .filter(let filter, let known, isStrict: _) = choice {
+            guard try confirmsDrop(of: queue.spool.entries(filter, known).entries) else { return .failed }
+        }
         var change = OperationChange(
             action, in: queue.spool, queue.configuration,
             OperationChange.Options(limit: limit ?? .max, isDryRun: isDryRun), clock: .ofProcess
@@ -39,6 +42,23 @@ extension ActionOptions {
             throw CommandFailure(error, hasBegun: change.hasBegun)
         }
         return report.status
+    }
+}
+
+extension ActionOptions {
+    /// Asks at a terminal whether to drop these operations. Returns true without a question elsewhere.
+    fileprivate func confirmsDrop(of entries: [Entry]) throws -> Bool {
+        guard Terminal.isOnStandardInput, Terminal.isOnStandardError, !entries.isEmpty else { return true }
+        let failed = entries.count { $0.state == .failed }
+        let parts = [(entries.count - failed, "waiting"), (failed, "failed")].filter { $0.0 > 0 }
+        let counts = parts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        Messages.question(
+            "remove \(InWords.count(min(entries.count, limit ?? .max), "operation")) (\(counts)) for good? "
+                + "'drainq export --to FILE --then-drop' saves them first. [y/N]")
+        let answer = String(decoding: try InputSource("-").next(atMost: 100), as: UTF8.self)
+        if ["y", "yes"].contains(answer.trimmed.lowercased()) { return true }
+        Messages.notice("no operation was removed")
+        return false
     }
 }
 
@@ -86,9 +106,7 @@ private final class ActionReport {
         case .madeRoom(let accepted):
             evicted += accepted.evicted.map(\.name)
             _ = reportEvicted(accepted)
-        case .released(let count):
-            if options.verbosity.isQuiet { return }
-            Messages.notice("\(InWords.are(count, "operation")) no longer held behind a failed operation")
+        case .released(let count): reportReleased(count, isQuiet: options.verbosity.isQuiet)
         }
     }
 
@@ -120,8 +138,15 @@ private final class ActionReport {
     }
 }
 
+/// Reports operations that a change to failed ones has released.
+func reportReleased(_ count: Int, isQuiet: Bool) {
+    if isQuiet { return }
+    Messages.notice("\(InWords.are(count, "operation")) no longer held behind a failed operation")
+}
+
 extension OperatorAction.Objection {
-    fileprivate var words: String {
+    /// Why the operation cannot change.
+    var words: String {
         switch self {
         case .state(let state): "it is \(state.word)"
         case .isHeld: "it is held already"

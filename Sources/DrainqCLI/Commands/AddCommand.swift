@@ -5,8 +5,11 @@ import Spool
 /// Performs `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
 func add(_ arguments: AddArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
+        if arguments.timeout != nil, !arguments.waits {
+            throw CommandFailure(.usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
+        }
         let queue = try OpenQueue(arguments.queue, environment)
-        let report = AddReport(verb: .add, isJSON: arguments.isJSON)
+        let report = AddReport(verb: .add, isJSON: arguments.isJSON, waits: arguments.waits)
         defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
         var adder = Adder(
             to: queue.spool, queue.configuration,
@@ -38,7 +41,10 @@ func add(_ arguments: AddArguments, environment: [String: String]) throws(Comman
         } catch let error as SpoolError {
             throw CommandFailure(error, hasBegun: adder.hasAdded)
         }
-        return .first(of: report.applying)
+        if report.awaited.isEmpty { return .first(of: report.applying) }
+        var waiting = Waiting(forAdded: report.awaited, in: queue, asJSON: arguments.isJSON)
+        let end = try waiting.wait(atMost: arguments.timeout, isQuiet: arguments.verbosity.isQuiet)
+        return .first(of: report.applying.union([end]))
     }
 }
 

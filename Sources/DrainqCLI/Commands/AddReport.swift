@@ -14,6 +14,10 @@ final class AddReport {
 
     private let verb: Verb
     private let isJSON: Bool
+    /// Whether the command waits for the operations, and prints what comes of them instead of their ids.
+    private let waits: Bool
+    /// The operations to wait for.
+    private(set) var awaited: [Entry] = []
     private(set) var applying: Set<ExitStatus> = []
     /// The number of operations that entered, and of those that were in the queue already.
     private(set) var entered = 0
@@ -23,9 +27,8 @@ final class AddReport {
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
 
-    init(verb: Verb, isJSON: Bool) {
-        self.verb = verb
-        self.isJSON = isJSON
+    init(verb: Verb, isJSON: Bool, waits: Bool = false) {
+        (self.verb, self.isJSON, self.waits) = (verb, isJSON, waits)
     }
 
     func take(_ event: AdderEvent) {
@@ -73,18 +76,20 @@ final class AddReport {
         switch result {
         case .accepted:
             entered += 1
+            if waits { awaited.append(submission.entry) }
             let state = verb == .import ? submission.entry.state.word : nil
             if isJSON {
                 JSONLine.write(AddResult(id: id, state: state, replaced: replaces ? true : nil))
-            } else {
+            } else if !waits {
                 standardOutput.line(id)
             }
         case .duplicate(let state):
             duplicates += 1
+            if waits { awaited.append(Entry(state: state, name: submission.entry.name)) }
             if isJSON {
                 JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
             } else {
-                standardOutput.line(id)
+                if !waits { standardOutput.line(id) }
                 Messages.notice("'\(id)' is in the queue already (\(state.word)): not \(verb.participle) again")
             }
         case .inFlight:

@@ -5,38 +5,60 @@ import Spool
 /// Performs `drainq export`: prints each operation with everything that belongs to it on a line, as it finds it.
 func export(_ arguments: ExportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
+        if arguments.isMoving, arguments.file == nil {
+            throw CommandFailure(
+                .usage, "'--then-drop' needs '--to'", hint: "drainq export --to FILE --then-drop")
+        }
         let queue = try OpenQueue(arguments.queue, environment)
-        var exportation = Exporter(queue: queue)
+        let file = try arguments.file.map {
+            try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
+        }
+        var exportation = Exporter(queue: queue, file: file, isMoving: arguments.isMoving)
         if arguments.ids.isEmpty {
             try exportation.perform(arguments)
         } else {
             try exportation.perform(try namedTargets(arguments.ids))
+        }
+        try file?.finish()
+        if arguments.isMoving, let file = arguments.file {
+            try exportation.drop(savedIn: file, isQuiet: arguments.verbosity.isQuiet)
         }
         if !arguments.verbosity.isQuiet { exportation.reportOmissions() }
         return .first(of: exportation.applying)
     }
 }
 
-/// The work of one `export`. Keeps one operation in memory at a time, and names only while their directory is read.
+/// The work of one `export`. Keeps one operation in memory at a time, and names only while their directory is read,
+/// or to drop the operations in the end.
 private struct Exporter {
     let queue: OpenQueue
+    /// The file that gets the operations; `nil` for standard output.
+    private let file: ExportFile?
+    private let isMoving: Bool
+    /// The exported operations, if they are to be dropped.
+    private var exported: [Entry] = []
     private(set) var applying: Set<ExitStatus> = []
     private var claimed = 0
     private var bodyFiles = 0
     private var foreign = 0
     private var quarantined = 0
 
-    init(queue: OpenQueue) {
-        self.queue = queue
+    init(queue: OpenQueue, file: ExportFile?, isMoving: Bool) {
+        (self.queue, self.file, self.isMoving) = (queue, file, isMoving)
     }
 
     mutating func perform(_ arguments: ExportArguments) throws {
         let known = try queue.knownDestinations()
         let waitingAndFailed: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed]
         let filter = try OperationFilter(
-            arguments.filter, states: arguments.isForAll ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
-            of: known,
-            now: .now())
+            arguments.filter,
+            states: arguments.isForAll && !isMoving ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
+            of: known, now: .now())
+        if isMoving, filter.states.contains(.delivered) {
+            throw CommandFailure(
+                .usage, "cannot drop the copies of delivered operations",
+                hint: "retention.delivered in drainq-config(5) says how long the queue keeps them")
+        }
         if filter.states.contains(.quarantined) {
             throw CommandFailure(
                 .usage, "cannot export files in quarantine: they are not operations",
@@ -84,22 +106,61 @@ private struct Exporter {
     /// Prints the operation if it passes the filter. Returns false if its file is gone.
     private mutating func write(_ entry: Entry, _ filter: OperationFilter? = nil) throws -> Bool {
         if let filter, filter.needsContent, !filter.includes(try queue.spool.attempts(of: entry)) { return true }
+        if isMoving, entry.state == .claimed {
+            claimed += 1
+            return true
+        }
         guard let result = try queue.spool.portable(entry) else { return false }
+        let line: [UInt8]
         do throws(OperationFileError) {
             let operation = try result.get()
-            standardOutput.write(bytes: try operation.line())
+            line = try operation.line()
             if entry.state == .claimed { claimed += 1 }
             if operation.header.bodyFile != nil { bodyFiles += 1 }
         } catch {
             if case .newerFormat = error.kind { applying.insert(.configuration) } else { applying.insert(.dataInvalid) }
             Messages.error("cannot export '\(entry.path)': \(error.detail)", hint: pasted("check"))
+            return true
         }
+        if let file { try file.append(line) } else { standardOutput.write(bytes: line) }
+        if isMoving { exported.append(entry) }
         return true
+    }
+
+    /// Drops the exported operations: the file is safe on disk. One that a run has claimed meanwhile stays.
+    mutating func drop(savedIn file: String, isQuiet: Bool) throws {
+        var dropped: [String] = []
+        var count = 0
+        var kept: [(id: String, reason: String)] = []
+        var change = OperationChange(.drop(), in: queue.spool, queue.configuration, clock: .ofProcess) { event in
+            switch event {
+            case .changed(let entry, due: _):
+                count += 1
+                if dropped.count < LogEvent.mostIDs { dropped.append("\(entry.name.id)") }
+            case .refused(let entry, let objection): kept.append(("\(entry.name.id)", objection.words))
+            case .released(let count): reportReleased(count, isQuiet: isQuiet)
+            case .missing, .unread, .skipped, .changedFile, .refusedFile, .fileGone, .madeRoom: break
+            }
+        }
+        defer { queue.log(.export, of: dropped, count: count) }
+        do throws(SpoolError) {
+            try change.perform(on: .entries(exported))
+        } catch {
+            throw CommandFailure(error, hasBegun: change.hasBegun)
+        }
+        for (id, reason) in kept {
+            applying.insert(.failed)
+            Messages.error("'\(id)' is in '\(file)', and still in the queue: \(reason)", hint: pasted("show", id))
+        }
+        if !isQuiet { Messages.notice("\(InWords.count(count, "operation")) moved to '\(file)'") }
     }
 
     func reportOmissions() {
         if claimed > 0 {
-            Messages.notice("\(InWords.are(claimed, "exported operation")) in flight: the run may still deliver them")
+            Messages.notice(
+                isMoving
+                    ? "\(InWords.are(claimed, "operation")) in flight, and not exported"
+                    : "\(InWords.are(claimed, "exported operation")) in flight: the run may still deliver them")
         }
         if bodyFiles > 0 {
             Messages.notice("\(InWords.are(bodyFiles, "body file")) not exported: the output has only the paths")

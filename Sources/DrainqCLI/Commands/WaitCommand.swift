@@ -7,19 +7,17 @@ func wait(_ arguments: WaitArguments, environment: [String: String]) throws(Comm
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         var waiting = Waiting(for: try namedTargets(arguments.ids), in: queue, asJSON: arguments.isJSON)
-        Interruption.install()
-        defer { Interruption.uninstall() }
-        if try queue.spool.isPaused, !arguments.verbosity.isQuiet {
-            Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
-        }
-        return try waiting.wait(atMost: arguments.timeout)
+        return try waiting.wait(atMost: arguments.timeout, isQuiet: arguments.verbosity.isQuiet)
     }
 }
 
-private struct Waiting {
+/// A wait for operations until each is delivered, has failed or is gone.
+struct Waiting {
     private let queue: OpenQueue
     private let clock = RunClock.ofProcess
     private let asJSON: Bool
+    /// Whether the last answer has no line break at its end. The next one then begins on a new line.
+    private var isInLine = false
     /// The operations in the order of the command line; those that `open` lacks are finished.
     private var targets: [NamedTarget]
     /// What is known of each unfinished operation.
@@ -44,8 +42,23 @@ private struct Waiting {
         open = Dictionary(uniqueKeysWithValues: self.targets.map { ($0, Sight()) })
     }
 
+    /// Makes the wait for operations that this process has just added. One that is gone at the first look was there.
+    init(forAdded entries: [Entry], in queue: OpenQueue, asJSON: Bool) {
+        self.init(for: entries.map { .id($0.name.id) }, in: queue, asJSON: asJSON)
+        for entry in entries { open[.id(entry.name.id)] = Sight(entry: entry) }
+    }
+
     /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
-    mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
+    mutating func wait(atMost limit: Duration?, isQuiet: Bool) throws -> ExitStatus {
+        Interruption.install()
+        defer { Interruption.uninstall() }
+        if try queue.spool.isPaused, !isQuiet {
+            Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
+        }
+        return try wait(atMost: limit)
+    }
+
+    private mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
         let end = limit.map { clock.instant() + $0 }
         var pause: Duration = .milliseconds(20)
         while true {
@@ -115,7 +128,9 @@ private struct Waiting {
         let answer = operation.keptAnswer.map(AnswerView.init)
         (result.answer, result.answerBase64, result.answerCut) = (answer?.body, answer?.bodyBase64, answer?.cut)
         if !asJSON, let kept = operation.keptAnswer {
-            standardOutput.write(bytes: kept.body)
+            let lineBreak = UInt8(ascii: "\n")
+            standardOutput.write(bytes: (isInLine ? [lineBreak] : []) + kept.body)
+            isInLine = kept.body.last.map { $0 != lineBreak } ?? isInLine
             if kept.isCut { Messages.notice("the answer to '\(id)' is cut: it was longer than 'answerLimit'") }
         }
         // The line of the delivery has the answer, and is lost with it.
@@ -144,8 +159,8 @@ private struct Waiting {
         guard let last else {
             let reason = "no operation '\(id)' in the queue"
             return close(
-                target, .failed, error: reason,
-                hint: "the queue keeps delivered operations only by keepAnswer or retention.delivered",
+                target, .noInput, error: reason,
+                hint: "if it was delivered before, set keepAnswer or retention.delivered, or use 'drainq add --wait'",
                 WaitResult(id: id, outcome: .unknown, error: reason))
         }
         let keepsCopies =

@@ -71,6 +71,7 @@ private func operands(of command: CommandDescription) -> [String] {
     switch command.operands {
     case .none, .anything: []
     case .files: [shellQuoted("*:file:_files")]
+    case .directory: [shellQuoted("1:directory:\(action(command.candidates))")]
     case .ids, .optionalIDs, .selection, .optionalSelection: [shellQuoted("*:id:\(action(command.candidates))")]
     case .answer: [shellQuoted("1:answer:\(action(command.candidates))")]
     case .one(_, let placeholder), .optional(_, let placeholder):

@@ -38,6 +38,7 @@ extension CommandDescription {
         switch operands {
         case .none: .none
         case .files: .files
+        case .directory: .directories
         case .ids, .optionalIDs, .selection, .optionalSelection: .queue(.ids(in: name.statesActedOn))
         case .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)

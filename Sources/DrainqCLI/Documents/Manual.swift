@@ -313,6 +313,7 @@ extension Operands {
         switch self {
         case .none, .anything: nil
         case .files: ".Op Ar FILE ..."
+        case .directory: ".Op Ar DIR"
         case .ids: ".Ar ID ..."
         case .optionalIDs, .selection, .optionalSelection: ".Op Ar ID ..."
         case .one(_, let placeholder): ".Ar \(placeholder)"

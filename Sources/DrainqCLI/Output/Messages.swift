@@ -151,6 +151,9 @@ package enum Messages {
         if let hint { write("\(priority)\(name)\(escapedForDisplay("hint: " + hint))\n") }
     }
 
+    /// Writes a question, and leaves the cursor behind it.
+    package static func question(_ text: String) { put(name + escapedForDisplay(text) + " ") }
+
     /// Writes a whole line above the footer. Ignores errors of the write: they could be reported nowhere else.
     private static func write(_ line: String) {
         footer.withLock { footer in put(footer.isEmpty ? line : eraseLine + line + footer) }

@@ -47,7 +47,7 @@ struct DayStrip {
 
     private func index(of time: Timestamp) -> Int? {
         guard let first = quarters.first?.start, time >= first else { return nil }
-        let index = Int((time - first).inSeconds / Self.length.inSeconds)
+        let index = Int(saturating: ((time - first) / Self.length).rounded(.down))
         return min(index, Self.count - 1)
     }
 

@@ -2,8 +2,8 @@ import Drain
 import Policy
 import Spool
 
-/// The status of a queue as one page of HTML, for a browser, a wall or a printer: it needs no script, no font and no file
-/// from elsewhere.
+/// The status of a queue as one page of HTML, for a browser, a wall or a printer: it needs no script, no font and no
+/// file from elsewhere.
 struct QueuePage {
     private let status: QueueStatus
     private let now: Timestamp

@@ -1,7 +1,7 @@
-/// The lines that a run adds to the log: attempts by destination and minute, failures and quarantine by cause and minute.
+/// The lines that a run adds to the log: attempts by destination and minute, failures and quarantine by cause and
+/// minute.
 ///
-/// Collects in memory until the run takes the lines. A minute has at most `mostLines` of them; what is beyond is counted
-/// without its destination and cause.
+/// Collects in memory until the run takes the lines. Beyond `mostLines` counts without destinations and causes.
 package struct LogRecorder: Sendable {
     private struct Key: Hashable {
         var kind: LogEvent.Kind
@@ -65,7 +65,7 @@ package struct LogRecorder: Sendable {
         body(&collected[key]!)
     }
 
-    private static func minute(_ time: Timestamp) -> Int64 { Int64(time.microseconds / 60_000_000) }
+    private static func minute(_ time: Timestamp) -> Int64 { time.microseconds / 60_000_000 }
 
     /// Returns the lines so far, oldest first, and forgets them.
     package mutating func take() -> [LogEvent] { take { _ in true } }

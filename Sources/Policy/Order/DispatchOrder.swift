@@ -43,7 +43,7 @@ package struct DispatchOrder {
     package init() {}
 
     /// Returns the number of attempts that failing destinations may have in flight together while another destination
-    /// has operations: a fifth of the concurrency, at least one. Each one may keep its slot for as long as its time-out.
+    /// has operations: a fifth of the concurrency, at least one. Each attempt may keep its slot until its time-out.
     package static func failingShare(of concurrency: Int) -> Int { max(1, concurrency / 5) }
 
     /// Appends an operation behind all others.

@@ -33,7 +33,7 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
     /// The directory that the last name is in; the queue itself for a path with one name.
     var parent: QueuePath {
         guard let slash = bytes.lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else { return QueuePath(".") }
-        return QueuePath(bytes: bytes[..<slash] + [0])
+        return slash == 0 ? QueuePath("/") : QueuePath(bytes: bytes[..<slash] + [0])
     }
 
     private init(bytes: ArraySlice<CChar>) {

@@ -5,6 +5,10 @@ struct AddArguments: CommandArguments {
     var input = InputOptions()
     var delay: Duration?
     var at: PointInTime?
+    /// Whether the command waits for the operations.
+    var waits = false
+    /// The longest time to wait; `nil` waits for ever.
+    var timeout: Duration?
     var isAtomic = false
     var sync = Sync.full
     var isJSON = false
@@ -21,6 +25,16 @@ struct AddArguments: CommandArguments {
         Option(
             .at, .time(.future), \.at, "make the operations due at this time",
             "The time at which the operations become due. Not together with --delay.")
+        Option(
+            .wait, \.waits, "wait until they are delivered or have failed",
+            """
+            Then waits for the operations, as `drainq wait` does, and ends with its status. The command prints the \
+            kept answers instead of the ids. A run that is faster than this command makes no difference, as it can \
+            for a `drainq wait` that begins later.
+            """)
+        Option(
+            .timeout, .duration, \.timeout, "wait at most this long",
+            "How long --wait waits; for ever unless given. The operations stay in the queue.")
         Option.atomic(\.isAtomic)
         Option.sync(\.sync)
         Option.json(\.isJSON)
@@ -67,6 +81,7 @@ extension CommandDescription {
             Example(
                 "drainq add --type crm --key customer-7 --delay 5m update.json",
                 "one operation, due in five minutes"),
+            Example("drainq add --type order --wait --timeout 10m order.json", "add it, and print the kept answer"),
             Example("drainq add --content-type text/csv --expires 7d report.csv", "a body that is not JSON"),
             Example(
                 "drainq add --type scan --body-file /var/lib/scans/1.tiff --content-type image/tiff",

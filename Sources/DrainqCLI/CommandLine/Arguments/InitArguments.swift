@@ -6,6 +6,8 @@ struct InitArguments: CommandArguments {
     var queue = QueueOptions()
     var verbosity = Verbosity()
 
+    mutating func take(operands: [String]) { queue.path = operands.first ?? queue.path }
+
     static var options: [Option<Self>] {
         Option(
             .url, .text("URL"), \.url, "the URL of the default route",
@@ -31,14 +33,16 @@ extension CommandDescription {
         .initialize, Command.initialize, "make a queue directory and a commented configuration",
         """
         Makes the queue directory, readable and writable by its owner alone, with a configuration `drainq.json` that \
-        explains every line, or with that of a service. It does not change files that are already there.
+        explains every line, or with that of a service. It does not change files that are already there. DIR, or \
+        --queue, names the directory; without both the environment does.
         """,
+        operands: .directory,
         exclusive: [[.url, .example]],
         examples: [
             Example(
                 "drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
             Example("drainq init --example list", "list the services with a configuration"),
             Example("drainq init --example slack", "a queue for messages to Slack"),
-            Example("drainq init -q /var/spool/drainq", "a queue in another directory"),
+            Example("drainq init /var/spool/drainq", "a queue in another directory"),
         ])
 }

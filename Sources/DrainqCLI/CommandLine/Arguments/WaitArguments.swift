@@ -31,8 +31,12 @@ extension CommandDescription {
         """
         Waits until each operation is delivered, has failed or is gone. Runs send the operations; this command only \
         waits. It prints the kept answer of each operation (`keepAnswer` of its route), unchanged, as soon as it is \
-        delivered. The status is 0 if all are delivered, 1 if one has failed, is quarantined, or is not in the queue \
-        when the command begins, or if an answer could not be kept.
+        delivered; a second answer begins on a line of its own. The status is 0 if all are delivered, 1 if one has \
+        failed or is quarantined, or if an answer could not be kept.
+
+        The status is 66 if an operation is not in the queue when the command begins. A run may have delivered it \
+        before: with `keepAnswer` of its route, or with `retention.delivered`, the queue keeps it, and the command \
+        finds it. `drainq add --wait` adds operations and waits for them in one command, and needs neither.
 
         An operation that is gone was delivered, unless a person dropped it or a newer one replaced it: the status is \
         0. If its route keeps delivered operations (`keepAnswer`, `retention.delivered`) and there is no copy, a run \
@@ -44,6 +48,7 @@ extension CommandDescription {
         examples: [
             Example("drainq wait 6f9619ff-8b86-4011-b42d-00cf4fc964ff --timeout 1m", "wait for one operation"),
             Example(
-                "drainq add --type order order.json | drainq wait - --timeout 10m", "print the answer when it arrives"),
+                "drainq add --type order order.json | drainq wait - --timeout 10m",
+                "print the kept answer when it arrives"),
         ])
 }
