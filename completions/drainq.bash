@@ -53,14 +53,14 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|log:--id|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|log:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before|log:--until)
+        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|add:--timeout|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|log:--id|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|log:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before|log:--until)
             return
             ;;
         add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|export:--type|export:-t|log:--type|log:-t)
             _drainq_queue type list --limit 1000
             return
             ;;
-        add:--body-file|send:--body-file|explain:--answer|receive:--url-file|*:--config)
+        add:--body-file|send:--body-file|export:--to|explain:--answer|receive:--url-file|*:--config)
             compopt -o default
             return
             ;;
@@ -102,7 +102,7 @@ _drainq() {
             options='--url --example -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
-            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --each --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --each --envelope --delay --at --wait --timeout --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         send)
@@ -153,7 +153,7 @@ _drainq() {
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         export)
-            options='--all --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--all --to --then-drop --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         import)
