@@ -13,7 +13,7 @@ struct ExitStatusTests {
     /// A defect may show itself at any time; the other statuses are decided before the first attempt.
     @Test func `only what is found before the work says that no attempt was made`() {
         let promising = ExitStatus.allCases.filter { $0.meaning.contains("no attempt was made") }
-        #expect(promising == [.usage, .configuration, .noInput, .permission])
+        #expect(promising == [.usage, .configuration, .permission])
     }
 
     @Test func `where nothing applies all is well`() {

@@ -65,7 +65,7 @@ for shell in bash zsh fish; do
     offer 'states' 'drainq list --state ' failed held '!first-waits'
     become 'a state behind =' 'drainq list --state=fa' 'drainq list --state=failed ' --state=failed
     offer 'all values behind =' 'drainq run --progress=' "$([[ $shell == fish ]] && echo --progress=)auto" '!auto auto'
-    become 'readers of the log' 'drainq run --log jo' 'drainq run --log journal ' journal
+    become 'an option of the log' 'drainq log --fol' 'drainq log --follow ' --follow
     become 'shells' 'drainq completions z' 'drainq completions zsh ' zsh
     become 'errors' 'drainq explain UNAV' 'drainq explain UNAVAILABLE ' UNAVAILABLE
     become 'files' 'drainq add rep' 'drainq add report.json ' report.json

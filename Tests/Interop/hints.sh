@@ -58,6 +58,7 @@ cat >"$queue/drainq.json" <<END_OF_FILE
   routes: {
     default: {},
     note: { url: "http://127.0.0.1:1/note", destination: "notes" },
+    other: { method: "PUT" },
     lost: { url: "http://127.0.0.1:1/lost", retry: { attempts: 1, base: "1s" } },
   },
 }

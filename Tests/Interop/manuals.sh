@@ -98,6 +98,7 @@ goes_well() {
     # Somebody else's runs deliver meanwhile.
     *'drainq wait '* | *' --wait '*) typed "(for _ in {1..100}; do drainq run >/dev/null; sleep 0.1; done) & $local_line; waited=\$?; kill \$!; exit \$waited" ;;
     # To be ended by the person who looks.
+    *--follow*) typed "timeout --signal INT 3 $local_line || ((\$? == 124))" ;;
     *--watch*) typed "timeout --signal INT 3 ${local_line/--interval 5s/--interval 1s} || ((\$? == 124))" ;;
     *) typed "$local_line" ;;
     esac

@@ -170,7 +170,8 @@ wide_list_has_one_line_each() {
 
 status_begins_with_people() {
     shown 'drainq status' >"$work/status"
-    [[ $(head -n 1 "$work/status") == "held: 'closed' for "* ]] || { cat "$work/status"; return 1; }
+    [[ $(head -n 1 "$work/status") == "2 of 3 destinations in trouble: closed"* ]] || { cat "$work/status"; return 1; }
+    has "^held: 'closed' for " "$work/status"
     has '^failed: 1;' "$work/status"
     has "^retry-after: the server of 'inbox'" "$work/status"
     has 'DESTINATION( |$)' "$work/status"

@@ -50,6 +50,8 @@ struct RunReporter {
 
     mutating func take(_ event: RunEvent) {
         progress?.count(event)
+        // A reader of events gets each one at once, also those of a run that is killed.
+        defer { if detail == .json { standardOutput.flush() } }
         switch event {
         case .chosen, .destinationChanged: break
         case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)

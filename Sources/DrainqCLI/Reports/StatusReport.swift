@@ -9,10 +9,7 @@ struct StatusReport {
     let terminal: Terminal
 
     var lines: [String] {
-        let isWell = status.verdict == DestinationTrouble.allIsWell
-        var lines = terminal.wrapped(escapedForDisplay(status.verdict)).map {
-            terminal.painted($0, isWell ? .good : .bad)
-        }
+        var lines = wrapped(status.verdict, status.verdict == DestinationTrouble.allIsWell ? .good : .bad)
         lines += forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
         if !status.destinations.isEmpty { lines += table }
@@ -21,12 +18,11 @@ struct StatusReport {
         return lines
     }
 
-    /// Wraps a line. Its first word has the colour.
+    /// Wraps a line. What stands before its first colon has the colour.
     private func wrapped(_ line: String, _ paint: Paint) -> [String] {
         var lines = terminal.wrapped(escapedForDisplay(line))
-        if let end = lines[0].firstIndex(of: ":") {
-            lines[0] = terminal.painted(String(lines[0][..<end]), paint) + lines[0][end...]
-        }
+        let end = lines[0].firstIndex(of: ":") ?? lines[0].endIndex
+        lines[0] = terminal.painted(String(lines[0][..<end]), paint) + lines[0][end...]
         return lines
     }
 
