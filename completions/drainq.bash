@@ -47,20 +47,20 @@ _drainq() {
             --config)
                 ((i++))
                 ;;
-            init|add|send|wait|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|schema|version|help)
+            init|add|send|wait|run|list|show|status|log|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|schema|version|help)
                 command=${command:-${line[i]}}
                 ;;
         esac
     done
     case $command:$previous in
-        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before)
+        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|add:--timeout|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|log:--id|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|log:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before|log:--until)
             return
             ;;
-        add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|export:--type|export:-t)
+        add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|export:--type|export:-t|log:--type|log:-t)
             _drainq_queue type list --limit 1000
             return
             ;;
-        add:--body-file|send:--body-file|explain:--answer|receive:--url-file|*:--config)
+        add:--body-file|send:--body-file|export:--to|explain:--answer|receive:--url-file|*:--config)
             compopt -o default
             return
             ;;
@@ -72,16 +72,12 @@ _drainq() {
             _drainq_words 'auto'
             return
             ;;
-        run:--destination|pause:--destination|resume:--destination|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|export:--destination)
+        run:--destination|pause:--destination|resume:--destination|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|export:--destination|log:--destination)
             _drainq_queue destination status
             return
             ;;
         run:--progress)
             _drainq_words 'auto always never'
-            return
-            ;;
-        run:--log)
-            _drainq_words 'auto text json journal'
             return
             ;;
         list:--state|retry:--state|drop:--state|hold:--state|release:--state|export:--state)
@@ -99,14 +95,14 @@ _drainq() {
     esac
     case $command in
         '')
-            words='init add send wait run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
+            words='init add send wait run list show status log retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
             options='-q --queue --config -v --verbose --quiet --json -h --help --version'
             ;;
         init)
             options='--url --example -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
-            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --delay --at --wait --timeout --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         send)
@@ -118,7 +114,7 @@ _drainq() {
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --request --curl --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress -n --dry-run --request --curl --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         list)
@@ -130,6 +126,9 @@ _drainq() {
             ;;
         status)
             options='--prometheus --watch --interval --json -q --queue --config -v --verbose --quiet -h --help --version'
+            ;;
+        log)
+            options='--since --until --destination -t --type --id -f --follow --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         retry)
             options='--rate --as-newest --all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
@@ -154,7 +153,7 @@ _drainq() {
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         export)
-            options='--all --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--all --to --then-drop --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         import)
@@ -190,7 +189,7 @@ _drainq() {
             ;;
         help)
             options='-h --help --version'
-            words='init add send wait run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
+            words='init add send wait run list show status log retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
             ;;
     esac
     [[ $current == -* ]] && words=$options

@@ -106,12 +106,12 @@ struct `The configuration file` {
         ("{ url: 'http://h/' }", "1:3: url: there is no such key; did you mean 'routes.<type>.url'?"),
         (
             "{ plugins: {} }",
-            "1:3: plugins: there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, metrics, hooks"
+            "1:3: plugins: there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, log, metrics, hooks"
         ),
         ("{ routes: { t: { retri: 3 } } }", "1:18: routes.t.retri: there is no such key; did you mean 'retry'?"),
         (
             "{ 'limits.bytes': 1 }",
-            "1:3: 'limits.bytes': there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, metrics, hooks"
+            "1:3: 'limits.bytes': there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, log, metrics, hooks"
         ),
     ])
     func `an unknown key names the nearest known one`(text: String, expected: String) {

@@ -35,6 +35,7 @@ struct MetricsTests {
         var view = status([row("https://a.example", DestinationState(lastSuccess: now))])
         view.destinations[0].oldest = now.rfc3339
         view.destinations[0].nextDue = now.rfc3339
+        view.destinations[0].downSince = now.rfc3339
         view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
         var counters = Counters()
         counters.countRun(exitStatus: 0)

@@ -89,6 +89,7 @@ struct ReportTests {
                 since: "2026-11-21T09:00:00Z",
                 byHand: false, nextProbe: "2026-11-21T12:30:00Z", operations: 3)
         ]
+        status.verdict = "1 of 2 destinations in trouble"
         status.due = 20_000
         status.behind = 4
         return status
@@ -98,6 +99,7 @@ struct ReportTests {
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(100)).lines
         #expect(
             lines == [
+                "1 of 2 destinations in trouble",
                 "held: 'https://a.example' for 3h: status 401: default 401 holds; next probe in 30m;",
                 "  'drainq release --destination https://a.example' ends it",
                 "failed: 2; 'drainq list --state failed' lists them, 'drainq retry --state failed' sends them again",
@@ -119,8 +121,9 @@ struct ReportTests {
     }
 
     @Test func `an empty queue is a line`() {
-        let empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
-        #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["empty"])
+        let empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", verdict: "all is well", paused: false)
+        #expect(
+            StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["all is well", "empty"])
     }
 
     // MARK: - Progress

@@ -24,6 +24,7 @@ struct JSONOutputTests {
         try requests()
         try runs()
         try statuses()
+        try logs()
         try waits()
         try answers()
         try actions()
@@ -168,10 +169,24 @@ struct JSONOutputTests {
             {"version":1,"destinations":{
               "https://a.example":{"hold":{"reason":"401","since":"2026-11-21T09:15:00Z","status":401},"lastSuccess":"2026-11-21T09:00:00Z"},
               "https://b.example":{"notBefore":"\(soon)","window":2,"overload":{"inFlight":4,"at":"\(soon)","times":1}},
-              "https://c.example":{"failures":5,"lastFailure":"refused","lastFailureAt":"2026-11-21T09:15:00Z","coolDownUntil":"\(soon)","coolDowns":1}}}
+              "https://c.example":{"failures":5,"downSince":"2026-11-21T09:14:00Z","lastFailure":"refused","lastFailureAt":"2026-11-21T09:15:00Z","coolDownUntil":"\(soon)","coolDowns":1}}}
             """.utf8
         ).write(to: queue.queue.appending(path: "state/destinations.json"))
         witness.check(try queue.run("status", "--json"), by: "status")
+    }
+
+    private func logs() throws {
+        let receiver = try LoopbackReceiver(script: Script(["503 *5", "204", "400", "204"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(
+            to: receiver, "coalesce: true, retry: { schedule: [\"1ms\", \"1ms\", \"1ms\", \"1ms\", \"1ms\"] }")
+        try queue.run("add", "--key", "k", input: "1")
+        try queue.run("add", "--key", "k", input: "2")
+        for _ in 0..<6 { witness.check(try queue.run("run", "--now", "--json"), by: "run") }
+        try queue.run("add", "--key", "other", input: "3")
+        try queue.run("run", "--now")
+        try queue.run("drop", "--state", "failed")
+        witness.check(try queue.run("log", "--json"), by: "log")
     }
 
     private func waits() throws {

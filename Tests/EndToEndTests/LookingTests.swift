@@ -93,9 +93,9 @@ struct LookingTests {
         let ages = try #require(rows.first?["ages"] as? [String: Int])
         #expect(ages == ["1m": 2, "5m": 0, "1h": 0, "6h": 0, "1d": 0, "3d": 0, "older": 1])
         let lines = try queue.run("status").lines
-        #expect(lines[1].hasPrefix("DESTINATION"))
+        #expect(lines[0] == "all is well" && lines[2].hasPrefix("DESTINATION"))
         #expect(
-            lines[2].split(separator: " ").prefix(9) == ["https://a.example", "3", "2", "0", "0", "0", "0", "0", "1"])
+            lines[3].split(separator: " ").prefix(9) == ["https://a.example", "3", "2", "0", "0", "0", "0", "0", "1"])
     }
 
     // MARK: - By what an attempt met

@@ -139,6 +139,11 @@ struct DestinationEventTests {
         #expect(said("INVALID_ARGUMENT", 400) == [.answered])
         #expect(
             said("UNAUTHENTICATED", 401)
-                == [.answered, .held(reason: "callable UNAUTHENTICATED: default holds", blamed: "print")])
+                == [
+                    .answered,
+                    .held(
+                        reason: #"callable UNAUTHENTICATED: default holds: {"error":{"status":"UNAUTHENTICATED"}}"#,
+                        blamed: "print"),
+                ])
     }
 }

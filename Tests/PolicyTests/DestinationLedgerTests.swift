@@ -41,7 +41,7 @@ struct DestinationLedgerTests {
             + #""https://a.example":{"hold":{"blamed":"12345-abcde","lastProbe":"2026-11-21T09:15:01.250Z","#
             + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
-            + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
+            + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"downSince":"2026-11-21T09:15:00.250Z","failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
             + #""notBefore":"2026-11-21T09:16:00.250Z","overload":{"at":"2026-11-21T09:15:00.250Z","inFlight":5,"times":1},"#
             + #""paused":true,"#
             + #""window":1}},"version":1}"#

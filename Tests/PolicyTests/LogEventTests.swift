@@ -1,0 +1,129 @@
+import Policy
+import Testing
+
+struct LogEventTests {
+    private static let at = Timestamp(rfc3339: "2026-11-21T09:15:00.250Z")!
+
+    /// An event with a value in every field of the table.
+    private func full(_ kind: LogEvent.Kind) -> LogEvent {
+        var event = LogEvent(kind, at: Self.at)
+        for (index, field) in LogEvent.fields.enumerated() {
+            switch field.value {
+            case .text(let path): event[keyPath: path] = "\"é\\ \(index)\n"
+            case .number(let path): event[keyPath: path] = index
+            case .time(let path): event[keyPath: path] = Self.at - .seconds(index)
+            }
+        }
+        event.ids = ["a", "b"]
+        return event
+    }
+
+    @Test(arguments: LogEvent.Kind.allCases)
+    func `a line is read as it was written, on one line`(kind: LogEvent.Kind) {
+        for event in [full(kind), LogEvent(kind, at: Self.at)] {
+            let line = event.line
+            #expect(line.count { $0 == 0x0A } == 1 && line.last == 0x0A)
+            #expect(line.starts(with: #"{"at":"2026-11-21T09:15:00.250Z","event":"\#(kind.rawValue)""#.utf8))
+            #expect(LogEvent(line: line.dropLast()) == event)
+        }
+    }
+
+    @Test func `a line is never longer than a write that is whole`() {
+        var event = LogEvent(.failed, at: Self.at, destination: String(repeating: "\u{1}", count: 9_000))
+        event.cause = String(repeating: "é", count: 5_000)
+        event.ids = (0..<40).map { _ in String(repeating: "\"", count: 300) }
+        let read = LogEvent(line: event.line.dropLast())
+        #expect(event.line.count <= LogEvent.longestLine)
+        #expect(read?.kind == .failed && (read?.ids.count ?? 99) <= LogEvent.mostIDs)
+    }
+
+    @Test(arguments: [
+        "", "{", #"{"at":"2026-11-21T09:15:00Z"}"#, #"{"at":"soon","event":"down"}"#,
+        #"{"at":"2026-11-21T09:15:00Z","event":"of a newer version"}"#, "[1]", "\u{0}\u{0}",
+    ])
+    func `what is no event of this version is skipped`(line: String) {
+        #expect(LogEvent(line: line.utf8) == nil)
+    }
+
+    @Test func `an unknown member is skipped, and one of another kind counts as absent`() {
+        let line =
+            #"{"at":"2026-11-21T09:15:00Z","event":"down","count":"five","new":{"a":1},"destination":"d","ids":[1,"x"]}"#
+        let event = LogEvent(line: line.utf8)
+        #expect(event?.destination == "d" && event?.count == nil && event?.ids == ["x"])
+    }
+
+    // MARK: - The recorder
+
+    @Test func `attempts are counted by destination and minute`() {
+        var recorder = LogRecorder()
+        let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+        for (outcome, destination, second) in [
+            (Outcome.delivered, "a", 1), (.delivered, "a", 59), (.deferred, "b", 30), (.failed, "a", 60),
+            (.held, "b", 31),
+        ] {
+            recorder.attempt(outcome, at: destination, start + .seconds(second))
+        }
+        let events = recorder.take()
+        #expect(events.map(\.destination) == ["b", "a", "a"])
+        #expect(events.map(\.delivered) == [nil, 2, nil])
+        #expect(events.map(\.deferred) == [1, nil, nil] && events.map(\.held) == [1, nil, nil])
+        #expect(events.map(\.failed) == [nil, nil, 1])
+        #expect(events[1].since == start + .seconds(1) && events[1].at == start + .seconds(59))
+        #expect(recorder.isEmpty && recorder.take().isEmpty)
+    }
+
+    @Test func `failures are counted by destination and cause, with the first ids`() {
+        var recorder = LogRecorder()
+        for number in 0..<25 {
+            recorder.count(
+                .failed, "\(number)", at: Self.at, destination: "a", type: number == 3 ? "x" : "y", cause: "404")
+        }
+        recorder.count(.failed, "z", at: Self.at, destination: "a", type: "y", cause: "410")
+        let events = recorder.take()
+        #expect(events.map(\.count) == [25, 1] && events.map(\.cause) == ["404", "410"])
+        #expect(events[0].ids == (0..<LogEvent.mostIDs).map(String.init))
+        #expect(events.map(\.type) == [nil, "y"])
+    }
+
+    // MARK: - Changes of a destination
+
+    private func changes(_ events: [(DestinationEvent, second: Int)], _ settings: DestinationSettings = .init())
+        -> [String]
+    {
+        var ledger = DestinationLedger()
+        return events.flatMap { event, second in
+            let (before, now) = (ledger, Self.at + .seconds(second))
+            ledger.apply(event, to: "d", settings, at: now)
+            return before.changes(to: ledger, of: ["d", "other"], at: now).map { change in
+                "\(second) \(change.kind) \(change.cause ?? "-") \(change.count ?? 0)"
+                    + (change.since.map { " since \(Int(($0 - Self.at).inSeconds))" } ?? "")
+            }
+        }
+    }
+
+    @Test func `a destination is down from the fifth failure in a row until it answers`() {
+        let failures = (0..<7).map { (DestinationEvent.unreachable("timeout"), second: $0) }
+        #expect(changes(failures + [(.answered, 60)]) == ["4 down timeout 5 since 0", "60 up - 0 since 0"])
+        #expect(changes(Array(failures.prefix(4)) + [(.delivered, 60)]) == [])
+        var never = DestinationSettings()
+        never.circuitBreaker = 0
+        #expect(changes(failures + [(.answered, 60)], never) == ["4 down timeout 5 since 0", "60 up - 0 since 0"])
+    }
+
+    @Test func `a hold, a pause and their ends are one event each, also if runs say them again`() {
+        let held = DestinationEvent.held(reason: "401: no", status: 401, blamed: nil)
+        #expect(
+            changes([
+                (held, 1), (held, 2), (.probed, 3), (.paused, 4), (.paused, 5), (.resumed, 6), (.delivered, 7),
+                (.heldByHand(reason: "hand"), 8), (.released, 9), (.released, 10),
+            ]) == [
+                "1 held 401: no 0", "4 paused - 0", "6 resumed - 0", "7 released 401: no 0 since 1", "8 held hand 0",
+                "9 released hand 0 since 8",
+            ])
+    }
+
+    @Test func `a hold by hand over a hold is told`() {
+        let held = DestinationEvent.held(reason: "401", status: 401, blamed: nil)
+        #expect(changes([(held, 1), (.heldByHand(reason: "hand"), 2)]) == ["1 held 401 0", "2 held hand 0"])
+    }
+}
