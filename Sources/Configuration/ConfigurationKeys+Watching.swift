@@ -34,6 +34,22 @@ extension ConfigurationKeys {
             hold has changed. drainq release does not call a hook.
             """),
         hook(
+            .down, "when a destination is down",
+            "A program that a run calls when a destination has failed for `hooks.downAfter` without an answer."),
+        hook(
+            .up, "when a destination is back",
+            "A program that a run calls when a destination that was reported as down has answered."),
+        hook(
+            .backlog, "when operations wait for long",
+            """
+            A program that a run calls when the oldest operation for a destination is older than `hooks.backlogAfter`. \
+            With this hook, or `hooks.cleared`, each run lists the queue once more.
+            """),
+        hook(
+            .cleared, "when a backlog has ended",
+            "A program that a run calls when no operation for a destination with a reported backlog is as old any more."
+        ),
+        hook(
             .failed, "when operations fail for good", "A program that a run calls when operations have failed for good."
         ),
         hook(
@@ -54,6 +70,13 @@ extension ConfigurationKeys {
             calls the hook.
             """,
             into: \.hooks.atMostEvery),
+        ConfigurationKey(
+            "hooks.downAfter", .duration, default: #""30m""#, "before a destination is down",
+            "How long a destination fails without an answer before `hooks.down` is called.", into: \.hooks.downAfter),
+        ConfigurationKey(
+            "hooks.backlogAfter", .duration, default: #""6h""#, "before there is a backlog",
+            "The age of the oldest operation for a destination from which on `hooks.backlog` is called.",
+            into: \.hooks.backlogAfter),
     ]
 
     private static func hook(

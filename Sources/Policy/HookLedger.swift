@@ -1,7 +1,8 @@
 /// The times of the last calls of hooks, and the reports that are still owed to them: `state/hooks.json`.
 ///
 /// ```
-/// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } } }
+/// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } },
+///   "standing": { "down": [destination] } }
 /// ```
 /// A report that comes sooner after a call than `atMostEvery` allows is kept for a call of a later run. A report that
 /// was undone meanwhile, as by the end of a hold, is dropped. Losing the file loses owed reports and costs a call too
@@ -17,8 +18,28 @@ package struct HookLedger: Hashable, Sendable {
     }
 
     private var entries: [String: Entry] = [:]
+    /// The destinations of which runs have reported `down` or `backlog`, and not the end, by the word of the event.
+    private var standing: [String: Set<String>] = [:]
 
     package init() {}
+
+    /// Records the destinations that a condition applies to, with its reasons. Returns the reports of those to which it
+    /// did not apply before, and of those to which it no longer does. Takes and returns nothing that no hook takes.
+    package mutating func changes(
+        of event: Hooks.Event, to present: [String: String], hooks: Hooks
+    ) -> [HookNews] {
+        guard hooks.takes(event), let end = event.opposite else {
+            standing[event.rawValue] = nil
+            return []
+        }
+        let before = standing[event.rawValue] ?? []
+        let begun = present.keys.filter { !before.contains($0) }.sorted().prefix(Self.mostRemembered - before.count)
+        let ended = before.filter { present[$0] == nil }.sorted()
+        let after = before.subtracting(ended).union(begun)
+        standing[event.rawValue] = after.isEmpty ? nil : after
+        return begun.map { HookNews(event, $0, reason: present[$0]!) }
+            + ended.map { HookNews(end, $0, reason: end == .up ? "it has answered" : "no operation is as old") }
+    }
 
     /// Adds the reports of a run. Returns the reports that are due now, sorted by event and destination.
     package mutating func take(_ news: [HookNews], hooks: Hooks, at now: Timestamp) -> [HookNews] {
@@ -77,6 +98,7 @@ extension HookLedger: Codable {
     private enum CodingKeys: String, CodingKey {
         case version
         case entries
+        case standing
     }
 
     /// Throws if the document has another version or is damaged.
@@ -86,12 +108,15 @@ extension HookLedger: Codable {
             throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
         }
         entries = try fields.decode([String: Entry].self, forKey: .entries)
+        // Files of earlier versions lack it.
+        standing = try fields.decodeIfPresent([String: [String]].self, forKey: .standing)?.mapValues { Set($0) } ?? [:]
     }
 
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(Self.version, forKey: .version)
         try fields.encode(entries, forKey: .entries)
+        if !standing.isEmpty { try fields.encode(standing.mapValues { $0.sorted() }, forKey: .standing) }
     }
 }
 

@@ -5,6 +5,14 @@ package struct Hooks: Hashable, Sendable {
         case held
         /// A hold has ended.
         case released
+        /// A destination has failed for `downAfter` without an answer.
+        case down
+        /// A destination that was down has answered, or runs have forgotten it.
+        case up
+        /// The oldest operation for a destination is older than `backlogAfter`.
+        case backlog
+        /// A backlog has ended.
+        case cleared
         /// Operations became dead letters.
         case failed
         /// Files were quarantined: they are not operations.
@@ -21,6 +29,10 @@ package struct Hooks: Hashable, Sendable {
             switch self {
             case .held: .released
             case .released: .held
+            case .down: .up
+            case .up: .down
+            case .backlog: .cleared
+            case .cleared: .backlog
             case .failed, .quarantined, .delivered, .started, .ended: nil
             }
         }
@@ -30,11 +42,31 @@ package struct Hooks: Hashable, Sendable {
     /// The minimum time between two calls for the same event of the same destination.
     package var atMostEvery: Duration
 
+    /// The time without an answer after which a destination that fails is down.
+    package var downAfter = Self.defaultDownAfter
+    /// The age of an operation from which on its destination has a backlog.
+    package var backlogAfter = Self.defaultBacklogAfter
+
     package static let defaultAtMostEvery = Duration.seconds(3600)
+    package static let defaultDownAfter = Duration.seconds(1800)
+    package static let defaultBacklogAfter = Duration.seconds(6 * 3600)
 
     package init(commands: [Event: [String]] = [:], atMostEvery: Duration = Self.defaultAtMostEvery) {
         self.commands = commands
         self.atMostEvery = atMostEvery
+    }
+
+    /// Whether a hook takes this event or its end.
+    package func takes(_ event: Event) -> Bool {
+        commands[event] != nil || event.opposite.map { commands[$0] != nil } ?? false
+    }
+}
+
+extension DestinationState {
+    /// Returns why the destination is down; `nil` if it is not, or not long enough.
+    package func outage(by hooks: Hooks, at now: Timestamp) -> String? {
+        guard failures > 0, let downSince, now - downSince >= hooks.downAfter else { return nil }
+        return "\(lastFailure ?? "no answer"), since \(downSince.rfc3339)"
     }
 }
 
@@ -43,9 +75,10 @@ package struct HookNews: Hashable, Codable, Sendable {
     package var event: Hooks.Event
     /// `nil` for quarantined files, which have no destination, and for runs, which have many.
     package var destination: String?
-    /// The reason of the last event for holds, releases and runs; of the first event otherwise.
+    /// The reason of the last event of destinations and runs; of the first event otherwise.
     package var reason: String
-    /// The number of destinations (`held`, `released`), of runs (`started`, `ended`), otherwise of operations or files.
+    /// The number of destinations (`held`, `down`, `backlog` and their ends), of runs (`started`, `ended`), otherwise
+    /// of operations or files.
     package var count: Int
     /// The ids of the first operations or files, at most `idsTold`; empty for destinations and runs.
     package private(set) var ids: [String]
@@ -67,7 +100,7 @@ package struct HookNews: Hashable, Codable, Sendable {
     package mutating func add(_ later: HookNews) {
         ids = Array((ids + later.ids).prefix(Self.idsTold))
         switch event {
-        case .held, .released: reason = later.reason
+        case .held, .released, .down, .up, .backlog, .cleared: reason = later.reason
         case .failed, .quarantined, .delivered: count +|= later.count
         case .started, .ended:
             count +|= later.count

@@ -71,13 +71,28 @@ struct HookTests {
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["failed": "cat >> told; env >> told", "held": "cat >> told; env >> told"])
         try queue.run("add", input: numbered(2))
-        let finished = try queue.run("run", "--json")
+        let finished = try queue.run("run")
         #expect(finished.status == (status == 400 ? 1 : 69))
         let told = try String(contentsOf: queue.directory.appending(path: "told"), encoding: .utf8)
-        let log = try queue.run("log", "--json").output
-        for text in [told, finished.output, log] {
+        for text in [told, finished.error, try queue.run("log").output, try queue.run("log", "--json").output] {
             #expect(text.contains("no such token: ") && !text.contains("hidden-token"))
         }
+    }
+
+    @Test func `an outage and a backlog are told when they begin and when they end, and not while they go on`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["503 *2", "204"]))
+        defer { receiver.stop() }
+        let events = ["down", "up", "backlog", "cleared"]
+        let queue = try queue(to: receiver, Dictionary(uniqueKeysWithValues: events.map { ($0, "cat >> told") }))
+        let file = queue.queue.appending(path: "drainq.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacing("hooks: {", with: "hooks: { downAfter: \"0s\", backlogAfter: \"0s\",").write(
+            to: file, atomically: true, encoding: .utf8)
+        try queue.run("add", input: numbered(1))
+        for _ in 0..<3 { try queue.run("run", "--now") }
+        #expect(try told(queue).map { $0["event"] as? String } == ["down", "backlog", "up", "cleared"])
+        #expect(try told(queue)[0]["destination"] as? String == receiver.url)
+        #expect((try told(queue)[0]["reason"] as? String)?.hasPrefix("status 503, since ") == true)
     }
 
     @Test func `a hold is told when it begins and when it ends, and not while it goes on`() throws {

@@ -89,13 +89,15 @@ struct MetricsTests {
             to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
         try queue.run("add", input: numbered(2))
         #expect(try queue.run("run").status == 0)
-        // Only the time at which they were made differs.
-        func lines(_ text: String) -> [Substring] {
+        // Each has the time at which it was made.
+        func metrics(_ text: String) -> [Substring] {
             text.split(separator: "\n").filter { !$0.hasPrefix("drainq_exposition_timestamp_seconds{") }
         }
-        #expect(
-            try lines(String(contentsOf: file, encoding: .utf8)) == lines(queue.run("status", "--prometheus").output),
-            "they are one and the same")
+        let (written, shown) = (
+            try String(contentsOf: file, encoding: .utf8), try queue.run("status", "--prometheus").output
+        )
+        #expect(metrics(written) == metrics(shown), "they are one and the same")
+        #expect(metrics(written).count == written.split(separator: "\n").count - 1)
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o644)
         #expect(try !FileManager.default.contentsOfDirectory(atPath: queue.directory.path).contains(".drainq.prom.new"))

@@ -39,6 +39,34 @@ struct HookLedgerTests {
         #expect(ledger.take([], hooks: all, at: start + .seconds(9000)).isEmpty)
     }
 
+    @Test func `an outage and a backlog are told once, and their ends`() {
+        var ledger = HookLedger()
+        var hooks = all
+        hooks.atMostEvery = .zero
+        func told(_ event: Hooks.Event, _ present: [String: String]) -> [String] {
+            let news = ledger.changes(of: event, to: present, hooks: hooks)
+            return ledger.take(news, hooks: hooks, at: start).map { "\($0.event) \($0.destination ?? "")" }
+        }
+        #expect(told(.down, [Self.a: "timeout"]) == ["down \(Self.a)"])
+        #expect(told(.down, [Self.a: "503"]) == [])
+        #expect(told(.backlog, [Self.a: "old"]) == ["backlog \(Self.a)"])
+        #expect(told(.down, [Self.b: "503"]) == ["down \(Self.b)", "up \(Self.a)"])
+        #expect(told(.down, [:]) == ["up \(Self.b)"])
+        #expect(told(.backlog, [:]) == ["cleared \(Self.a)"])
+        hooks.commands = [:]
+        #expect(told(.down, [Self.a: "timeout"]) == [])
+    }
+
+    @Test func `a destination is down by its first failure without an answer since`() {
+        var state = DestinationState()
+        state.apply(.unreachable("timeout"), DestinationSettings(), at: start)
+        let hooks = Hooks()
+        #expect(state.outage(by: hooks, at: start + .seconds(1799)) == nil)
+        #expect(state.outage(by: hooks, at: start + .seconds(1800)) == "timeout, since 2026-11-21T12:00:00Z")
+        state.apply(.answered, DestinationSettings(), at: start + .seconds(1801))
+        #expect(state.outage(by: hooks, at: start + .seconds(9999)) == nil)
+    }
+
     @Test func `what has been undone before it was told is not told`() {
         var ledger = HookLedger()
         _ = ledger.take([held()], hooks: all, at: start)

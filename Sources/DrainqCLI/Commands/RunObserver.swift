@@ -50,7 +50,7 @@ struct RunObserver {
     mutating func endPass(_ summary: RunSummary, _ status: ExitStatus) -> Bool {
         guard hasNews || clock.instant() >= nextRecord else { return false }
         record(SummaryView(summary, status), didSomething: hasNews)
-        callHooks()
+        callHooks(with: conditions)
         return true
     }
 
@@ -66,7 +66,7 @@ struct RunObserver {
         }
         record(view, didSomething: didSomething)
         if hasStarted || didSomething { news.ended(view.inWords) }
-        callHooks()
+        callHooks(with: conditions)
     }
 
     private mutating func record(_ view: SummaryView, didSomething: Bool) {
@@ -113,11 +113,22 @@ struct RunObserver {
         }
     }
 
-    private mutating func callHooks() {
+    /// The destinations that are down or have a backlog, for hooks.
+    private var conditions: [Hooks.Event: [String: String]] {
+        do {
+            return try RunNews.conditions(of: queue, at: .now())
+        } catch {
+            Messages.warning("\(error)")
+            return [:]
+        }
+    }
+
+    private mutating func callHooks(with conditions: [Hooks.Event: [String: String]] = [:]) {
         if queue.configuration.hooks.commands.isEmpty { return }
         let now = Timestamp.now()
         do throws(SpoolError) {
-            let due = try news.due(by: queue.configuration.hooks, in: queue.spool, at: now)
+            let due = try news.due(
+                by: queue.configuration.hooks, in: queue.spool, conditions: conditions, at: now)
             // The output of the run does not wait for hooks.
             if !due.isEmpty { standardOutput.flush() }
             for call in HookCall.calls(for: due, queue: queue, at: now) {

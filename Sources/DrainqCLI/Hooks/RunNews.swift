@@ -54,11 +54,38 @@ struct RunNews {
         }
     }
 
+    /// Returns the destinations that are down or have a backlog, with reasons. Lists the queue only for a hook that
+    /// takes backlogs.
+    static func conditions(of queue: OpenQueue, at now: Timestamp) throws -> [Hooks.Event: [String: String]] {
+        let hooks = queue.configuration.hooks
+        var conditions: [Hooks.Event: [String: String]] = [:]
+        if !hooks.takes(.down), !hooks.takes(.backlog) { return conditions }
+        let known = try queue.knownDestinations()
+        if hooks.takes(.down) { conditions[.down] = known.states.compactMapValues { $0.outage(by: hooks, at: now) } }
+        guard hooks.takes(.backlog) else { return conditions }
+        let counts = try QueueCount(of: queue.spool, queue.configuration, known, at: now).destinationCounts
+        let old = counts.compactMap { count -> (String, String)? in
+            guard let oldest = count.oldest, now - oldest >= hooks.backlogAfter else { return nil }
+            return (count.destination.name, "the oldest operation is of \(oldest.rfc3339)")
+        }
+        conditions[.backlog] = Dictionary(uniqueKeysWithValues: old)
+        return conditions
+    }
+
     /// Returns the news for hooks to take now, and keeps the rest in `state/hooks.json` for a later run. Does not
     /// return news twice.
-    mutating func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
+    ///
+    /// `conditions` has what holds now of each of its events.
+    mutating func due(
+        by hooks: Hooks, in spool: SpoolDirectory, conditions: [Hooks.Event: [String: String]] = [:], at now: Timestamp
+    ) throws(SpoolError) -> [HookNews] {
         var due: [HookNews] = []
-        try StateFile.hooks.update(HookLedger(), in: spool) { due = $0.take(Array(news.values), hooks: hooks, at: now) }
+        try StateFile.hooks.update(HookLedger(), in: spool) { ledger in
+            let changed = conditions.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { event, present in
+                ledger.changes(of: event, to: present, hooks: hooks)
+            }
+            due = ledger.take(Array(news.values) + changed, hooks: hooks, at: now)
+        }
         news = [:]
         return due
     }
