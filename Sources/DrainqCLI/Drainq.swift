@@ -65,6 +65,7 @@ private func perform(_ command: Command, environment: [String: String]) throws(C
     case .version: version()
     case .help(let arguments): help(arguments)
     case .agent: runLibcurlAgent()
+    case .complete(let arguments): complete(arguments, environment: environment)
     }
 }
 
@@ -78,7 +79,8 @@ extension CommandName {
     /// The behaviour after standard output is closed: commands that only print end, the others finish their work.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
-        case .list, .show, .status, .log, .export, .check, .explain, .completions, .manual, .schema, .version, .help:
+        case .list, .show, .status, .log, .export, .check, .explain, .completions, .manual, .schema, .version, .help,
+            .complete:
             .endProcess
         case .initialize, .add, .send, .wait, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo,
             .receive,

@@ -123,13 +123,10 @@ struct TableTests {
         }
     }
 
-    @Test func `the agent is in no document and never suggested`() {
-        #expect(!CommandDescription.visible.contains { $0.name == .agent })
-        #expect(OptionDescription.of(.agent).isEmpty)
-        #expect(!manualPage().contains(".Ss agent"))
-        for shell in Shell.allCases {
-            #expect(
-                !completionScript(for: shell).replacing(NetworkError.agentDied.rawValue, with: "").contains("agent"))
-        }
+    @Test(arguments: [CommandName.agent, .complete])
+    func `what only programs call is in no document and never suggested`(name: CommandName) {
+        #expect(!CommandDescription.visible.contains { $0.name == name })
+        #expect(OptionDescription.of(name).isEmpty)
+        #expect(!manualPage().contains(".Ss \(name.rawValue)"))
     }
 }

@@ -68,6 +68,9 @@ for shell in bash zsh fish; do
     become 'an option of the log' 'drainq log --fol' 'drainq log --follow ' --follow
     become 'shells' 'drainq completions z' 'drainq completions zsh ' zsh
     become 'errors' 'drainq explain UNAV' 'drainq explain UNAVAILABLE ' UNAVAILABLE
+    offer 'statuses' 'drainq explain 4' 422 429 '!503'
+    offer 'statuses behind an option' 'drainq list --status 5' 5xx 503 '!404'
+    become 'an example' 'drainq init --example sla' 'drainq init --example slack ' slack
     become 'files' 'drainq add rep' 'drainq add report.json ' report.json
     become 'files behind an option' 'drainq send --body-file rep' 'drainq send --body-file report.json ' report.json
     become 'no files for the queue' 'drainq status --queue rep' 'drainq status --queue rep' '!report.json'

@@ -27,4 +27,5 @@ enum Command: Sendable {
     case version(NoArguments)
     case help(HelpArguments)
     case agent(NoArguments)
+    case complete(CompleteArguments)
 }

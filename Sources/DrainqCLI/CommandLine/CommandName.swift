@@ -28,6 +28,8 @@ package enum CommandName: String, CaseIterable, Sendable {
     case help
     /// The delivery agent: only a run starts it, and no document shows it.
     case agent
+    /// Candidates for a shell: only the scripts of `drainq completions` call it, and no document shows it.
+    case complete
 }
 
 /// A shell that drainq has completions for.

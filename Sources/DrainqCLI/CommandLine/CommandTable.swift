@@ -32,6 +32,7 @@ extension CommandDescription {
         case .version: .version
         case .help: .help
         case .agent: .agent
+        case .complete: .complete
         }
     }
 }

@@ -164,8 +164,10 @@ struct Parser {
             if operand.isEmpty { throw emptyOperand }
             if !operands.isEmpty { throw UsageError("unexpected operand '\(operand)'", hint: "only one DIR") }
             return operands.append(operand)
-        case .ids, .optionalIDs, .selection, .optionalSelection, .anything:
+        case .ids, .optionalIDs, .selection, .optionalSelection:
             if operand.isEmpty { throw emptyOperand }
+        case .anything:
+            break
         case .answer:
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")

@@ -24,6 +24,8 @@ package enum ValueKind: Hashable, Sendable {
     case rate
     /// A status or an error, see `AnswerPattern`.
     case answer
+    /// A service of `drainq init --example`.
+    case example
 
     /// Whether the value is a path, which may be bytes that are not text.
     var takesAnyBytes: Bool {
@@ -51,6 +53,7 @@ package enum ValueKind: Hashable, Sendable {
         case .header: "HEADER"
         case .rate: "N/s"
         case .answer: "STATUS|ERROR"
+        case .example: "NAME"
         }
     }
 }

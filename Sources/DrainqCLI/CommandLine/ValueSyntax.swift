@@ -53,6 +53,7 @@ extension ValueSyntax<String> {
     static func file(_ placeholder: String) -> Self { nonempty(.file(placeholder)) }
     static func directory(_ placeholder: String) -> Self { nonempty(.directory(placeholder)) }
     static var destination: Self { nonempty(.destination) }
+    static var example: Self { nonempty(.example) }
     /// A method as in the configuration (RFC 9110 §9.1: methods are case-sensitive).
     static var method: Self {
         Self(.text("METHOD"), else: ValueDefect("methods are written in capitals", hint: "POST PUT PATCH DELETE")) {

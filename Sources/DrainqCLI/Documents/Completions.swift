@@ -1,87 +1,94 @@
-import Drain
-import Policy
-
-/// Returns the completions for one shell, made from the tables.
+/// Returns the completions for one shell: a script that asks `drainq complete` for candidates.
 func completionScript(for shell: Shell) -> String {
     switch shell {
-    case .bash: bashCompletions()
-    case .zsh: zshCompletions()
-    case .fish: fishCompletions()
+    case .bash: bashCompletions
+    case .zsh: zshCompletions
+    case .fish: fishCompletions
     }
 }
 
-/// The comment that names the origin of the completions.
-let completionsOrigin = "# drainq \(programVersion): made by 'drainq completions', do not edit"
-
-extension ValueKind {
-    /// The candidates for the value.
-    var candidates: Candidates {
-        switch self {
-        case .flag: .none
-        case .text, .pointer, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
-        case .template(.type, _): ValueKind.typeName.candidates
-        case .template: .unknown
-        case .answer: .words(AnswerPattern.errorNames)
-        case .file: .files
-        case .directory: .directories
-        case .choice(let words): .words(words)
-        case .countOr(let word, _): .words([word])
-        case .typeName: .queue(QueueCandidates(field: "type", arguments: ["list", "--limit", "1000"]))
-        case .destination: .queue(QueueCandidates(field: "destination", arguments: ["status"]))
-        }
+/// For bash 4.3, without another package. Bash splits words at `=` and `:`, and replaces only the text after the last
+/// one.
+private let bashCompletions = #"""
+    # drainq: made by 'drainq completions', do not edit
+    _drainq() {
+        local last=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~\//$HOME/} line=() answer word kept
+        COMPREPLY=()
+        for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+            if ((${#line[@]} > 0)) && [[ $word == [=:]* || ${line[-1]} == *[=:] ]]; then
+                line[-1]+=$word
+            else
+                line+=("$word")
+            fi
+        done
+        kept=${line[-1]}
+        [[ $last == [=:] ]] || kept=${kept%"$last"}
+        mapfile -t answer < <("$program" complete -- "${line[@]//[\\\"\']/}" 2>/dev/null)
+        case ${answer[0]-} in
+            files) compopt -o default ;;
+            directories) compopt -o dirnames ;;
+            *)
+                for word in "${answer[@]:1}"; do
+                    printf -v word %q "${word%%$'\t'*}"
+                    COMPREPLY+=("${word#"$kept"}")
+                done
+                ;;
+        esac
     }
-}
+    complete -F _drainq drainq
 
-extension CommandDescription {
-    /// The candidates for an operand.
-    var candidates: Candidates {
-        switch operands {
-        case .none: .none
-        case .files: .files
-        case .directory: .directories
-        case .ids, .optionalIDs, .selection, .optionalSelection: .queue(.ids(in: name.statesActedOn))
-        case .anything: .unknown
-        case .one(let words, _), .optional(let words, _): .words(words)
-        case .answer: .words(AnswerPattern.errorNames)
-        }
+    """#
+
+/// For zsh, in `fpath` or sourced.
+private let zshCompletions = #"""
+    #compdef drainq
+    # drainq: made by 'drainq completions', do not edit
+    _drainq() {
+        local program=${(Q)words[1]}
+        local -a answer offers
+        answer=("${(@f)$(${~program} complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+        case $answer[1] in
+            (files|directories)
+                [[ $PREFIX == -* ]] && compset -P '*='
+                if [[ $answer[1] == files ]]; then _files; else _path_files -/; fi
+                ;;
+            (words)
+                offers=("${(@)answer[2,-1]//:/\\:}")
+                offers=("${(@)offers/$'\t'/:}")
+                if [[ $PREFIX == -*=* ]]; then
+                    offers=("${(@)offers#${PREFIX%%=*}=}")
+                    compset -P '*='
+                fi
+                _describe -t values drainq offers
+                ;;
+        esac
     }
-}
+    if [[ $funcstack[1] == _drainq ]]; then
+        _drainq "$@"
+    else
+        compdef _drainq drainq
+    fi
 
-extension CommandName {
-    /// The states of the operations that the command mostly changes; empty if the state does not matter.
-    fileprivate var statesActedOn: [ShownState] {
-        switch self {
-        case .retry: [.failed, .deferred, .held]
-        case .hold: [.new, .deferred]
-        case .release: [.held]
-        case .run: [.new, .deferred]
-        default: []
-        }
-    }
-}
+    """#
 
-/// The candidates that a shell can offer in one place.
-enum Candidates: Hashable {
-    case none
-    /// A value is expected, but no shell can propose one.
-    case unknown
-    case files
-    case directories
-    case words([String])
-    case queue(QueueCandidates)
-}
+/// For fish 3.
+private let fishCompletions = #"""
+    # drainq: made by 'drainq completions', do not edit
+    # __drainq_ask: sets what `drainq complete` offers; false where it is files, which fish finds itself.
+    function __drainq_ask
+        set -l tokens (commandline -opc)
+        set -l current (commandline -ct | string unescape)
+        set -g __drainq_offers (command $tokens[1] complete -- $tokens[2..] "$current" 2>/dev/null)
+        set -l kind $__drainq_offers[1]
+        set -e __drainq_offers[1]
+        if test "$kind" = directories
+            set -l kept (string match -r '^-[^=]*=' -- $current)
+            set -g __drainq_offers (__fish_complete_directories (string replace -r '^-[^=]*=' '' -- $current) '' |
+                string replace -r '^' -- "$kept")
+        end
+        test "$kind" != files
+    end
+    complete -c drainq -e
+    complete -c drainq -n __drainq_ask -f -a '$__drainq_offers'
 
-/// Candidates that only the queue has: the values of one field in the JSON output of a command.
-struct QueueCandidates: Hashable {
-    var field: String
-    /// The command and its options, without the queue and `--json`. They limit what is read, because the user waits.
-    var arguments: [String]
-
-    static func ids(in states: [ShownState]) -> QueueCandidates {
-        QueueCandidates(
-            field: "id", arguments: ["list", "--limit", "100"] + states.flatMap { ["--state", $0.rawValue] })
-    }
-
-    /// The words that the shell functions take as arguments.
-    var words: String { ([field] + arguments).joined(separator: " ") }
-}
+    """#

@@ -92,8 +92,25 @@ extension CommandDescription {
         .help, Command.help, "explain a command",
         "Prints the list of commands, or the usage of one command.",
         operands: .optional(
-            of: CommandName.allCases.filter { $0 != .agent }.map(\.rawValue), placeholder: "COMMAND"),
+            of: CommandName.allCases.filter { $0 != .agent && $0 != .complete }.map(\.rawValue), placeholder: "COMMAND"),
         examples: [Example("drainq help run", "the same as drainq run --help")])
+}
+
+/// The arguments of `drainq complete`.
+struct CompleteArguments: CommandArguments {
+    /// The words after the program, up to the cursor.
+    var words: [String] = []
+
+    mutating func take(operands: [String]) { words = operands }
+    static var options: [Option<Self>] { [] }
+}
+
+extension CommandDescription {
+    static let complete = CommandDescription(
+        .complete, Command.complete, "print candidates for a shell",
+        "Prints the candidates for the last word of a command line. Only the scripts of completions call it.",
+        operands: .anything,
+        isHidden: true)
 }
 
 extension CommandDescription {

@@ -17,7 +17,7 @@ struct InitArguments: CommandArguments {
             """
         )
         Option(
-            .example, .text("NAME"), \.example, "begin with the configuration of a service",
+            .example, ValueSyntax.example, \.example, "begin with the configuration of a service",
             """
             Writes the configuration of a service, such as `slack` or `elasticsearch`, instead of one that explains \
             every line. `list` prints the names and purposes of the services, and makes no queue. GALLERY in \

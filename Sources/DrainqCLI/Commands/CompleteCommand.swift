@@ -1,0 +1,62 @@
+import Drain
+import Policy
+import Spool
+
+/// Performs `drainq complete -- WORD...`, which the scripts of `drainq completions` call. The first line says what the
+/// shell completes the last word with: `words`, `files` or `directories`. The candidates follow, one a line, each with
+/// a tab before its summary.
+///
+/// What cannot be read has no candidates: nobody who presses Tab has asked for a message.
+func complete(_ arguments: CompleteArguments, environment: [String: String]) -> ExitStatus {
+    let completion = Completion(of: arguments.words)
+    switch completion.candidates {
+    case .files: standardOutput.line("files")
+    case .directories: standardOutput.line("directories")
+    default:
+        standardOutput.line("words")
+        for (word, summary) in completion.found(environment) where word.begins(with: completion.typed) {
+            standardOutput.line(completion.kept + word + (summary.isEmpty ? "" : "\t\(summary)"))
+        }
+    }
+    return .ok
+}
+
+extension Completion {
+    /// The number of ids that a shell shows at most: a person chooses among them.
+    private static let mostIDs = 100
+
+    /// Returns the candidates with their summaries.
+    fileprivate func found(_ environment: [String: String]) -> [(word: String, summary: String)] {
+        switch candidates {
+        case .none, .files, .directories: return []
+        case .words(let words): return words.map { ($0, "") }
+        case .commands: return CommandDescription.visible.map { ($0.name.rawValue, $0.summary) }
+        case .options(let rows):
+            return rows.flatMap { row in
+                ((row.short.map { ["-\($0)"] } ?? []) + [row.name.spelling]).map { ($0, row.summary) }
+            }
+        case .examples: return ((try? ExampleConfigurations().names) ?? []).map { ($0, "") }
+        case .ids, .types, .destinations: return ((try? inQueue(environment)) ?? []).map { ($0, "") }
+        }
+    }
+
+    private func inQueue(_ environment: [String: String]) throws -> [String] {
+        var options = QueueOptions()
+        // A shell has not expanded the word yet.
+        options.path = queue.map {
+            $0.begins(with: "~/") ? (environment["HOME"] ?? "~") + $0.dropFirst() : $0
+        }
+        let queue = try OpenQueue(options, environment)
+        let known = try queue.knownDestinations()
+        if candidates == .destinations { return known.names.sorted() }
+        var states: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed, .quarantined]
+        if case .ids(let chosen) = candidates, !chosen.isEmpty { states = Set(chosen) }
+        let entries = try queue.spool.entries(OperationFilter(states: states), known).entries
+        guard case .ids = candidates else {
+            return Set(entries.map(\.name.type) + queue.configuration.routes.keys).map(\.description).sorted()
+        }
+        let ids = entries.lazy.map(\.name.id.description).filter { $0.begins(with: typed) }.prefix(Self.mostIDs)
+        if !states.contains(.quarantined) { return Array(ids) }
+        return try ids + queue.spool.quarantined().compactMap { $0.name?.id.description }
+    }
+}
