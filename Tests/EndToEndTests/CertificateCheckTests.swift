@@ -52,4 +52,36 @@ import Testing
         }
         #expect(!FileManager.default.fileExists(atPath: drainq.queue.appending(path: "asked").path))
     }
+
+    @Test(arguments: [
+        ("rsa.key", nil), ("p256.key", nil),
+        ("none.key", "has a key that comes from '/none.key', which cannot be read: No such file"),
+        ("p384.key", "needs '/p384.key' to be an RSA or P-256 key in PEM"),
+        ("open.key", "has a key that comes from '/open.key', which is readable or writable by others"),
+        ("torn.key", "cannot be signed: /usr/bin/openssl "),
+    ])
+    func `check signs with the key of an assertion`(_ key: String, _ words: String?) throws {
+        let drainq = try Drainq(
+            """
+            {
+                routes: { default: { url: "http://localhost:1/", headers: { Authorization: "Bearer ${secret:t}" } } },
+                secrets: { t: { oauth2: { tokenUrl: "http://localhost:1/", assertion: { key: "\(key)" } } } },
+            }
+            """)
+        let made = try drainq.shell(
+            """
+            set -e; cd queue; exec 2>/dev/null
+            openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out rsa.key
+            for curve in 256 384; do
+                openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-$curve -out p$curve.key
+            done
+            cp rsa.key open.key; { echo '-----BEGIN RSA PRIVATE KEY-----'; echo AAAA; } >torn.key
+            chmod 600 *.key; chmod 644 open.key
+            """)
+        try #require(made.status == 0)
+        let check = try drainq.run("check")
+        #expect(check.status == (words == nil ? 0 : 78), "\(check)")
+        let told = check.error.replacing(drainq.queue.path, with: "")
+        if let words { #expect(told.contains("the secret 't' needs an assertion, which \(words)"), "\(check)") }
+    }
 }

@@ -233,13 +233,23 @@ private func checkTransports(
     if isFine { findings.ok("transports") }
 }
 
-/// Reads the files of secrets as a run would. Only targets a missing variable or credential, which may be the
-/// service's alone. Runs no command, because it has effects. Also targets credentials that are written out in routes.
+/// Reads the files of secrets as a run would, and signs an assertion with each key. Only notes a missing variable or
+/// credential, which may be the service's alone. Runs no command, because it has effects. Also notes credentials that
+/// are written out in routes.
 private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
     let sources = queue.configuration.secrets
     let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
     var isFine = true
+    let signer = JWTSigner(directory: queue.directory, environment: store.commandEnvironment)
     for (name, source) in sources.sorted(by: { $0.key < $1.key }) {
+        if case .oauth2(let oauth2) = source, let assertion = oauth2.assertion,
+            case .failure(let failure) = signer.sign(assertion, audience: oauth2.tokenURL, at: .now())
+        {
+            isFine = false
+            findings.problem(
+                .configuration, "the secret '\(name)' needs an assertion, which \(failure.reason)",
+                hint: "runs hold its destinations until the key signs")
+        }
         if source.hasEffects { continue }
         guard let failure = store.values([name]).failures[name] else { continue }
         if case .file = source {

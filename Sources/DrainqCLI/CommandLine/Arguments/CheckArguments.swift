@@ -24,9 +24,9 @@ extension CommandDescription {
         """
         Checks the configuration, the permissions, whether the file system renames, locks and syncs as the queue \
         needs, and whether the transports, files and secrets of the routes exist. Tries certificate files, keys and \
-        passphrases by a TLS handshake with itself. Looks for claims of runs that died and for unreadable files. It \
-        does not run the commands of secrets. Run it as the user that runs drainq: some \
-        files may be readable by that user alone. Does not change the queue, unless --repair is given.
+        passphrases by a TLS handshake with itself, and the key of an assertion by signing one. Looks for claims of \
+        runs that died and for unreadable files. It does not run the commands of secrets. Run it as the user that \
+        runs drainq: some files may be readable by that user alone. Does not change the queue, unless --repair is given.
 
         With --repair it makes missing directories, sets the modes 0700 and 0600 (except for a `new/` that others may \
         write to, and the path to it), removes files that dead writers left in `tmp/`, returns the claims of dead runs \
