@@ -108,7 +108,7 @@ extension HookLedger: Codable {
             throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
         }
         entries = try fields.decode([String: Entry].self, forKey: .entries)
-        // Files of earlier versions lack it.
+        // Absent if no condition stands.
         standing = try fields.decodeIfPresent([String: [String]].self, forKey: .standing)?.mapValues { Set($0) } ?? [:]
     }
 

@@ -122,31 +122,26 @@ package struct AttemptRecord: Hashable, Sendable {
     package var status: Int?
     /// The name of the network error, if there was no usable answer; or a callable function's code, `NOT_FOUND`.
     package var error: String?
-    /// The rule that decided, as `Rule.description` gives it.
-    package var rule: String {
-        get { decision.words }
-        set { decision = .words(newValue) }
-    }
     private var decision: Decision
     /// The wait that the server asked for, by Retry-After or at the rule's `until`, in seconds.
     package var retryAfter: Int?
     /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
     package var excerpt: String?
-    /// Who is to blame. `nil` for a delivery, for an operation that was settled before a request was made of it, and in
-    /// records of earlier versions.
+    /// Who is to blame. `nil` for a delivery, and for an operation that was settled before a request was made of it.
     package var accused: Accused?
-    /// Whether the record counts as an attempt; `nil` if that follows from the other fields.
-    package var counted: Bool?
+    /// Whether the attempt is one of those that the name of the operation counts.
+    package var counted: Bool
     /// The whole answer to a delivery, if the route keeps it.
     package var answer: KeptAnswer?
 
     package init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
-        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool? = nil,
-        answer: KeptAnswer? = nil
+        ruleCode: Rule.Code? = nil, retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil,
+        counted: Bool = false, answer: KeptAnswer? = nil
     ) {
         self.init(
-            at: at, duration: duration, outcome: outcome, status: status, error: error, decision: .words(rule),
+            at: at, duration: duration, outcome: outcome, status: status, error: error,
+            decision: .read(words: rule, ruleCode),
             retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: answer)
     }
 
@@ -154,16 +149,16 @@ package struct AttemptRecord: Hashable, Sendable {
     /// deliveries are neither kept nor shown.
     init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: Rule,
-        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil
+        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool = false
     ) {
         self.init(
             at: at, duration: duration, outcome: outcome, status: status, error: error, decision: .rule(rule),
-            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: nil, answer: nil)
+            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: nil)
     }
 
     private init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int?, error: String?, decision: Decision,
-        retryAfter: Int?, excerpt: String?, accused: Accused?, counted: Bool?, answer: KeptAnswer?
+        retryAfter: Int?, excerpt: String?, accused: Accused?, counted: Bool, answer: KeptAnswer?
     ) {
         self.at = at
         self.duration = duration
@@ -178,15 +173,31 @@ package struct AttemptRecord: Hashable, Sendable {
         self.answer = answer
     }
 
+    /// The rule that decided, as `Rule.description` gives it. For people: a decision asks `ruleCode`.
+    package var rule: String { decision.words }
+
+    /// The kind of the rule that decided; `nil` for a rule about answers, and for one of a newer version.
+    package var ruleCode: Rule.Code? { decision.code }
+
+    /// Adds to the words of the rule, which stays of its kind.
+    package mutating func addToRule(_ words: String) { decision = .read(words: rule + words, ruleCode) }
+
     /// What decided. Two decisions are equal if their words are.
     private enum Decision: Hashable {
-        case words(String)
+        case read(words: String, Rule.Code?)
         case rule(Rule)
 
         var words: String {
             switch self {
-            case .words(let words): words
+            case .read(let words, _): words
             case .rule(let rule): rule.description
+            }
+        }
+
+        var code: Rule.Code? {
+            switch self {
+            case .read(_, let code): code
+            case .rule(let rule): rule.code
             }
         }
 

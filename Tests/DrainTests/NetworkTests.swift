@@ -78,7 +78,7 @@ struct NetworkTests {
             return
         }
         #expect(stored.operation.attempts.map(\.accused) == [.network])
-        #expect(stored.operation.attempts.map(\.isCounted) == [false])
+        #expect(stored.operation.attempts.map(\.counted) == [false])
         bench.networkState = NetworkState()
         bench.now = bench.now + .seconds(1)
         #expect(try bench.run().delivered == 1)

@@ -110,7 +110,7 @@ struct JSONOutputTests {
             BODY
             hi
             {"at":"2026-11-21T09:15:00Z","durationMs":3,"outcome":"deferred","status":503,"rule":"r","retryAfter":7,"excerpt":"e"}
-            {"at":"2026-11-21T09:16:00Z","durationMs":3,"outcome":"deferred","error":"timeout","rule":"r","accused":"destination"}
+            {"at":"2026-11-21T09:16:00Z","durationMs":3,"outcome":"failed","error":"timeout","rule":"r","ruleCode":"attempts","accused":"destination","counted":true}
 
             """.replacing("BODY", with: header)
         let stem = "20261121T091500.000000Z-ID,k=8254c329a92850f6d539dd37"
@@ -151,6 +151,7 @@ struct JSONOutputTests {
         let queue = try Drainq(to: receiver, "retry: { schedule: [\"1h\"] },")
         try queue.run("add", input: numbered(2))
         try queue.run("add", "--url", "http://127.0.0.1:1/", input: "3")
+        try queue.run("add", "--expires", "1ms", input: "3")
         try queue.drop(Data("{".utf8), as: "foreign")
         witness.check(try queue.run("run", "--json", "--concurrency", "1"), by: "run")
         // What has been deferred is due next.

@@ -9,8 +9,10 @@ struct AmbiguityTests {
         at: Duration, _ error: NetworkError? = nil, status: Int? = nil, outcome: Outcome = .deferred, rule: String = ""
     ) -> AttemptRecord {
         AttemptRecord(
-            at: Self.created + at, duration: .zero, outcome: outcome, status: status, error: error?.rawValue, rule: rule
-        )
+            at: Self.created + at, duration: .zero, outcome: outcome, status: status, error: error?.rawValue,
+            rule: rule,
+            ruleCode: outcome == .held ? .ambiguous : nil,
+            counted: outcome == .deferred && error != .cancelled && error != .proxy)
     }
 
     private func rule(
@@ -90,7 +92,7 @@ struct AmbiguityTests {
         #expect(settled.disposition == .held)
         #expect(settled.isRecorded)
         #expect(settled.record == AttemptRecord(at: now, duration: .zero, outcome: .held, rule: text))
-        #expect(!settled.record.isCounted)
+        #expect(settled.record.ruleCode == .ambiguous && !settled.record.counted)
         #expect(Settlement.decide(onAmbiguityOf: operation, name: name, route: Route(), now: now) == nil)
     }
 }

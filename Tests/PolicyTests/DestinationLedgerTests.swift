@@ -49,13 +49,6 @@ struct DestinationLedgerTests {
         #expect(try self.ledger(expected) == ledger)
     }
 
-    @Test func `a circuit breaker that an earlier version has opened is read`() throws {
-        let old =
-            #"{"version":1,"destinations":{"a":{"failures":5,"suspendedUntil":"2026-11-21T09:16:00Z","suspensions":2}}}"#
-        let state = try ledger(old)["a"]
-        #expect(state.coolDownUntil == Timestamp(rfc3339: "2026-11-21T09:16:00Z") && state.coolDowns == 2)
-    }
-
     @Test func `of what there is nothing to remember there is no entry`() throws {
         var ledger = DestinationLedger()
         ledger.apply(.answered, to: "a", Self.settings, at: Self.now)

@@ -28,7 +28,8 @@ struct SettlementTests {
 
     private func record(_ status: Int, retryAfter: Int? = nil, outcome: Outcome = .deferred) -> AttemptRecord {
         AttemptRecord(
-            at: Self.created, duration: .zero, outcome: outcome, status: status, rule: "", retryAfter: retryAfter)
+            at: Self.created, duration: .zero, outcome: outcome, status: status, rule: "", retryAfter: retryAfter,
+            counted: outcome == .deferred && retryAfter == nil)
     }
 
     @Test func `a delivered operation goes, or is kept where that is wanted`() {
@@ -43,7 +44,7 @@ struct SettlementTests {
                 == AttemptRecord(
                     at: Self.now - .seconds(2), duration: .milliseconds(1500), outcome: .deferred, status: 503,
                     rule: "status 503: default 500-599 defers", excerpt: "{ \"a\":\\u{1b}1}",
-                    accused: .destination))
+                    accused: .destination, counted: true))
         #expect(settled.isRecorded)
         let failure = settle(.failure(.reset, detail: "Connection reset\nby peer"))
         #expect(failure.record.error == "reset")
@@ -98,7 +99,7 @@ struct SettlementTests {
         for (before, delay) in [(cutOff(0), 0), (cutOff(1), 10), (cutOff(2), 20), (cutOff(9), 20)] {
             let settled = settle(.failure(.cancelled, detail: ""), records: before, route: route)
             #expect(settled.disposition == .deferred(until: Self.now + .seconds(delay), countsAttempt: false))
-            #expect(!settled.record.isCounted)
+            #expect(!settled.record.counted)
         }
         let interrupted = cutOff(3) + [record(503)]
         let settled = settle(.failure(.cancelled, detail: ""), attempts: 1, records: interrupted, route: route)
@@ -136,7 +137,7 @@ struct SettlementTests {
         }
         #expect(until >= Self.now + .seconds(100) && until <= Self.now + .milliseconds(120_001))
         #expect(settled.record.retryAfter == 100)
-        #expect(!settled.record.isCounted)
+        #expect(!settled.record.counted)
     }
 
     @Test func `a server's wait of any length stays below the longest delay`() {
@@ -199,7 +200,7 @@ struct SettlementTests {
         let first = settle(answer(200, body: body), attempts: 3, route: route)
         #expect(first.disposition == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
         #expect(first.record.error == "RESOURCE_EXHAUSTED")
-        #expect(first.record.isCounted)
+        #expect(first.record.counted)
         let second = settle(answer(200, body: body), attempts: 4, records: [first.record], route: route)
         #expect(second.disposition == .deferred(until: Self.now + .seconds(15), countsAttempt: true))
         let asked = settle(answer(200, retryAfter: "100", body: body), attempts: 50, route: route)
@@ -207,13 +208,13 @@ struct SettlementTests {
             Issue.record("\(asked.disposition)")
             return
         }
-        #expect(!asked.record.isCounted)
+        #expect(!asked.record.counted)
     }
 
     @Test func `a proxy's own failure is nobody's attempt, and only the age bounds it`() {
         let settled = settle(.failure(.proxy, detail: ""), attempts: 50)
         #expect(settled.disposition == .deferred(until: Self.now + .seconds(120), countsAttempt: false))
-        #expect(!settled.record.isCounted)
+        #expect(!settled.record.counted)
         let route = Route(
             retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(900)),
             classify: [AnswerRule.classify(.error(.proxy), outcome: .deferred)])
@@ -245,7 +246,7 @@ struct SettlementTests {
             Settlement.isLastAttempt(
                 of: Operation(
                     header: OperationHeader(id: Self.id, createdAt: Self.created), body: [], attempts: records),
-                name: EntryName(createdAt: Self.created, id: Self.id, attempts: records.count(where: \.isCounted)),
+                name: EntryName(createdAt: Self.created, id: Self.id, attempts: records.count(where: \.counted)),
                 route: route, now: Self.now)
         }
         #expect(!isLast([]) && !isLast([record(500)]) && isLast([record(500), record(500)]))
@@ -273,7 +274,7 @@ struct SettlementTests {
                 name: EntryName(createdAt: Self.created, id: Self.id), route: route, inBatch: false,
                 keepsDelivered: false,
                 start: Self.now, now: Self.now, using: &generator)
-            #expect(settled.record.isCounted == verdict.countsAttempt)
+            #expect(settled.record.counted == verdict.countsAttempt)
             switch settled.disposition {
             case .deferred(_, let counts), .failed(let counts): #expect(counts == verdict.countsAttempt)
             default: Issue.record("\(settled.disposition)")
@@ -295,21 +296,6 @@ struct SettlementTests {
             start: Self.now, now: Self.now, using: &generator)
         #expect(settled.record.status == 422)
         #expect(settled.record.rule == "batch results: status 422: default 400-499 fails")
-    }
-
-    @Test func `records that count are those of attempts that were charged`() {
-        #expect(record(503).isCounted)
-        #expect(record(400, outcome: .failed).isCounted)
-        #expect(!record(503, retryAfter: 1).isCounted)
-        #expect(record(502, retryAfter: 1).isCounted)
-        #expect(!record(401, outcome: .held).isCounted)
-        for error in NetworkError.allCases {
-            let record = AttemptRecord(
-                at: Self.created, duration: .zero, outcome: .deferred, error: error.rawValue, rule: "")
-            #expect(record.isCounted == ![.proxy, .cancelled].contains(error))
-        }
-        #expect(!record(200, outcome: .delivered).isCounted)
-        #expect(!Settlement.decide(on: .badIdempotencyKey, now: Self.now).record.isCounted)
     }
 
     @Test func `an operation is due when it expires, if that is earlier`() {
@@ -334,7 +320,8 @@ struct SettlementTests {
     @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {
         let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
         #expect(own.disposition == .failed(countsAttempt: false))
-        #expect(own.record.rule == "request: the operation has no value for '{key}'")
+        #expect(own.record.ruleCode == .request && !own.record.counted)
+        #expect(own.record.rule == "the operation has no value for '{key}'")
         let route = Settlement.decide(on: .noURL(.default), now: Self.now)
         #expect(route.disposition == .putBack)
         #expect(Rule.interrupted(times: 5).description == "interrupted 5 times without an outcome")

@@ -17,8 +17,8 @@ struct OperationFileTests {
         attempts: [
             TemporaryQueue.record(),
             AttemptRecord(
-                at: TemporaryQueue.now, duration: .seconds(2), outcome: .failed, error: "reset", rule: "reset",
-                retryAfter: 5, excerpt: "tab\t"),
+                at: TemporaryQueue.now, duration: .seconds(2), outcome: .failed, error: "reset", rule: "expired",
+                ruleCode: .expired, retryAfter: 5, excerpt: "tab\t", counted: true),
         ])
 
     @Test func `a file is read as it was written`() throws {

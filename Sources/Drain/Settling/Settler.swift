@@ -295,7 +295,7 @@ final class Settler {
         if member.parts.isEmpty { return }
         var own = settlement
         own.kept = .none
-        own.record.rule += "; merged into '\(member.name.id)'"
+        own.record.addToRule("; merged into '\(member.name.id)'")
         switch settlement.disposition {
         case .delivered: break
         case .failed: own.disposition = .failed(countsAttempt: false)

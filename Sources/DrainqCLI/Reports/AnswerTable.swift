@@ -8,6 +8,8 @@ struct AnswerTable: JSONObject {
         var answers: String
         var outcome: String
         var rule: String
+        /// Whether the rule is one of `classify`.
+        var isOwn: Bool
 
         static let fields: [JSONField<Row>] = [
             .field("answers", .text, "a status, a range of them, or an error", \.answers),
@@ -40,7 +42,7 @@ struct AnswerTable: JSONObject {
 
 extension AnswerTable {
     init(of explained: ExplainedRoute) {
-        var rows: [(first: Int, last: Int, outcome: Outcome, rule: String)] = []
+        var rows: [(first: Int, last: Int, outcome: Outcome, rule: String, isOwn: Bool)] = []
         for status in 100...599 {
             let verdict = explained.verdict(on: .statuses(status...status))
             // The rule without its own status: of `status 503: default 500-599 defers` the part after the colon.
@@ -48,19 +50,20 @@ extension AnswerTable {
             if let last = rows.last, last.outcome == verdict.outcome, last.rule == rule {
                 rows[rows.count - 1].last = status
             } else {
-                rows.append((status, status, verdict.outcome, String(rule)))
+                rows.append((status, status, verdict.outcome, String(rule), verdict.rule.isOfClassify))
             }
         }
         let statuses = rows.map { row in
             Row(
                 answers: row.first == row.last ? "\(row.first)" : "\(row.first)-\(row.last)",
-                outcome: row.outcome.rawValue, rule: row.rule)
+                outcome: row.outcome.rawValue, rule: row.rule, isOwn: row.isOwn)
         }
         let names = AnswerPattern.errorNames(on: explained.route)
         let errors = names.compactMap { AnswerPattern($0) }.map { match in
             let verdict = explained.verdict(on: match)
             return Row(
-                answers: match.description, outcome: verdict.outcome.rawValue, rule: verdict.rule.description)
+                answers: match.description, outcome: verdict.outcome.rawValue, rule: verdict.rule.description,
+                isOwn: verdict.rule.isOfClassify)
         }
         let acceptance = explained.acceptance(of: explained.verdict(on: .statuses(200...200)))
         let route = explained.route
@@ -91,7 +94,7 @@ extension AnswerTable {
                 say("", "2xx provided that \(provided); otherwise \(otherwise)")
             }
         }
-        let own = answers.filter { $0.rule.hasPrefix("classify ") }.map(\.rule)
+        let own = answers.filter(\.isOwn).map(\.rule)
         if !own.isEmpty { say("own rules", Set(own).sorted().joined(separator: ", ")) }
         say("next", retry.text)
         if let retryRateLimited { say("after 429", retryRateLimited.text) }
@@ -99,5 +102,12 @@ extension AnswerTable {
         if let kept = route.keptText { say("waits for", kept) }
         say("transport", route.transportText)
         return lines
+    }
+}
+
+extension Rule {
+    /// Whether a rule of the route's `classify` decided.
+    fileprivate var isOfClassify: Bool {
+        if case .classify = match?.rule.origin { true } else { false }
     }
 }

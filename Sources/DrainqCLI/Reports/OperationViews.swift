@@ -146,7 +146,8 @@ struct RecordView: JSONObject {
     var retryAfter: Int?
     var excerpt: String?
     var accused: String?
-    var counted: Bool?
+    var ruleCode: String?
+    var counted: Bool
 
     static let outcomes = Outcome.allCases.map(\.rawValue)
 
@@ -156,14 +157,17 @@ struct RecordView: JSONObject {
         .field("outcome", .word(outcomes), "the outcome", \.outcome),
         .maybe("status", .count, "the status of the answer", \.status),
         .maybe("error", .text, "the name of the error", \.error),
-        .field("rule", .text, "the rule that decided", \.rule),
+        .field("rule", .text, "the rule that decided, in words", \.rule),
+        .maybe(
+            "ruleCode", .word(Rule.Code.allCases.map(\.rawValue)), "the kind of the rule, unless it is about answers",
+            \.ruleCode),
         .maybe("retryAfter", .count, "the seconds that the server asked for", \.retryAfter),
         .maybe(
             "excerpt", .text, "the beginning of the answer, without secrets and control characters", \.excerpt),
         .maybe(
             "accused", .word(Accused.allCases.map(\.rawValue)),
             "what the attempt counts against, if it is not a delivery", \.accused),
-        .maybe("counted", .flag, "whether it counts as an attempt, if that does not follow from the rest", \.counted),
+        .field("counted", .flag, "whether it counts as an attempt of the operation", \.counted),
     ]
 
     init(_ record: AttemptRecord) {
@@ -176,6 +180,7 @@ struct RecordView: JSONObject {
         retryAfter = record.retryAfter
         excerpt = record.excerpt
         accused = record.accused?.rawValue
+        ruleCode = record.ruleCode?.rawValue
         counted = record.counted
     }
 }

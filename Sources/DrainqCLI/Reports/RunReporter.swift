@@ -234,7 +234,7 @@ struct RunReporter {
         case nil where record.error == NetworkError.tls.rawValue:
             "see caFile and clientCertificate in drainq-config(5)"
         default:
-            record.rule.hasPrefix("request: no url")
+            record.ruleCode == .noURL
                 ? "set routes.default.url in drainq.json" : "its operations wait, and no attempt is counted"
         }
     }
@@ -281,15 +281,14 @@ struct RunReporter {
 extension AttemptRecord {
     /// The cause in a few words: the status or the error, and the beginning of an answer that was no delivery.
     var cause: String {
-        // A rule that decided without a request is shown without its prefix.
-        var text = status.map { "\($0)" } ?? error ?? (rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule)
+        var text = status.map { "\($0)" } ?? error ?? rule
         if outcome != .delivered, let excerpt = excerptBesideRule { text += " (\(excerpt))" }
         return text
     }
 
     /// The excerpt, unless it is empty or the rule says the same.
     var excerptBesideRule: String? {
-        excerpt.flatMap { $0.isEmpty || rule == "request: \($0)" ? nil : $0 }
+        excerpt.flatMap { $0.isEmpty || rule.utf8.elementsEqual($0.utf8) ? nil : $0 }
     }
 }
 

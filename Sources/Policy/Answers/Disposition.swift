@@ -14,4 +14,12 @@ package enum Disposition: Hashable, Sendable {
     case failed(countsAttempt: Bool)
     /// Quarantined: the file is not an operation, or interrupts every run.
     case quarantined(reason: String)
+
+    /// Whether the operation has one attempt more than before.
+    package var countsAttempt: Bool {
+        switch self {
+        case .deferred(_, let countsAttempt), .failed(let countsAttempt): countsAttempt
+        case .delivered, .putBack, .held, .superseded, .quarantined: false
+        }
+    }
 }

@@ -31,8 +31,32 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// remembers its idempotency key.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
 
-    /// The beginning of the description of `ambiguous`, which identifies records of it.
-    static let ambiguous = "ambiguous:"
+    /// What kind of rule this is, as an attempt line stores it; `nil` for a rule about answers.
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        case batch, network, attempts, age, expired, request, noURL, interrupted, storm
+        case contradicted, parked, alone, kept, ambiguous
+    }
+
+    package var code: Code? {
+        switch self {
+        case .answer: nil
+        case .member(let rule): rule.code
+        case .misaligned, .unlisted: .batch
+        case .noNetwork: .network
+        case .attemptsUsedUp: .attempts
+        case .ageUsedUp: .age
+        case .expired: .expired
+        case .request(.noURL): .noURL
+        case .request: .request
+        case .interrupted: .interrupted
+        case .storm: .storm
+        case .contradicted: .contradicted
+        case .parked: .parked
+        case .refusedAlone: .alone
+        case .notKept: .kept
+        case .ambiguous: .ambiguous
+        }
+    }
 
     /// The rule about answers that decided; `nil` if none did.
     package var match: RuleMatch? {
@@ -68,7 +92,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         case .expired(let moment):
             "expired at \(moment.rfc3339)"
         case .request(let error):
-            "request: \(error)"
+            "\(error)"
         case .interrupted(let times):
             "interrupted \(times) times without an outcome"
         case .storm(let status, let answers):
@@ -82,7 +106,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         case .notKept(let name):
             "no answer has left '{kept.\(name)}' for its key"
         case .ambiguous(let since, let wasInterrupted, let keyTTL):
-            "\(Self.ambiguous) \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
+            "ambiguous: \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
                 + "may have been received, and the server forgets keys after \(keyTTL.quantity); "
                 + "drainq retry sends it again"
         }

@@ -40,8 +40,8 @@ extension [AttemptRecord] {
         var start = endIndex
         while start > startIndex {
             let record = self[start - 1]
-            if record.outcome == .held, record.rule.begins(with: Rule.ambiguous) { break }
-            if record.isCounted {
+            if record.ruleCode == .ambiguous { break }
+            if record.counted {
                 if counted == 0 { break }
                 counted -= 1
             }

@@ -48,13 +48,12 @@ package struct Settlement: Hashable, Sendable {
         }
         var outcome = verdict.outcome
         if case .failed = disposition { outcome = .failed }
-        var record = AttemptRecord(
+        let record = AttemptRecord(
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule,
             retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
             excerpt: (verdict.excerpt ?? report.excerpt)?.description,
-            accused: verdict.accused(members: inBatch ? 2 : 1))
-        if outcome == .deferred, record.isCounted != verdict.countsAttempt { record.counted = verdict.countsAttempt }
+            accused: verdict.accused(members: inBatch ? 2 : 1), counted: disposition.countsAttempt)
         var settlement = Settlement(disposition: disposition, rule: rule, record: record)
         if verdict.outcome == .delivered {
             settlement.kept = report.kept(of: route)
@@ -160,25 +159,12 @@ package struct Settlement: Hashable, Sendable {
         _ isRateLimited: Bool, _ operation: Operation, _ name: EntryName, _ route: Route
     ) -> Int {
         guard isRateLimited, route.retryRateLimited != nil else { return name.attempts + 1 }
-        let counted = operation.attempts.filter(\.isCounted).suffix(name.attempts)
+        let counted = operation.attempts.filter(\.counted).suffix(name.attempts)
         return counted.count(where: \.isRateLimited) + 1
     }
 }
 
 extension AttemptRecord {
-    /// Whether the attempt is one of those that the name counts.
-    package var isCounted: Bool {
-        if let counted { return counted }
-        if accused?.excusesOperation ?? false { return false }
-        if error == NetworkError.proxy.rawValue || error == NetworkError.cancelled.rawValue { return false }
-        let wasAskedToWait = (retryAfter ?? 0) > 0 && (isRateLimited || status == 503)
-        return switch outcome {
-        case .deferred: !wasAskedToWait
-        case .failed: status != nil || error != nil
-        case .delivered, .held: false
-        }
-    }
-
     /// Whether this program ended the attempt.
     fileprivate var wasCutOff: Bool { error == NetworkError.cancelled.rawValue }
 

@@ -7,8 +7,8 @@
 /// failures        connection-level failures in a row
 /// downSince       the time of the first of them
 /// lastFailure     the name of the last one, or its status; lastFailureAt its time
-/// coolDownUntil   until when the circuit breaker is open; `suspendedUntil` in files of earlier versions
-/// coolDowns       how often it opened in a row; `suspensions` in files of earlier versions
+/// coolDownUntil   until when the circuit breaker is open
+/// coolDowns       how often it opened in a row
 /// window          how many attempts may be in flight after a failure
 /// lastSuccess     time
 /// storm           { status, count, at }: failures for good in a row, of one status
@@ -27,9 +27,6 @@ extension DestinationState: Codable {
         case lastFailureAt
         case coolDownUntil
         case coolDowns
-        /// The names in files of earlier versions.
-        case suspendedUntil
-        case suspensions
         case window
         case lastSuccess
         case parked
@@ -45,9 +42,8 @@ extension DestinationState: Codable {
             notBefore: fields.time(.notBefore), failures: fields.count(.failures, upTo: Self.mostCounted) ?? 0,
             downSince: fields.time(.downSince), lastFailure: fields.value(.lastFailure),
             lastFailureAt: fields.time(.lastFailureAt),
-            coolDownUntil: fields.time(.coolDownUntil) ?? fields.time(.suspendedUntil),
-            coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted)
-                ?? fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
+            coolDownUntil: fields.time(.coolDownUntil),
+            coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted) ?? 0,
             window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess),
             parking: fields.value(.parked) ?? Parking(), storm: fields.value(.storm),
             overload: fields.value(.overload))

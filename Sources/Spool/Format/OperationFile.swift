@@ -62,11 +62,12 @@ package enum OperationFile {
         line.member("status", record.status)
         line.member("error", record.error)
         line.member("rule", record.rule)
+        line.member("ruleCode", record.ruleCode?.rawValue)
         line.member("retryAfter", record.retryAfter)
         line.member("excerpt", record.excerpt)
         line.member("accused", record.accused?.rawValue)
         if let answer = record.answer { line.member("answer", raw: encode(answer)) }
-        if let counted = record.counted { line.member("counted", raw: (counted ? "true" : "false").utf8) }
+        if record.counted { line.member("counted", raw: "true".utf8) }
         return line.ended()
     }
 
@@ -244,10 +245,12 @@ package enum OperationFile {
         return AttemptRecord(
             at: at, duration: .milliseconds((try? fields.integer("durationMs")) ?? 0), outcome: outcome,
             status: try? fields.integer("status"), error: try? fields.string("error"),
-            rule: (try? fields.string("rule")) ?? "", retryAfter: try? fields.integer("retryAfter"),
+            rule: (try? fields.string("rule")) ?? "",
+            ruleCode: (try? fields.string("ruleCode")).flatMap { $0 }.flatMap(Rule.Code.init(rawValue:)),
+            retryAfter: try? fields.integer("retryAfter"),
             excerpt: try? fields.string("excerpt"),
             accused: (try? fields.string("accused")).flatMap { $0 }.flatMap(Accused.init(rawValue:)),
-            counted: fields.range("counted").map { bytes[$0].elementsEqual("true".utf8) },
+            counted: fields.range("counted").map { bytes[$0].elementsEqual("true".utf8) } ?? false,
             answer: decodeAnswer(fields))
     }
 }

@@ -205,7 +205,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Makes `state/keys/`, which queues of earlier versions lack.
+    /// Makes `state/keys/`, which a queue without kept values lacks.
     private func makeKeysDirectory() throws(SpoolError) {
         try attempt("make", Self.keys) { () throws(Errno) in
             if try exists(Self.keys) { return }
