@@ -89,10 +89,18 @@ struct `The explanation of an answer` {
             "{ base: '5s', multiplier: 1, max: '5s', maxAge: '1h', jitter: 0 }",
             "after 5s, then every 5s; fails when it is 1h old"
         ),
+        (
+            "{ preset: 'standard', jitter: 0 }, expiresAfter: '3s'",
+            "no further attempt; fails unsent when it is 3s old"
+        ),
+        (
+            "{ preset: 'standard', jitter: 0 }, expiresAfter: '10m'",
+            "after 30s, 2m; fails unsent when it is 10m old"
+        ),
     ])
     func `a schedule is said in words`(schedule: String, expected: String) throws {
         let route = try configured("{ routes: { default: { retry: \(schedule) } } }").defaultRoute
-        #expect(ScheduleView(route.retry).text == expected)
+        #expect(ScheduleView(route.bounds(isRateLimited: false)).text == expected)
     }
 
     @Test(arguments: [

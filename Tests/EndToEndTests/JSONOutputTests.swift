@@ -253,7 +253,7 @@ struct JSONOutputTests {
         let queue = try Drainq(
             """
             { routes: { default: { url: "https://a.example", accept: { contentType: "application/json" },
-                                   retryRateLimited: { base: "1s", max: "10s", attempts: 50, maxAge: "1d" }, expiresAfter: "7d" },
+                                   retryRateLimited: { base: "1s", max: "10s", attempts: 50, maxAge: "8d" }, expiresAfter: "7d" },
                         b: { url: "https://[::1]/", retry: "quick" },
                         c: { url: "https://c.example", accept: null, classify: { "404": "defer" }, batch: { max: 2, results: { pointer: "", status: "/s" } },
                              answers: [{ status: 422, json: { pointer: "/e", exists: true }, is: "defer" }] },

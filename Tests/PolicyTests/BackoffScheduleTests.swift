@@ -36,9 +36,10 @@ struct BackoffScheduleTests {
         for (name, schedule) in BackoffSchedule.presets {
             let exact = delays(schedule)
             let text = exact.map { "\($0) s" }.joined(separator: ", ")
-            print("\(name): \(text); \(schedule.attemptsAllowed.map(String.init) ?? "any number of") attempts")
+            let allowed = Bounds(schedule, lifetime: nil).attemptsAllowed
+            print("\(name): \(text); \(allowed.map(String.init) ?? "any number of") attempts")
             #expect(exact == table[name], "\(name)")
-            #expect(schedule.attemptsAllowed == exact.count + 1, "\(name)")
+            #expect(allowed == exact.count + 1, "\(name)")
         }
     }
 
@@ -113,16 +114,44 @@ struct BackoffScheduleTests {
         #expect(next(at: 149) == .attempt(at: Self.start + .seconds(150)))
         #expect(next(at: 150) == .ageUsedUp(.seconds(150)))
         #expect(next(at: 100_000) == .ageUsedUp(.seconds(150)))
-        #expect(schedule.attemptsAllowed == 3)
+        #expect(Bounds(schedule, lifetime: nil).attemptsAllowed == 3)
+    }
+
+    private func allowed(
+        _ delays: BackoffSchedule.Delays = .list([.seconds(10)]), attempts: Int? = nil, maxAge: Int? = nil,
+        lifetime: Int? = nil
+    ) -> Int? {
+        let schedule = BackoffSchedule(delays: delays, attempts: attempts, maxAge: maxAge.map { .seconds($0) })
+        return Bounds(schedule, lifetime: lifetime.map { .seconds($0) }).attemptsAllowed
     }
 
     @Test func `attempts allowed are those of the limit that ends first`() {
-        let delays = BackoffSchedule.Delays.list([.seconds(10)])
-        #expect(BackoffSchedule(delays: delays).attemptsAllowed == nil)
-        #expect(BackoffSchedule(delays: delays, attempts: 3).attemptsAllowed == 3)
-        #expect(BackoffSchedule(delays: delays, attempts: 3, maxAge: .seconds(1000)).attemptsAllowed == 3)
-        #expect(BackoffSchedule(delays: delays, attempts: 30, maxAge: .seconds(100)).attemptsAllowed == 11)
-        #expect(BackoffSchedule(delays: .list([.zero]), maxAge: .seconds(100)).attemptsAllowed == nil)
+        #expect(allowed() == nil)
+        #expect(allowed(attempts: 3) == 3)
+        #expect(allowed(attempts: 3, maxAge: 1000) == 3)
+        #expect(allowed(attempts: 30, maxAge: 100) == 11)
+        #expect(allowed(.list([.zero]), maxAge: 100) == nil)
+        // What is as old as its lifetime fails unsent.
+        #expect(allowed(lifetime: 100) == 10 && allowed(maxAge: 50, lifetime: 100) == 6)
+        #expect(allowed(attempts: 3, maxAge: 1000, lifetime: 100) == 3 && allowed(maxAge: 1000, lifetime: 5) == 1)
+    }
+
+    @Test func `attempts allowed are counted by the schedule that the last answer is on`() {
+        let route = Route(
+            retry: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 9),
+            retryRateLimited: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
+        func records(_ statuses: Int...) -> [AttemptRecord] {
+            statuses.map {
+                AttemptRecord(at: Self.start, duration: .zero, outcome: .deferred, status: $0, rule: "", counted: true)
+            }
+        }
+        #expect(route.attemptsAllowed(after: [], counted: 0) == 9)
+        #expect(route.attemptsAllowed(after: records(503), counted: 1) == 9)
+        #expect(route.attemptsAllowed(after: records(429), counted: 1) == 2)
+        #expect(route.attemptsAllowed(after: records(503, 503, 429), counted: 3) == 4)
+        #expect(route.attemptsAllowed(after: records(429, 429, 503), counted: 3) == 9)
+        // What an operator has retried begins anew.
+        #expect(route.attemptsAllowed(after: records(429, 429, 429), counted: 1) == 2)
     }
 
     @Test func `a route's longest delay covers its schedules and what a server may ask for`() {
@@ -136,8 +165,8 @@ struct BackoffScheduleTests {
 
     @Test func `429 has its own schedule where one is configured`() {
         let route = Route(retry: .quick, retryRateLimited: .rateLimit)
-        #expect(route.schedule(isRateLimited: true) == .rateLimit)
-        #expect(route.schedule(isRateLimited: false) == .quick)
-        #expect(Route(retry: .quick).schedule(isRateLimited: true) == .quick)
+        #expect(route.bounds(isRateLimited: true).schedule == .rateLimit)
+        #expect(route.bounds(isRateLimited: false).schedule == .quick)
+        #expect(Route(retry: .quick).bounds(isRateLimited: true).schedule == .quick)
     }
 }

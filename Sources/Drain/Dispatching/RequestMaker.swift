@@ -13,8 +13,7 @@ final class RequestMaker {
     /// The names of all credentials of its requests as one text (`RequestForm.credentials`). Two requests with the same
     /// text use the same credentials.
     let credentialNames: String
-    /// The number of attempts that the route's schedule allows; `nil` if it does not limit them.
-    private(set) lazy var attemptsAllowed = route.retry.attemptsAllowed
+    private lazy var usualAttemptsAllowed = route.bounds(isRateLimited: false).attemptsAllowed
     private let version: String
     private let credentials: Credentials
     private let available: [Transport]
@@ -50,6 +49,13 @@ final class RequestMaker {
 
     /// Whether making a request may have to wait for credentials.
     var mayTakeLong: Bool { !secretNames.isEmpty || route.headersCommand != nil }
+
+    /// Returns the number of attempts that an operation gets in all, see `Route`; `nil` if nothing limits them. Most
+    /// answers are of one kind, whose number is counted once.
+    func attemptsAllowed(after records: [AttemptRecord], _ last: AttemptRecord, counted: Int) -> Int? {
+        if last.isRateLimited { return route.attemptsAllowed(after: records + [last], counted: counted) }
+        return usualAttemptsAllowed.map { max(counted, $0) }
+    }
 
     /// Returns a batch that begins with this operation; `nil` if the operation is sent alone.
     func batch(beginningWith operation: Operation) -> BatchDraft? {

@@ -41,21 +41,11 @@ package struct AttemptEvent: Sendable {
 
 extension AttemptEvent {
     init(of member: Member, _ settlement: Settlement, _ attempt: Attempt) {
+        let attempts = member.name.attempts + (settlement.disposition.countsAttempt ? 1 : 0)
         self.init(
             id: member.name.id, type: member.name.type, destination: attempt.destination.name,
-            settlement: settlement,
-            attempts: member.name.attempts + (settlement.disposition.countsAttempt ? 1 : 0),
-            attemptsAllowed: attempt.maker.attemptsAllowed)
-    }
-}
-
-extension Disposition {
-    /// Whether the attempt counts: a request was sent, and the server did not only ask for time.
-    fileprivate var countsAttempt: Bool {
-        switch self {
-        case .delivered: true
-        case .deferred(_, let counts), .failed(let counts): counts
-        case .putBack, .held, .superseded, .quarantined: false
-        }
+            settlement: settlement, attempts: attempts,
+            attemptsAllowed: attempt.maker.attemptsAllowed(
+                after: member.operation.attempts, settlement.record, counted: attempts))
     }
 }

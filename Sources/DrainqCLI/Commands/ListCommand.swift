@@ -27,7 +27,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             if arguments.isJSON || entry.mayHaveAttempts,
                 case .operation(let stored) = try queue.spool.read(entry)
             {
-                view.add(stored.operation)
+                view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
             }
             if arguments.isJSON {
                 JSONLine.write(view)

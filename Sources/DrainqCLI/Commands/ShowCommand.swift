@@ -69,7 +69,7 @@ private struct Showing {
             if waitReasons == nil { waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now) }
             let waiting = waitReasons?.waiting(of: entry)
             var view = queue.view(entry, known)
-            view.add(stored.operation)
+            view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
             view.waitsFor = waiting.flatMap(WaitView.init)
             view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             if asJSON {

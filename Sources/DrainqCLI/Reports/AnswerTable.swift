@@ -71,8 +71,8 @@ extension AnswerTable {
             route: explained.view,
             rules: route.answers.isEmpty ? nil : route.answers.map { WrittenRule($0, on: explained) },
             answers: statuses + errors, provided: acceptance?.provided,
-            otherwise: acceptance?.otherwise.rawValue, retry: ScheduleView(route.retry),
-            retryRateLimited: route.retryRateLimited.map { ScheduleView($0) },
+            otherwise: acceptance?.otherwise.rawValue, retry: ScheduleView(route.bounds(isRateLimited: false)),
+            retryRateLimited: route.retryRateLimited.map { _ in ScheduleView(route.bounds(isRateLimited: true)) },
             expiresAfter: route.expiresAfter?.quantity)
     }
 

@@ -113,6 +113,9 @@ struct ScheduleView: JSONObject {
     var jitter: Double
     var attemptsAllowed: Int?
     var maxAge: String?
+    var lifetime: String?
+    /// Whether there are more delays, other than these.
+    private var hasMore: Bool
 
     private static let shown = 8
 
@@ -122,20 +125,25 @@ struct ScheduleView: JSONObject {
         .field("jitter", .number, "how much shorter or longer each is at most, as a fraction of it", \.jitter),
         .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
         .maybe("maxAge", .text, "the age at which it fails", \.maxAge),
+        .maybe("lifetime", .text, "the age at which it expires, if it does before the schedule ends", \.lifetime),
     ]
 
-    init(_ schedule: BackoffSchedule) {
-        let most = schedule.attempts.map { $0 -| 1 } ?? .max
+    init(_ bounds: Bounds) {
+        let schedule = bounds.schedule
+        // Those that the lifetime leaves room for, or those that the schedule allows.
+        let most = ((bounds.lifetime == nil ? schedule.attempts : bounds.attemptsAllowed) ?? .max) -| 1
         var durations: [Duration] = []
         while durations.count < min(most, Self.shown), !schedule.isSteady(after: durations) {
             durations.append(schedule.delay(afterAttempt: durations.count + 1))
         }
         delays = durations.map(\.quantity)
-        thenEvery =
-            durations.count < most && schedule.isSteady(after: durations) ? durations.last?.quantity : nil
+        let isSteady = schedule.isSteady(after: durations)
+        thenEvery = durations.count < most && isSteady ? durations.last?.quantity : nil
+        hasMore = durations.count < most && !isSteady
         jitter = schedule.jitter
         attemptsAllowed = schedule.attempts
         maxAge = schedule.maxAge?.quantity
+        lifetime = bounds.lifetime?.quantity
     }
 
     /// The schedule in words: `after 30s, 2m, 10m, then every 12h, ±20 %; fails when it is 3d old`.
@@ -143,11 +151,14 @@ struct ScheduleView: JSONObject {
         var text = delays.isEmpty ? "no further attempt" : "after " + delays.joined(separator: ", ")
         if let thenEvery {
             text += ", then every \(thenEvery)"
-        } else if attemptsAllowed.map({ $0 - 1 > delays.count }) ?? true {
+        } else if hasMore {
             text += ", …"
         }
-        if jitter > 0 { text += ", ±\(Int(saturating: (jitter * 100).rounded())) %" }
-        let ends = [attemptsAllowed.map { "after \($0) attempts" }, maxAge.map { "when it is \($0) old" }]
+        if jitter > 0, !delays.isEmpty { text += ", ±\(Int(saturating: (jitter * 100).rounded())) %" }
+        let ends = [
+            attemptsAllowed.map { "after \($0) attempts" }, lifetime.map { "unsent when it is \($0) old" },
+            lifetime == nil ? maxAge.map { "when it is \($0) old" } : nil,
+        ]
         let end = ends.compactMap(\.self).joined(separator: " or ")
         return text + (end.isEmpty ? "; no limit of attempts or age" : "; fails \(end)")
     }
@@ -176,7 +187,7 @@ extension Explanation {
         }
         let rules = explained.rulesBefore(verdict)
         if !rules.isEmpty { unless = rules.map { WrittenRule($0, on: explained) } }
-        if otherwise == Outcome.deferred.rawValue { retry = ScheduleView(explained.route.retry) }
+        if otherwise == Outcome.deferred.rawValue { retry = ScheduleView(explained.route.bounds(isRateLimited: false)) }
     }
 
     /// Explains a whole answer that arrives at `now`.
@@ -203,7 +214,7 @@ extension Explanation {
             countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
             destination: explained.effectsOnDestination(after: report, verdict))
         if verdict.outcome == .deferred {
-            retry = ScheduleView(verdict.isRateLimited ? route.retryRateLimited ?? route.retry : route.retry)
+            retry = ScheduleView(route.bounds(isRateLimited: verdict.isRateLimited))
         }
     }
 

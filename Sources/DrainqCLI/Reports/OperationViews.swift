@@ -64,13 +64,14 @@ struct EntryView: JSONObject {
         case .retryAt(let moment): due = moment.rfc3339
         }
         attempts = name.attempts
-        attemptsAllowed = route.retry.attemptsAllowed
+        attemptsAllowed = route.attemptsAllowed(after: [], counted: attempts)
         interruptions = name.interruptions > 0 ? name.interruptions : nil
         path = entry.path
         run = entry.claimedBy
     }
 
-    mutating func add(_ operation: Operation) {
+    mutating func add(_ operation: Operation, on route: Route) {
+        attemptsAllowed = route.attemptsAllowed(after: operation.attempts, counted: attempts)
         key = operation.header.key
         if let last = operation.attempts.last {
             lastStatus = last.status

@@ -68,32 +68,9 @@ extension BackoffSchedule {
             }
         return longest.scaled(by: 1 + min(max(jitter, 0), 1))
     }
-
-    /// The number of attempts that the schedule allows, the 8 of "3 of 8": `attempts`, or as many as fit into the age
-    /// (without jitter) if these are fewer. `nil` if `attempts` is `nil` and the age does not end the schedule within
-    /// the 9,999 attempts that a name can count.
-    package var attemptsAllowed: Int? {
-        guard let maxAge else { return attempts }
-        let most = min(attempts ?? 9999, 9999)
-        var elapsed = Duration.zero
-        var count = 1
-        while count < most, elapsed < maxAge {
-            elapsed += delay(afterAttempt: count)
-            count += 1
-        }
-        return count >= 9999 ? attempts : count
-    }
 }
 
 extension Route {
-    /// Returns the schedule after an answer that says that the server gets too many requests, or after any other
-    /// result. A schedule for rate limits that has no age of its own is bounded by the age of the other one.
-    package func schedule(isRateLimited: Bool) -> BackoffSchedule {
-        guard isRateLimited, var schedule = retryRateLimited else { return retry }
-        schedule.maxAge = schedule.maxAge ?? retry.maxAge
-        return schedule
-    }
-
     /// The longest time by which an attempt on this route can put off an operation: a later due time comes from a wrong
     /// clock. One millisecond is for the rounding of due times.
     package var longestDelay: Duration {

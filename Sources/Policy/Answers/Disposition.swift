@@ -15,11 +15,12 @@ package enum Disposition: Hashable, Sendable {
     /// Quarantined: the file is not an operation, or interrupts every run.
     case quarantined(reason: String)
 
-    /// Whether the operation has one attempt more than before.
+    /// Whether the attempt counts: a request was sent, and the server did not only ask for time.
     package var countsAttempt: Bool {
         switch self {
+        case .delivered: true
         case .deferred(_, let countsAttempt), .failed(let countsAttempt): countsAttempt
-        case .delivered, .putBack, .held, .superseded, .quarantined: false
+        case .putBack, .held, .superseded, .quarantined: false
         }
     }
 }

@@ -105,7 +105,7 @@ package struct Settlement: Hashable, Sendable {
         _ report: SealedReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
         inBatch: Bool, now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> (Disposition, Rule) {
-        var schedule = route.schedule(isRateLimited: verdict.isRateLimited)
+        var schedule = route.bounds(isRateLimited: verdict.isRateLimited).schedule
         let asked = verdict.retryAfter ?? .zero
         let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
         let countsAttempt = verdict.countsAttempt
@@ -119,7 +119,9 @@ package struct Settlement: Hashable, Sendable {
         } else {
             // An attempt that does not count cannot use up the attempts.
             if !countsAttempt { schedule.attempts = nil }
-            let step = cutOffs > 0 ? cutOffs : step(verdict.isRateLimited, operation, name, route)
+            let used = route.attemptsUsed(
+                isRateLimited: verdict.isRateLimited, of: operation.attempts, counted: name.attempts)
+            let step = cutOffs > 0 ? cutOffs : used + 1
             next = schedule.next(
                 afterAttempt: step, ageBegins: ageBegins, now: now, atLeast: spread,
                 using: &generator)
@@ -146,21 +148,11 @@ package struct Settlement: Hashable, Sendable {
         if operation.attempts.isEmpty { return false }
         let ageBegins = operation.ageBegins ?? now
         return [false, true].contains { isRateLimited in
-            let schedule = route.schedule(isRateLimited: isRateLimited)
+            let schedule = route.bounds(isRateLimited: isRateLimited).schedule
             let isOld = schedule.maxAge.map { ageBegins + $0 <= now } ?? false
-            return isOld || schedule.attempts.map { step(isRateLimited, operation, name, route) >= $0 } ?? false
+            let used = route.attemptsUsed(isRateLimited: isRateLimited, of: operation.attempts, counted: name.attempts)
+            return isOld || schedule.attempts.map { used + 1 >= $0 } ?? false
         }
-    }
-
-    /// Returns the number of this attempt on its schedule. A separate schedule for rate limits counts only rate-limited
-    /// attempts, so that a busy server does not end an operation that has used its attempts on other failures. Only
-    /// attempts since the last `retry` are considered, which are the last ones that the name counts.
-    private static func step(
-        _ isRateLimited: Bool, _ operation: Operation, _ name: EntryName, _ route: Route
-    ) -> Int {
-        guard isRateLimited, route.retryRateLimited != nil else { return name.attempts + 1 }
-        let counted = operation.attempts.filter(\.counted).suffix(name.attempts)
-        return counted.count(where: \.isRateLimited) + 1
     }
 }
 
@@ -168,7 +160,8 @@ extension AttemptRecord {
     /// Whether this program ended the attempt.
     fileprivate var wasCutOff: Bool { error == NetworkError.cancelled.rawValue }
 
-    var isRateLimited: Bool { status == 429 || error == CanonicalStatus.resourceExhausted.rawValue }
+    /// Whether the server said that it gets too many requests.
+    package var isRateLimited: Bool { status == 429 || error == CanonicalStatus.resourceExhausted.rawValue }
 }
 
 extension AttemptReport {

@@ -40,7 +40,7 @@ extension DestinationEvent {
         guard verdict.outcome == .deferred else { return nil }
         if let asked = verdict.retryAfter, asked > .zero { return asked }
         guard verdict.isRateLimited else { return nil }
-        return min(route.schedule(isRateLimited: true).delay(afterAttempt: 1), RetryAfter.longest)
+        return min(route.bounds(isRateLimited: true).schedule.delay(afterAttempt: 1), RetryAfter.longest)
     }
 
     /// Returns why the server seems to be away although an answer came; `nil` if it does not.

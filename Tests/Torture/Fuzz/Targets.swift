@@ -151,8 +151,9 @@ private func compute(with configuration: Configuration) {
     _ = configuration.longestDelay
     for route in [configuration.defaultRoute] + configuration.routes.values.prefix(2) {
         for isRateLimited in [false, true] {
-            let schedule = route.schedule(isRateLimited: isRateLimited)
-            _ = schedule.attemptsAllowed
+            let bounds = route.bounds(isRateLimited: isRateLimited)
+            _ = bounds.attemptsAllowed
+            let schedule = bounds.schedule
             for attempt in [Int.min, 1, 2, 9999, .max] {
                 expect(schedule.delay(afterAttempt: attempt) >= .zero, "a delay that is negative")
                 for (clock, begin) in zip(clocks, clocks.reversed()) {
