@@ -101,9 +101,12 @@ begin() {
 # installed: what the section has put into the home directory is there from now on, in the place of what was built here.
 installed() {
     [[ -x $world/home/.local/bin/drainq && -x $world/home/.local/libexec/drainq/drainq-urlsession ]]
-    cp -a "$world/home/.local" "$work/prepared/home/"
+    cp -a "$world/home/.local" "$world/home/.config" "$work/prepared/home/"
     rm "$work/bin/drainq"
 }
+
+# uninstalled: nothing of drainq is left there but the queue.
+uninstalled() { equal '' "$(find "$world/home" -path "$world/home/.local/state" -prune -o -name '*drainq*' -print)"; }
 
 section= language= block= blocks=0
 while IFS= read -r line; do
@@ -125,6 +128,7 @@ while IFS= read -r line; do
             test_that 'Install: drainq is installed' installed
             export PATH=$world/home/.local/bin:$PATH
         fi
+        [[ $section != Uninstall ]] || test_that 'Uninstall: nothing is left' uninstalled
         section=${line##*# }
         begin "$section" >/dev/null 2>&1
     fi

@@ -18,7 +18,7 @@ serve --answer '/ok 200 *1000' --answer '/down 503 *1000' --answer '/bad 400 *10
 
 mkdir -p "$work/units/drainq@.service.d"
 cp etc/heartbeat/heartbeat.conf "$work/units/drainq@.service.d"
-for unit in etc/systemd/*; do sed "s#/usr/bin/drainq#$program#" "$unit" >"$work/units/${unit##*/}"; done
+for unit in etc/systemd/drainq*; do sed "s#/usr/bin/drainq#$program#" "$unit" >"$work/units/${unit##*/}"; done
 
 units_are_right() {
     # The manuals are not installed here.
@@ -27,6 +27,22 @@ units_are_right() {
     sed -i 's/^ExecStartPost=-/&relative-/' "$work/units/drainq@.service.d/heartbeat.conf"
     says 'relative' systemd-analyze verify --man=no "$work/units/drainq@.service"
     cp etc/heartbeat/heartbeat.conf "$work/units/drainq@.service.d"
+}
+# The units of a user find the program where README.md installs it, and run the queue that a user has.
+units_of_a_user_are_right() {
+    local home=$work/user unit
+    mkdir -p "$home/.local/bin" "$work/user-units"
+    ln -sf "$program" "$home/.local/bin/drainq"
+    # systemd-analyze does not look into ExecSearchPath.
+    for unit in etc/systemd/user/*; do sed "s#^ExecStart=drainq#ExecStart=$program#" "$unit" >"$work/user-units/${unit##*/}"; done
+    equal '' "$(XDG_RUNTIME_DIR=$work systemd-analyze verify --user --man=no "$work"/user-units/* 2>&1)"
+    grep -q '^ExecSearchPath=%h/.local/bin:' etc/systemd/user/drainq.service
+    env -i HOME="$home" "$program" init --quiet --url "$url/ok"
+    env -i HOME="$home" "$program" add <<<'{}'
+    [[ -d $(sed -n "s#^ConditionPathIsDirectory=%h#$home#p" etc/systemd/user/drainq.service) ]]
+    [[ -d $(sed -n "s#^PathChanged=%h#$home#p" etc/systemd/user/drainq.path) ]]
+    says '1 delivered' env -i HOME="$home" PATH="$home/.local/bin" /bin/sh -c \
+        "$(sed -n "s#%h#$home#g; s/^ExecStart=//p" etc/systemd/user/drainq.service) --verbose"
 }
 sandbox_is_tight() {
     local said
@@ -116,7 +132,7 @@ class Formula
   def self.test; end
   def self.method_missing(*) = nil
   def self.respond_to_missing?(*) = true
-  %i[bin libexec man1 man5 man7 bash_completion zsh_completion fish_completion].each { |name| define_method(name) { Place.new } }
+  %i[bin libexec share man1 man5 man7 bash_completion zsh_completion fish_completion].each { |name| define_method(name) { Place.new } }
   def system(*words) = $build = words
 end
 load ARGV[0]
@@ -332,6 +348,7 @@ indexed_job_delivers() {
 }
 
 test_that 'systemd: the units are right' units_are_right
+test_that "systemd: a user's own units are right, and run the user's queue" units_of_a_user_are_right
 test_that 'systemd: the sandbox is at most 2.0 exposed, and as much as drainq-setup(7) says' sandbox_is_tight
 test_that 'systemd: the units run in the environment that systemd gives' units_run_as_systemd_starts_them
 test_that 'systemd: the units run in the environment that systemd gives without User=' units_run_without_a_user

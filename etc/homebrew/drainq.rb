@@ -13,6 +13,7 @@ class Drainq < Formula
     system "swift", "build", "--disable-sandbox", "--configuration", "release"
     bin.install ".build/release/drainq"
     (libexec/"drainq").install ".build/release/drainq-urlsession"
+    (share/"drainq/examples").install Dir["etc/drainq/examples/*"]
     man1.install "man/drainq.1"
     man5.install Dir["man/*.5"]
     man7.install Dir["man/*.7"]
