@@ -113,6 +113,16 @@ extension ConfigurationValue {
     }
 }
 
+/// Returns a hint that shows an object with the first of the keys that documents give a value.
+private func sample<Draft>(of keys: [ConfigurationKey<Draft>], below prefix: String) -> String? {
+    let entries = keys.lazy.map(\.entry).filter { $0.path.begins(with: prefix) }
+    return entries.compactMap { entry -> String? in
+        let name = String(Substring(entry.path.utf8.dropFirst(prefix.utf8.count)))
+        guard !name.contains("."), let value = entry.exampleText ?? entry.defaultText else { return nil }
+        return "an object is written in braces: { \(name): \(value) }"
+    }.first
+}
+
 /// Reads the object `value` by a table of keys. A member that is no key of the table is an error, and so is a required
 /// key that is missing.
 ///
@@ -121,7 +131,7 @@ func readObject<Draft>(
     _ value: JSON5Value, by keys: [ConfigurationKey<Draft>], into draft: inout Draft,
     _ findings: inout ConfigurationFindings, below prefix: String = ""
 ) {
-    guard let members = findings.members(of: value) else { return }
+    guard let members = findings.members(of: value, hint: sample(of: keys, below: prefix)) else { return }
     for member in members {
         // A dot in a member's name is an ordinary character; only in the tables does it stand for an object.
         let path = member.name.contains(".") ? nil : prefix + member.name

@@ -351,6 +351,14 @@ struct `The configuration file` {
             errors(String(repeating: " ", count: 1_048_577)) == [
                 "drainq.json:1:1: the file is larger than 1048576 bytes"
             ])
-        #expect(errors("[]") == ["drainq.json:1:1: a list is not an object"])
+        #expect(
+            errors("[]") == ["drainq.json:1:1: a list is not an object; an object is written in braces: { version: 1 }"]
+        )
+        #expect(
+            errors("{ routes: { default: { batch: 10 } }, secrets: { a: 'literal' } }") == [
+                "drainq.json:1:32: routes.default.batch: 10 is not an object; an object is written in braces: { max: 100 }",
+                "drainq.json:1:53: secrets.a: 'literal' is not an object; an object is written in braces: "
+                    + "{ file: \"/etc/drainq/api.token\" }",
+            ])
     }
 }

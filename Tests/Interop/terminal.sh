@@ -301,6 +301,19 @@ short_work_has_none() {
     lacks ' of 3' "$work/end"
 }
 
+# Nothing seems to hang: what reads the terminal says so, and how that ends.
+typing_is_asked_for() {
+    local typed
+    typed=$(mktemp -d "$work/queue.XXXXXX")/q
+    DRAINQ_QUEUE=$typed drainq init --url http://127.0.0.1:1/
+    type_in "DRAINQ_QUEUE='$typed' drainq add"
+    until_seen 'reads operations from the terminal; Ctrl-D'
+    tmux_here send-keys -l '{"typed": true}'
+    tmux_here send-keys Enter C-d
+    finish
+    equal 1 "$(DRAINQ_QUEUE=$typed drainq list | grep -c new)"
+}
+
 for columns in 80 40; do
     terminal "$columns" || { echo "not ok $columns columns: tmux makes a terminal"; exit 1; }
     for command in 'drainq list --state deferred' 'drainq list --state failed' 'drainq status'; do
@@ -320,6 +333,7 @@ for columns in 80 40; do
     test_that "$columns columns: the progress line moves in one line and is gone at the end" progress_moves_and_goes
     test_that "$columns columns: work for a moment has no progress line" short_work_has_none
     if ((columns == 80)); then
+        test_that 'add says that it reads what is typed' typing_is_asked_for
         test_that 'a file that grows and is rotated is followed' follows_a_file
         test_that 'the progress line stays while thousands succeed in a second' progress_stays '' 204 6000
         test_that 'the progress line stays below the lines of --verbose' progress_stays --verbose 204 6000

@@ -298,7 +298,7 @@ package final class AgentSink: Sink {
     }
 
     private static func pastDeadline(_ request: OutgoingRequest) -> AttemptReport.Result {
-        .failure(.deadline, detail: "no whole answer within \(request.timeouts.total.inSeconds) s")
+        .failure(.deadline, detail: "no whole answer within timeouts.total, \(request.timeouts.total.quantity)")
     }
 
     // MARK: - Death

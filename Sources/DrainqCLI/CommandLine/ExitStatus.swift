@@ -39,7 +39,8 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         case .failed: "operations failed for good in this run"
         case .dataInvalid: "input was not an operation; add and import put it into quarantine, send and --atomic do not"
         case .deferred: "an operation was deferred; a later run attempts it again"
-        case .ok: "every due operation is delivered, no operation was due, or another run works on them"
+        case .ok:
+            "every due operation that the run took (`--limit`) is delivered, no operation was due, or another run works on them"
         }
     }
 }

@@ -58,6 +58,7 @@ private struct Importer {
 
     private mutating func read(from path: String) throws {
         let source = try InputSource(path)
+        source.noteTerminal()
         var input = JSONInput(longest: Self.longestLine)
         while true {
             if !source.isReady { try adder.pause() }

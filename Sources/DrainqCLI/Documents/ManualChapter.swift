@@ -203,7 +203,8 @@ extension ManualChapter {
             .text(
                 """
                 An operation can also be held individually: by `drainq hold ID`, or because its server may have received \
-                it and no longer knows the key (`keyTTL`). The run that finds such an operation ends with 69. \
+                it and no longer knows the key (`keyTTL`). The run that begins such a hold ends with 69; later ones pass \
+                over the operation and may end with 0. \
                 `drainq list --state held` shows both; `drainq release ID` or `drainq retry ID` makes it due, `drainq \
                 drop ID` removes it.
 

@@ -21,6 +21,13 @@ final class InputSource {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
 
+    /// Says that the command reads what is typed, if that is so: it would seem to hang.
+    func noteTerminal() {
+        if descriptor == STDIN_FILENO, isatty(descriptor) == 1 {
+            Messages.notice("reads operations from the terminal; Ctrl-D on a line of its own ends them")
+        }
+    }
+
     /// Reads the next bytes, at least one; none at the end. Waits for them also if another process has made the
     /// descriptor non-blocking, which concerns every process that has it.
     func next(atMost count: Int) throws -> [UInt8] {

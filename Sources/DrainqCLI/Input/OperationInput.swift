@@ -94,6 +94,7 @@ struct OperationInput {
 
     private mutating func read(from path: String, _ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
         let source = try InputSource(path)
+        source.noteTerminal()
         if options.contentType != nil, !options.isEnvelope {
             if !source.isReady { try pause() }
             // The whole source is one body, whatever its bytes are.

@@ -7,6 +7,7 @@ struct Explanation: JSONObject {
     var outcome: String
     var rule: String
     var written: String?
+    var limit: String?
     var unless: [WrittenRule]?
     var provided: String?
     var otherwise: String?
@@ -23,6 +24,7 @@ struct Explanation: JSONObject {
         .field("outcome", .word(RecordView.outcomes), "the outcome", \.outcome),
         .field("rule", .text, "the rule that decides", \.rule),
         .maybe("written", .text, "the file and the line of the rule, if it is written in a file", \.written),
+        .maybe("limit", .text, "the time limit that ends an attempt with this error", \.limit),
         .maybe(
             "unless", .list(.object(WrittenRule.self)),
             "rules that decide instead if the answer meets their conditions; not with --answer", \.unless),
@@ -185,6 +187,9 @@ extension Explanation {
             self.provided = provided
             self.otherwise = otherwise.rawValue
         }
+        if case .error(let error) = answer, let (key, value) = explained.route.timeouts.limit(behind: error) {
+            limit = "\(key), \(value.quantity)"
+        }
         let rules = explained.rulesBefore(verdict)
         if !rules.isEmpty { unless = rules.map { WrittenRule($0, on: explained) } }
         if otherwise == Outcome.deferred.rawValue { retry = ScheduleView(explained.route.bounds(isRateLimited: false)) }
@@ -229,6 +234,7 @@ extension Explanation {
         }
         say("rule", rule)
         if let written { say("written in", written) }
+        if let limit { say("time limit", limit) }
         for (index, rule) in (unless ?? []).enumerated() { say(index == 0 ? "unless" : "", rule.text) }
         for (index, member) in (members ?? []).enumerated() {
             say(index == 0 ? "operations" : "", "\(index + 1). \(member.outcome): \(member.rule)")

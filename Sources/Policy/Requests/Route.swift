@@ -239,4 +239,15 @@ package struct Timeouts: Hashable, Sendable {
         self.request = request
         self.total = total
     }
+
+    /// Returns the limit that ends an attempt with this error, its key and its value; `nil` if the error is not one of
+    /// time.
+    package func limit(behind error: NetworkError) -> (key: String, value: Duration)? {
+        switch error {
+        case .connectTimeout: ("timeouts.connect", connect)
+        case .timeout: ("timeouts.request", request)
+        case .deadline: ("timeouts.total", total)
+        default: nil
+        }
+    }
 }
