@@ -1,7 +1,7 @@
 /// The failures and holds that runs without a terminal have reported: `state/alarms.json`.
 ///
 /// ```
-/// { "version": 1, "failures": [{ "destination": …, "cause": …, "told": time, "untold": 3, "held": true }],
+/// { "version": 1, "failures": [{ "destination": …, "cause": …, "words": …, "told": time, "untold": 3, "held": true }],
 ///   "holds": [destination] }
 /// ```
 /// The holds are in the order of their reports.
@@ -14,17 +14,40 @@ package struct AlarmLedger: Hashable, Sendable {
     package static let quietTime = Duration.seconds(3600)
     /// The upper bound of causes and of holds. Operations with their own urls may have any number of destinations.
     static let mostRemembered = 1000
+    /// The most causes of one status at one destination that are told apart by their words: a server may write the name
+    /// of each operation.
+    static let mostWords = 3
 
     /// The destination of operations that failed for good, and the reason.
-    package struct Cause: Hashable, Codable, Sendable {
+    package struct Cause: Hashable, Sendable, CustomStringConvertible {
         package var destination: String
-        /// The status, the error, or, if neither decided, the rule. Never a text from the server: such texts differ.
+        /// The status, the error, or, if neither decided, the rule.
         package var cause: String
+        /// The first words of the answer, without what differs from one operation to the next; empty without any.
+        package var words: String
 
-        package init(destination: String, cause: String) {
+        /// - Parameter excerpt: the beginning of the answer.
+        package init(destination: String, cause: String, excerpt: String? = nil) {
             self.destination = destination
             self.cause = cause
+            words = Self.words(of: excerpt ?? "")
         }
+
+        fileprivate init(destination: String, cause: String, words: String) {
+            (self.destination, self.cause, self.words) = (destination, cause, words)
+        }
+
+        /// Returns the first words that have only letters: ids, numbers and times are left out.
+        private static func words(of text: String) -> String {
+            let parts = text.unicodeScalars.split { scalar in
+                !(scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == "_"
+                    || scalar == "-")
+            }
+            let words = parts.filter { $0.allSatisfy { $0.properties.isAlphabetic || $0 == "_" } }
+            return words.prefix(6).map { String($0) }.joined(separator: " ")
+        }
+
+        package var description: String { words.isEmpty ? cause : "\(cause) (\(words))" }
     }
 
     /// The time of the last report, and the number of failures since then that were not reported.
@@ -64,6 +87,16 @@ package struct AlarmLedger: Hashable, Sendable {
         failures[cause].map { $0.told <= now && now - $0.told < Self.quietTime } ?? false
     }
 
+    /// Returns the cause under which a failure counts: itself, or one with the same status at the destination if there
+    /// are too many of these. `present` are those of this run.
+    package func counted(_ cause: Cause, besides present: some Sequence<Cause>) -> Cause {
+        let alike = Set(failures.keys).union(present).filter {
+            $0.destination == cause.destination && $0.cause == cause.cause
+        }
+        if alike.contains(cause) || alike.count < Self.mostWords { return cause }
+        return alike.min { $0.words < $1.words } ?? cause
+    }
+
     /// Returns whether the hold of the destination was reported and its end was not.
     package func hasTold(holdOf destination: String) -> Bool { holds.contains(destination) }
 
@@ -71,7 +104,7 @@ package struct AlarmLedger: Hashable, Sendable {
     package func owed(at now: Timestamp) -> [Owed] {
         failures.filter { $0.value.isOwed && !isQuiet($0.key, at: now) }
             .map { Owed(cause: $0.key, count: $0.value.untold, since: $0.value.told, isHeld: $0.value.isHeld) }
-            .sorted { ($0.cause.destination, $0.cause.cause) < ($1.cause.destination, $1.cause.cause) }
+            .sorted { $0.cause.order < $1.cause.order }
     }
 
     /// Records the reports of a run. The run has reported everything that `owed(at:)` returns.
@@ -110,8 +143,8 @@ package struct AlarmLedger: Hashable, Sendable {
         failures = failures.filter { $0.value.isOwed || isQuiet($0.key, at: now) }
         if failures.count > Self.mostRemembered {
             let oldest = failures.sorted { left, right in
-                (left.value.told, left.key.destination, left.key.cause)
-                    < (right.value.told, right.key.destination, right.key.cause)
+                left.value.told == right.value.told
+                    ? left.key.order < right.key.order : left.value.told < right.value.told
             }
             for (cause, _) in oldest.prefix(failures.count - Self.mostRemembered) { failures[cause] = nil }
         }
@@ -127,6 +160,8 @@ extension AlarmLedger: Codable {
     private struct Row: Codable {
         var destination: String
         var cause: String
+        /// Absent is empty.
+        var words: String?
         var told: String
         var untold: Int
         /// Absent is false.
@@ -141,7 +176,7 @@ extension AlarmLedger: Codable {
         }
         for row in try fields.decode([Row].self, forKey: .failures) {
             guard let told = Timestamp(rfc3339: row.told) else { continue }
-            failures[Cause(destination: row.destination, cause: row.cause)] =
+            failures[Cause(destination: row.destination, cause: row.cause, words: row.words ?? "")] =
                 Failures(told: told, untold: max(0, row.untold), isHeld: row.held == true)
         }
         var seen: Set<String> = []
@@ -151,12 +186,17 @@ extension AlarmLedger: Codable {
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(Self.version, forKey: .version)
-        let rows = failures.map { cause, failures in
+        let rows = failures.sorted { $0.key.order < $1.key.order }.map { cause, failures in
             Row(
-                destination: cause.destination, cause: cause.cause, told: failures.told.rfc3339,
+                destination: cause.destination, cause: cause.cause, words: cause.words.isEmpty ? nil : cause.words,
+                told: failures.told.rfc3339,
                 untold: failures.untold, held: failures.isHeld ? true : nil)
         }
-        try fields.encode(rows.sorted { ($0.destination, $0.cause) < ($1.destination, $1.cause) }, forKey: .failures)
+        try fields.encode(rows, forKey: .failures)
         try fields.encode(holds, forKey: .holds)
     }
+}
+
+extension AlarmLedger.Cause {
+    fileprivate var order: (String, String, String) { (destination, cause, words) }
 }

@@ -356,7 +356,7 @@ struct `The configuration file` {
         )
         #expect(
             errors("{ routes: { default: { batch: 10 } }, secrets: { a: 'literal' } }") == [
-                "drainq.json:1:32: routes.default.batch: 10 is not an object; an object is written in braces: { max: 100 }",
+                "drainq.json:1:31: routes.default.batch: 10 is not an object; an object is written in braces: { max: 100 }",
                 "drainq.json:1:53: secrets.a: 'literal' is not an object; an object is written in braces: "
                     + "{ file: \"/etc/drainq/api.token\" }",
             ])

@@ -107,8 +107,8 @@ struct ReportTests {
                 "20000 new, 12 deferred, 3 held, 2 failed; 20000 due now, 4 behind older ones",
                 "DESTINATION        TOTAL  <1m     5m  1h  6h  1d  3d  3d+  HELD  FAILED  NEXT   LAST SUCCESS",
                 "TOTAL              20015    2  20003   0   0   9   0    1     3       2  -      -",
-                "https://b.example  20000    0  20000   0   0   0   0    0     0       0  -      -",
                 "https://a.example     15    2      3   0   0   9   0    1     3       2  in 5m  -",
+                "https://b.example  20000    0  20000   0   0   0   0    0     0       0  -      -",
             ])
     }
 

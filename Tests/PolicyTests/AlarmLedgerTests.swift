@@ -28,6 +28,26 @@ struct AlarmLedgerTests {
         #expect(ledger.isQuiet(cause, at: minutes(119)) && ledger.owed(at: minutes(200)).isEmpty)
     }
 
+    @Test func `a new cause is told although one with the same status is young, as long as they are few`() throws {
+        func cause(_ excerpt: String) -> AlarmLedger.Cause {
+            AlarmLedger.Cause(destination: "https://a.example", cause: "422", excerpt: excerpt)
+        }
+        let (email, quota) = (cause(#"{"error":"invalid email","id":"a1"}"#), cause("quota of 7 used up"))
+        #expect(email == cause(#"{"error":"invalid email","id":"b2-77"}"#), "ids and numbers do not count")
+        #expect("\(email)" == "422 (error invalid email id)" && "\(quota)" == "422 (quota of used up)")
+        var ledger = AlarmLedger()
+        ledger.record(failed: [email: 1], held: [], released: [], at: start)
+        #expect(ledger.isQuiet(email, at: minutes(5)) && !ledger.isQuiet(quota, at: minutes(5)))
+        ledger.record(failed: [quota: 1], held: [], released: [], at: minutes(5))
+        // A server that writes the name of each operation makes three causes an hour at most.
+        let names = ["user Ada is unknown", "user Bob is unknown", "user Eve is unknown"].map(cause)
+        #expect(ledger.counted(names[0], besides: []) == names[0])
+        #expect(ledger.counted(names[1], besides: [names[0]]) == email)
+        #expect(ledger.counted(names[0], besides: names) == names[0] && ledger.counted(other, besides: names) == other)
+        let read = try JSONDecoder().decode(AlarmLedger.self, from: JSONEncoder().encode(ledger))
+        #expect(read == ledger)
+    }
+
     @Test func `what is owed is told together with a new failure, once`() {
         var ledger = AlarmLedger()
         ledger.record(failed: [cause: 1], held: [], released: [], at: start)

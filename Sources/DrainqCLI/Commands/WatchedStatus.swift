@@ -3,19 +3,25 @@ import Policy
 
 /// Prints the status at intervals (`status --watch`), until a signal arrives or standard output is closed.
 ///
-/// At a terminal each status replaces the one before; elsewhere a blank line stands between two, except in JSON. A
-/// signal is the usual end, with status 0.
+/// At a terminal each status replaces the one before; elsewhere a blank line stands between two, except in JSON. The
+/// time, the queue and the run that is at work stand above it. A signal is the usual end, with status 0.
 func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
     let stopped = DispatchSemaphore(value: 0)
     let signals = StopSignals { stopped.signal() }
     defer { signals.restore() }
     var isFirst = true
+    var work = WatchedWork()
     while !signals.received {
         let now = Timestamp.now()
         let status = try QueueStatus(of: queue, at: now)
         // The window may have a new size.
         let terminal = Terminal.forResults(queue.environment)
-        let lines = StatusReport(status: status, now: now, terminal: terminal).lines
+        let head = [
+            "\(now.rfc3339.prefix(19))Z  \(escapedForDisplay(status.queue))", work.sentence(of: status, at: now),
+        ]
+        let lines =
+            head.compactMap(\.self).flatMap { terminal.wrapped($0) }
+            + StatusReport(status: status, now: now, terminal: terminal).lines
         if asJSON {
             JSONLine.write(status)
         } else if terminal.obeysEscapes {

@@ -27,7 +27,7 @@ struct Alarms {
 
     /// Counts an operation that has failed for good. Returns whether to report it.
     mutating func shouldReport(_ event: AttemptEvent) -> Bool {
-        let cause = AlarmLedger.Cause(destination: event.destination, event.record)
+        let cause = cause(of: event.record, at: event.destination)
         failed[cause, default: 0] += 1
         return !ledger.isQuiet(cause, at: now)
     }
@@ -41,7 +41,7 @@ struct Alarms {
             held.insert(destination)
             return true
         }
-        let cause = AlarmLedger.Cause(destination: destination, record)
+        let cause = cause(of: record, at: destination)
         storms.insert(cause)
         return !ledger.isQuiet(cause, at: now)
     }
@@ -58,10 +58,10 @@ struct Alarms {
     var dueReports: [String] {
         ledger.owed(at: now).map { owed in
             let place = "'\(owed.cause.destination)'"
-            if owed.count == 0 { return "\(place) is held: \(owed.cause.cause)" }
+            if owed.count == 0 { return "\(place) is held: \(owed.cause)" }
             let time = InWords.rough(max(now - owed.since, .zero))
             return
-                "\(InWords.count(owed.count, "more operation")) failed at \(place) in the last \(time): \(owed.cause.cause)"
+                "\(InWords.count(owed.count, "more operation")) failed at \(place) in the last \(time): \(owed.cause)"
                 + (owed.isHeld ? "; the destination is held" : "")
         }
     }
@@ -75,8 +75,11 @@ struct Alarms {
     }
 }
 
-extension AlarmLedger.Cause {
-    fileprivate init(destination: String, _ record: AttemptRecord) {
-        self.init(destination: destination, cause: record.status.map { "\($0)" } ?? record.error ?? record.rule)
+extension Alarms {
+    private func cause(of record: AttemptRecord, at destination: String) -> AlarmLedger.Cause {
+        let cause = AlarmLedger.Cause(
+            destination: destination, cause: record.status.map { "\($0)" } ?? record.error ?? record.rule,
+            excerpt: record.status == nil ? nil : record.excerpt)
+        return ledger.counted(cause, besides: Array(failed.keys) + storms)
     }
 }

@@ -130,8 +130,13 @@ struct StatusReport {
             Table.Column(title: "HELD", isNumber: true), Table.Column(title: "FAILED", isNumber: true),
             Table.Column(title: "NEXT"), Table.Column(title: "LAST SUCCESS"),
         ]
-        var rows = status.destinations.sorted { ($1.waiting, $0.destination) < ($0.waiting, $1.destination) }.map {
-            row in
+        // The worst first: a low terminal shows no more.
+        let trouble = DestinationTrouble.all(of: status).enumerated().map { ($1.destination, $0) }
+        let rank = Dictionary(trouble, uniquingKeysWith: min)
+        var rows = status.destinations.sorted { left, right in
+            let ranks = (rank[left.destination] ?? .max, rank[right.destination] ?? .max)
+            return (ranks.0, right.waiting, left.destination) < (ranks.1, left.waiting, right.destination)
+        }.map { row in
             [Table.Cell(row.destination), Table.Cell(row.waiting)]
                 + groups.map { Table.Cell(row.count(of: $0.words), $0.words == ["older"] ? .waiting : .plain) }
                 + [
