@@ -3,8 +3,9 @@ package import Policy
 /// The interface between a run and the network: takes requests and returns reports.
 ///
 /// One thread uses a sink. `submit` never blocks. A sink holds no queue state, and reports every ticket exactly once,
-/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. If an attempt
-/// has not begun when another attempt kills their common agent, it goes to another agent with the full time again.
+/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt that
+/// had not begun when its agent ended is reported so (`AttemptReport.isUnbegun`), and the caller decides whether to
+/// submit its request again: operations expire meanwhile, and operators hold what was to be sent.
 package protocol Sink: AnyObject {
     /// Starts what attempts by a transport need. Reports no failure: if it persists, `submit` throws it.
     func prepare(_ transport: Transport)

@@ -99,7 +99,7 @@ import Testing
         #expect(try sink.deliver(request).result.failure == .deadline)
     }
 
-    @Test func `what an agent had not begun when it died or hung is made by another one, without a trace`() throws {
+    @Test func `what an agent had not begun when it died or hung is reported as unbegun`() throws {
         let receiver = try LoopbackReceiver()
         for end in ["kill -KILL $$", "exec sleep 60"] {
             var started = 0
@@ -117,10 +117,20 @@ import Testing
                     return request
                 })
             #expect([.agentDied, .deadline].contains(reports[0].result.failure))
-            #expect(reports[1...].map(\.result.answer?.status) == [204, 204])
+            #expect(reports.map(\.isUnbegun) == [false, true, true])
             #expect(reports.allSatisfy { !$0.isSuspect })
-            #expect(receiver.takeRequests().count == 2)
+            #expect(receiver.takeRequests().isEmpty)
+            #expect(try sink.deliver(.post(to: receiver)).result.answer?.status == 204)
+            #expect(receiver.takeRequests().count == 1)
         }
+    }
+
+    @Test func `an attempt that three agents in a row do not begin counts as begun`() throws {
+        let sink = sink(playing: "\(Self.ready); read -r -N 20; exit 9")
+        defer { sink.close() }
+        let reports = try (0..<4).map { _ in try sink.deliver(request(total: .seconds(5))) }
+        #expect(reports.map(\.isUnbegun) == [true, true, false, true])
+        #expect(reports.allSatisfy { $0.result.failure == .agentDied && !$0.isSuspect })
     }
 
     @Test func `everything that had begun in an agent that died is a suspect, and nothing of it is sent again`() throws

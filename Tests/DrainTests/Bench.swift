@@ -48,6 +48,7 @@ final class Bench {
     var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8] = { body throws(RequestError) in Array(body.reversed())
     }
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
+    var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
 
     init(system: SystemCalls = .real) throws {
         directory = Scratch.directory.appending(path: "drain-\(UUID().uuidString)")
@@ -97,7 +98,7 @@ final class Bench {
                 sink.defect = self.libcurlDefect
                 sink.duration = self.duration
                 sink.failure = self.failure
-                sink.isSuspect = self.isSuspect
+                (sink.isSuspect, sink.isUnbegun) = (self.isSuspect, self.isUnbegun)
                 self.sink = sink
                 return sink
             })

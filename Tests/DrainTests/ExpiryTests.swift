@@ -46,6 +46,33 @@ struct ExpiryTests {
         return bench
     }
 
+    @Test(arguments: [true, false])
+    func `an operation that expires while its agent hangs is not sent again`(hadBegun: Bool) throws {
+        let bench = try Bench()
+        let end = bench.now + .seconds(20)
+        try bench.add(2) { $0.expiresAt = end }
+        try bench.add(1)
+        bench.isSuspect = { _ in hadBegun && bench.now < end }
+        bench.isUnbegun = { _ in !hadBegun && bench.now < end }
+        var requests = 0
+        let summary = try bench.run(RunOptions(concurrency: 3)) { _ in
+            requests += 1
+            if requests == 3 { bench.pass(.seconds(25)) }
+            return .status(204)
+        }
+        #expect(summary.expired == 2 && summary.delivered == 1)
+        #expect(summary.attempts == (hadBegun ? 3 : 1))
+    }
+
+    @Test func `an attempt that had not begun is made again under its number, and is no attempt`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        bench.isUnbegun = { _ in bench.sink?.requests.count == 1 }
+        let summary = try bench.run()
+        let attempts = bench.sink?.requests.map { $0.headers.first { $0.name == "Drainq-Attempt" }?.value }
+        #expect(attempts == ["1", "1"] && summary.attempts == 1 && summary.delivered == 1)
+    }
+
     @Test(arguments: Wait.allCases, Bound.allCases)
     func `an operation that waits fails when its expiry is over, and not when the age of its schedule is`(
         wait: Wait, bound: Bound

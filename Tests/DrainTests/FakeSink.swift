@@ -12,6 +12,8 @@ final class FakeSink: Sink {
     private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
     /// The attempts whose agent died with others in it.
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
+    /// The attempts that their agent had not begun when it ended.
+    var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
     /// The duration of each attempt.
     var duration = Duration.milliseconds(1)
     /// Of libcurl.
@@ -44,7 +46,7 @@ final class FakeSink: Sink {
         if waiting.isEmpty { return [] }
         let (ticket, request) = waiting.removeFirst()
         let report = AttemptReport(
-            result: answer(request), duration: duration, isSuspect: isSuspect(request))
+            result: answer(request), duration: duration, isSuspect: isSuspect(request), isUnbegun: isUnbegun(request))
         return [(ticket, report)]
     }
 

@@ -146,6 +146,24 @@ struct MergingTests {
         #expect(bench.bodies == [#"{"a":1,"b":1,"c":3}"#])
     }
 
+    @Test(arguments: [true, false])
+    func `a part that has expired fails although the newest one waits behind a dead letter`(isOwn: Bool) throws {
+        let bench = try bench {
+            ($0.ordering, $0.onFailure) = (.strict, .hold)
+            if !isOwn { $0.expiresAfter = .seconds(60) }
+        }
+        try bench.patch("m", [three[0]])
+        _ = try bench.run { _ in .status(422) }
+        try bench.patch("k", [three[1]]) { if isOwn { $0.expiresAt = bench.now + .seconds(60) } }
+        bench.now = bench.now + .seconds(50)
+        try bench.patch("k", [three[2]])
+        #expect(try bench.run().failed == 0)
+        bench.now = bench.now + .seconds(11)
+        let summary = try bench.run()
+        #expect(summary.expired == 1 && summary.attempts == 0)
+        #expect(try left(bench) == ["k-2"])
+    }
+
     @Test func `if the newest part has expired, the older ones keep their place in the order`() throws {
         let bench = try bench { $0.ordering = .strict }
         try bench.patch("k", [three[0]])

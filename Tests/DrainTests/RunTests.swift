@@ -162,6 +162,20 @@ struct RunTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 
+    @Test func `a delivery that closes the circuit breaker lets the operations go that waited for it`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(
+            delays: .list([.milliseconds(500)]), attempts: 9, jitter: 0)
+        try bench.add(5)
+        #expect(
+            try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }.deferred == 5)
+        try bench.add(1)
+        bench.pass(.milliseconds(600))
+        #expect(try bench.state(of: "http://one").coolDownUntil ?? bench.now > bench.now)
+        let summary = try bench.run(RunOptions(concurrency: 1))
+        #expect(summary.delivered == 6 && summary.leftDue == 0 && summary.waiting == 0)
+    }
+
     @Test func `an expired operation is given up unsent`() throws {
         let bench = try Bench()
         let expiry = bench.now + .seconds(5)

@@ -10,7 +10,9 @@ extension AgentSink {
             try sink.submit(request, ticket: 1)
             let end = start + request.timeouts.total + .seconds(2)
             while ContinuousClock.now < end {
-                if let (_, report) = try sink.reports(until: end).first { return report }
+                guard let (ticket, report) = try sink.reports(until: end).first else { continue }
+                if !report.isUnbegun { return report }
+                try sink.submit(request, ticket: ticket + 1)
             }
             return AttemptReport(result: .failure(.deadline, detail: ""), duration: start.duration(to: .now))
         } catch {

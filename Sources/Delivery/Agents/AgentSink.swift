@@ -11,7 +11,7 @@ package import Policy
 /// doubt:
 /// - If one attempt is in doubt, it is reported as `agentDied`, or as `deadline` if the agent hung.
 /// - If several are, each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again alone.
-/// - The agent's other attempts go to another agent. Nothing of them was sent.
+/// - The agent's other attempts are reported as unbegun (`AttemptReport.isUnbegun`). Nothing of them was sent.
 /// An attempt whose `timeouts.total` has passed is cancelled and reported as `deadline`. An agent that does not report
 /// it within the grace has hung and is killed.
 ///
@@ -22,8 +22,6 @@ package final class AgentSink: Sink {
         /// The time of its cancellation, then of its agent's death; `nil` while it waits for an agent.
         var deadline: ContinuousClock.Instant?
         var isCancelled = false
-        /// The number of agents that it was given to.
-        var agents = 0
 
         init(_ request: OutgoingRequest) { self.request = request }
     }
@@ -38,6 +36,8 @@ package final class AgentSink: Sink {
     private var waiting: [Int] = []
     /// Destinations that have, or may have, killed or hung an agent.
     private var riskyDestinations: Set<String> = []
+    /// The number of agents in a row that ended before they began a destination's attempts, by destination.
+    private var unbegunEnds: [String: Int] = [:]
     private var done: [(ticket: Int, report: AttemptReport)] = []
     /// The number of agents in a row that died before they were ready.
     private var failedStarts = 0
@@ -50,8 +50,9 @@ package final class AgentSink: Sink {
     private var defects: [Transport: String?] = [:]
     /// The time that an agent may take to run and to report on its transport.
     private let beginning: Duration
-    /// The number of agents that an attempt may be given to and lose. After that it counts as begun.
-    private static let mostAgents = 3
+    /// The number of agents in a row that may end before they begin a destination's attempts. The attempts of the last
+    /// of them count as begun.
+    private static let mostUnbegunEnds = 3
     /// One agent for each processor and one more, up to eight.
     package static let usualAgents = min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), 7) + 1
     private var isClosed = false
@@ -216,7 +217,6 @@ package final class AgentSink: Sink {
         }
         let now = ContinuousClock.now
         attempt.deadline = agent.isReady ? now + max(.zero, request.timeouts.total) : agent.started + beginning
-        attempt.agents += 1
         agent.hand(ticket, request, bytes)
         // At full concurrency the caller submits no more and waits for reports.
         if attempts.count >= concurrency || lastCall.duration(to: now) > Self.gathering { flush(at: now) }
@@ -289,12 +289,15 @@ package final class AgentSink: Sink {
     }
 
     private func finish(
-        _ ticket: Int, _ result: AttemptReport.Result, _ duration: Duration, isSuspect: Bool = false
+        _ ticket: Int, _ result: AttemptReport.Result, _ duration: Duration, isSuspect: Bool = false,
+        isUnbegun: Bool = false
     ) {
         guard let attempt = attempts.removeValue(forKey: ticket) else { return }
+        if !isUnbegun, !unbegunEnds.isEmpty { unbegunEnds[attempt.request.destination] = nil }
         var result = result
         if attempt.isCancelled, case .failure(.cancelled, _) = result { result = Self.pastDeadline(attempt.request) }
-        done.append((ticket, AttemptReport(result: result, duration: duration, isSuspect: isSuspect)))
+        let report = AttemptReport(result: result, duration: duration, isSuspect: isSuspect, isUnbegun: isUnbegun)
+        done.append((ticket, report))
     }
 
     private static func pastDeadline(_ request: OutgoingRequest) -> AttemptReport.Result {
@@ -319,7 +322,7 @@ package final class AgentSink: Sink {
             } else if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
                 agent.end()
-                reportDoubtfulAttempts(agent) { ticket, request in
+                report(onAttemptsOf: agent) { ticket, request in
                     late.contains(ticket)
                         ? Self.pastDeadline(request)
                         : .failure(.agentDied, detail: "killed, because it did not report another attempt in time")
@@ -347,16 +350,23 @@ package final class AgentSink: Sink {
                 throw startFailure(of: agent.transport, reason)
             }
         } else {
-            reportDoubtfulAttempts(agent) { _, _ in .failure(.agentDied, detail: reason) }
+            report(onAttemptsOf: agent) { _, _ in .failure(.agentDied, detail: reason) }
         }
     }
 
-    /// Reports the attempts in doubt of an agent that has ended, and lets its other attempts wait for another agent.
-    private func reportDoubtfulAttempts(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
-        let doubtful = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
-        requeue(agent.tickets.subtracting(doubtful))
-        for ticket in doubtful.sorted() {
+    /// Reports the attempts of an agent that has ended: those that had begun as in doubt, the others as unbegun.
+    private func report(onAttemptsOf agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
+        for destination in destinations(in: agent) { unbegunEnds[destination, default: 0] += 1 }
+        let lost = agent.tickets.filter { ticket in
+            attempts[ticket].map { (unbegunEnds[$0.request.destination] ?? 0) >= Self.mostUnbegunEnds } ?? false
+        }
+        let doubtful = agent.begun.union(lost)
+        for ticket in agent.tickets.sorted() {
             guard let attempt = attempts[ticket] else { continue }
+            guard doubtful.contains(ticket) else {
+                finish(ticket, result(ticket, attempt.request), .zero, isUnbegun: true)
+                continue
+            }
             riskyDestinations.insert(attempt.request.destination)
             let began = attempt.deadline.map {
                 $0 - attempt.request.timeouts.total - (attempt.isCancelled ? grace : .zero)

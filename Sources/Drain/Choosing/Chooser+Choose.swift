@@ -26,6 +26,8 @@ extension Chooser {
         var failed = FailedSequences()
         /// Operations whose files may say that they have expired.
         var passedOver: PassedOver
+        /// The operations of merging kinds that are not attempted in this pass: neither are those that they carry.
+        var waitingCarriers: Set<OperationID> = []
     }
 
     /// Lists and chooses. Not `mutating`: the closure that is called for each name would then copy the chooser.
@@ -51,6 +53,7 @@ extension Chooser {
             if state == .new { listing.pass.foreign = foreign }
         }
         choose(&listing)
+        passOverCarried(&listing, &kinds, open)
         expireByFile(&listing, open)
         if let precedence = listing.precedence {
             try confirm(&listing.pass, listing.destinations.values, precedence, hasCut: cut != nil, &kinds)
@@ -107,16 +110,44 @@ extension Chooser {
         _ kind: OperationKinds.Kind, _ bound: WaitBound, _ listing: inout Listing,
         _ open: (OperationKinds.Kind) -> RunDestination
     ) -> Bool {
-        let candidate = { self.candidate(name, in: state, sequence, isHead, kind) }
-        guard hasExpired(name, kind, bound) else {
-            // A schedule puts nothing off beyond its expiry.
-            if case .retryAt = name.gate, bound == .expiry, sequence == nil { return false }
-            if expiries != nil { listing.passedOver.offer(name.mark, .init(candidate: candidate(), kind: kind)) }
+        if kind.route.mergesPayloads { listing.waitingCarriers.insert(name.id) }
+        // A schedule puts nothing off beyond its expiry.
+        var mayExpireByFile = true
+        if case .retryAt = name.gate, bound == .expiry, sequence == nil { mayExpireByFile = false }
+        return passOver(
+            self.candidate(name, in: state, sequence, isHead, kind), createdAt: name.createdAt, mark: name.mark,
+            mayExpireByFile: mayExpireByFile, kind, bound, &listing, open)
+    }
+
+    private func passOver(
+        _ candidate: @autoclosure () -> Candidate, createdAt: Timestamp, mark: UInt64, mayExpireByFile: Bool,
+        _ kind: OperationKinds.Kind, _ bound: WaitBound, _ listing: inout Listing,
+        _ open: (OperationKinds.Kind) -> RunDestination
+    ) -> Bool {
+        guard hasExpired(createdAt: createdAt, kind, bound) else {
+            if mayExpireByFile, expiries != nil {
+                listing.passedOver.offer(mark, .init(candidate: candidate(), kind: kind))
+            }
             return false
         }
         _ = opened(kind, &listing, open)
         listing.pass.expire(candidate(), limit: options.limit)
         return true
+    }
+
+    /// Passes over the operations that were to go with a newer one which is not attempted in this pass.
+    private func passOverCarried(
+        _ listing: inout Listing, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
+    ) {
+        if listing.waitingCarriers.isEmpty { return }
+        for older in listing.pass.superseded where older.isMerged && listing.waitingCarriers.contains(older.newer) {
+            let (name, kind) = (older.entry.name, kinds.kind(of: older.entry.name))
+            let candidate = Candidate(
+                entry: older.entry, destination: kind.destination, sequence: older.sequence, isHead: false)
+            _ = passOver(
+                candidate, createdAt: name.createdAt, mark: UInt64(bitPattern: name.createdAt.microseconds),
+                mayExpireByFile: true, kind, .expiry, &listing, open)
+        }
     }
 
     /// Fails operations that are not attempted in this pass if their files say that they have expired.

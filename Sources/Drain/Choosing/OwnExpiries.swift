@@ -56,10 +56,10 @@ enum WaitBound {
 }
 
 extension Chooser {
-    /// Whether an operation that is not attempted has waited too long, as far as its name says.
-    func hasExpired(_ name: ListedName, _ kind: OperationKinds.Kind, _ bound: WaitBound) -> Bool {
+    /// Whether an operation that is not attempted has waited too long, as far as the time of creation in its name says.
+    func hasExpired(createdAt: Timestamp, _ kind: OperationKinds.Kind, _ bound: WaitBound) -> Bool {
         let ages = [kind.route.expiresAfter, bound == .age ? kind.route.retry.maxAge : nil].compactMap(\.self)
         guard let age = ages.min() else { return false }
-        return name.createdAt.isOfSetClock && name.createdAt + age <= now
+        return createdAt.isOfSetClock && createdAt + age <= now
     }
 }

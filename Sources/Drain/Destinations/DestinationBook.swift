@@ -89,7 +89,7 @@ final class DestinationBook {
         if world.clock.instant() >= shared.nextWrite { tell() }
         let (recorded, now) = (try shared.peek(), world.now())
         for destination in destinations.values {
-            destination.control.adopt(recorded[destination.name], isBusy: !destination.urgent.isEmpty, at: now)
+            destination.control.adopt(recorded[destination.name], at: now)
         }
     }
 
@@ -245,11 +245,18 @@ final class DestinationBook {
 
     // MARK: - After a pass
 
+    /// The number of due operations that the listing skipped because of destinations that are open now: a delivery of
+    /// this pass has closed the circuit breaker, for example.
+    var skippedAndOpen: Int {
+        destinations.values.reduce(0) { $0 + ($1.isBlocked ? 0 : $1.skipped) }
+    }
+
     /// Counts the due operations that a pass leaves, because their destination is blocked or because the run ends.
     /// `begun` of the chosen operations were claimed.
     func countLeft(of pass: Pass, begun: Int) {
         var (held, waiting, paused) = (pass.heldBehindFailed, 0, 0)
-        var leftDue = pass.leftDue + pass.leftExpired + (tally.hasEnded ? pass.chosen.count - begun : 0)
+        var leftDue = pass.leftDue + pass.leftExpired + skippedAndOpen
+        if tally.hasEnded { leftDue += pass.chosen.count - begun }
         for destination in destinations.values where destination.isBlocked {
             let blameless = destination.skipped + max(0, destination.offered - destination.done)
             switch destination.block?.reason {

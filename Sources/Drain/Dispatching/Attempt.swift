@@ -48,8 +48,8 @@ struct Attempt {
     var isSample = false
     /// Whether another operation was delivered with the same credentials. If refused again, this one fails.
     var isWitnessed = false
-    /// Whether it probes a held destination.
-    var isProbe = false
+    /// The step of its probe; `nil` if its destination is not held.
+    var probe: Probe?
     /// Whether its request also carried other operations.
     var isShared = false
     /// The secrets it was sent with.
@@ -63,8 +63,20 @@ struct Attempt {
 
     var route: Route { maker.route }
 
+    /// Whether it probes a held destination.
+    var isProbe: Bool { probe != nil }
+
     /// Whether its request carries the changes of several operations of one key.
     var isMerged: Bool { members.contains { !$0.parts.isEmpty } }
+}
+
+extension Attempt {
+    /// A step of the probe of a held destination.
+    enum Probe {
+        case planned
+        /// The ledger has it, so that no other process sends a probe.
+        case begun
+    }
 }
 
 /// Work that skips the dispatch order.

@@ -34,12 +34,7 @@ final class Claimer {
         guard let first = claim(candidate, destination, maker) else { return nil }
         var attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
         attempt.isSample = isSample
-        attempt.isProbe = destination.state.hold != nil
-        if attempt.isProbe, !settler.book.beginProbe(of: destination, at: attempt.began) {
-            settler.putBack(first.claims)
-            queue.advance(candidate.sequence, continues: false)
-            return nil
-        }
+        if destination.state.hold != nil { attempt.probe = .planned }
         if maker.route.batch != nil, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
             fill(&attempt)
         }
@@ -91,7 +86,7 @@ final class Claimer {
     // MARK: - One operation
 
     /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run claimed it first, if the
-    /// file is not an operation, or if it must not be sent.
+    /// file is not an operation, or if its request lacks something.
     private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
         let id = candidate.entry.name.id
         if let member = queue.takeClaimed(id) { return member }
@@ -127,7 +122,11 @@ final class Claimer {
             return try ready(member, candidate, destination, maker)
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
-            if !leavesParts(candidate) {
+            if settler.operations.merged(into: candidate.entry.name.id) != nil {
+                // The older operations that it was to carry come next in the order.
+                settler.operations.hasToListAgain = true
+                queue.advance(candidate.sequence, continues: false)
+            } else {
                 queue.advance(candidate.sequence, continues: !maker.route.holdsBehindFailed)
             }
         case .newerFormat(let version):
@@ -137,7 +136,7 @@ final class Claimer {
         return nil
     }
 
-    /// Returns a claimed operation with all that its request needs; `nil` if it must not be sent now, or at all.
+    /// Returns a claimed operation with all that its request needs; `nil` if something is missing.
     private func ready(
         _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
     ) throws(SpoolError) -> Member? {
@@ -150,17 +149,11 @@ final class Claimer {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        if let settlement = settler.unsent(member.operation, member.name, maker.route) {
-            if leavesParts(candidate) { member.sequence = nil }
-            let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
-            try settler.settleUnsent(member, settlement, attempt)
-            return nil
-        }
         guard try settler.fillOrPutBack(&member, maker) else {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        switch try merge(into: &member, destination, maker) {
+        switch try merge(into: &member) {
         case .whole: return member
         case .impossible: try settler.sendApart([member], destination)
         case .outdated:
@@ -170,12 +163,49 @@ final class Claimer {
         return nil
     }
 
-    /// Lets the run list again if an operation that goes unsent was to carry older ones: they come next in the order.
-    /// Returns false if it was to carry none.
-    private func leavesParts(_ candidate: Candidate) -> Bool {
-        guard settler.operations.merged(into: candidate.entry.name.id) != nil else { return false }
+    // MARK: - Before a request
+
+    /// Asks the last questions before a request: has an operation expired, could sending it again do harm, is the probe
+    /// still due. The answers count from here, however long ago the operations were claimed: a batch may have left them
+    /// for the next one, or another attempt of them may have ended without an answer.
+    ///
+    /// Settles operations that must not be sent, and puts back those that cannot go without them. Returns false if no
+    /// request is left.
+    func mayBegin(_ attempt: inout Attempt) throws(SpoolError) -> Bool {
+        var members: [Member] = []
+        for member in attempt.members where try !settleUnsent(member, attempt) { members.append(member) }
+        attempt.members = members
+        if members.isEmpty { return false }
+        guard attempt.probe == .planned else { return true }
+        attempt.probe = .begun
+        if settler.book.beginProbe(of: attempt.destination, at: clock.now()) { return true }
+        for member in members {
+            try settler.putBack(member)
+            queue.advance(member.sequence, continues: false)
+        }
+        return false
+    }
+
+    /// Settles an operation if it, or one that it carries, must not be sent. Returns whether it did.
+    private func settleUnsent(_ member: Member, _ attempt: Attempt) throws(SpoolError) -> Bool {
+        func settle(_ member: Member) throws(SpoolError) -> Bool {
+            guard let settlement = settler.unsent(member.operation, member.name, attempt.route) else { return false }
+            var alone = attempt
+            alone.members = [member]
+            try settler.settleUnsent(member, settlement, alone)
+            return true
+        }
+        if member.parts.isEmpty { return try settle(member) }
+        var newest = member
+        (newest.parts, newest.sequence) = ([], nil)
+        let all = member.parts.map { Member(claim: $0.claim, operation: $0.operation) } + [newest]
+        var staying: [Member] = []
+        for one in all where try !settle(one) { staying.append(one) }
+        if staying.count == all.count { return false }
+        // The run lists again what was to go together.
+        for one in staying { try settler.putBack(one) }
         settler.operations.hasToListAgain = true
-        queue.advance(candidate.sequence, continues: false)
+        queue.advance(member.sequence, continues: false)
         return true
     }
 
@@ -216,8 +246,7 @@ final class Claimer {
         case whole
         /// No document expresses all of them: they are sent one after the other.
         case impossible
-        /// A part has gone since the listing, has another name, or has expired: the listing no longer says what belongs
-        /// together.
+        /// A part has gone since the listing, or has another name: the listing no longer says what belongs together.
         case outdated
     }
 
@@ -233,12 +262,9 @@ final class Claimer {
     ///   and each file has its own change.
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order. It does the same
     ///   with operations that no single document can express.
-    private func merge(
-        into member: inout Member, _ destination: RunDestination, _ maker: RequestMaker
-    ) throws(SpoolError) -> Merge {
+    private func merge(into member: inout Member) throws(SpoolError) -> Merge {
         guard let older = settler.operations.merged(into: member.name.id) else { return .whole }
         var document = MergedDocument(into: member.operation, atMost: limits.operationBytes)
-        var isOutdated = false
         for entry in older {
             guard let taken = try settler.spoolRun.take(entry) else {
                 queue.lostClaimCount += 1
@@ -250,21 +276,8 @@ final class Claimer {
                 try settler.putBack(taken.claim)
                 return .impossible
             }
-            let operation = stored.operation
-            if let settlement = settler.unsent(operation, entry.name, maker.route) {
-                let part = Member(claim: taken.claim, operation: operation)
-                let attempt = Attempt(members: [part], destination: destination, maker: maker, began: clock.now())
-                try settler.settleUnsent(part, settlement, attempt)
-                isOutdated = true
-                continue
-            }
-            member.parts.append(Member.Part(claim: taken.claim, operation: operation))
-            if isOutdated { continue }
-            guard document.add(operation) else { return .impossible }
-        }
-        if isOutdated {
-            settler.operations.hasToListAgain = true
-            return .outdated
+            member.parts.append(Member.Part(claim: taken.claim, operation: stored.operation))
+            guard document.add(stored.operation) else { return .impossible }
         }
         guard let merged = document.merged() else { return .impossible }
         member.operation = merged

@@ -173,10 +173,17 @@ final class Dispatcher {
         send(attempt)
     }
 
-    /// Sends the request of an attempt. If no request can be made, settles its operations or puts them back.
+    /// Sends the request of an attempt: each begins here. If no request can be made, settles its operations or puts
+    /// them back.
     private func send(_ attempt: Attempt) {
         var attempt = attempt
         let destination = attempt.destination
+        do throws(SpoolError) {
+            guard try claimer.mayBegin(&attempt) else { return end(destination) }
+        } catch {
+            end(destination)
+            return settler.setAside(attempt.members.map(\.name.id), because: error)
+        }
         do throws(SpoolError) {
             let refusal: RequestError?
             settler.spoolRun.begin(attempt.members.compactMap(\.claim))
@@ -225,7 +232,12 @@ final class Dispatcher {
                 for (ticket, report) in reports {
                     guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
                     end(attempt.destination)
-                    assessor.take(report, of: attempt)
+                    if report.isUnbegun {
+                        tally.summary.attempts -= 1
+                        queue.enqueueFirst(attempt)
+                    } else {
+                        assessor.take(report, of: attempt)
+                    }
                 }
             }
         } catch {

@@ -75,7 +75,8 @@ final class Passes {
             // Nothing was begun, and no further destination was blocked. Otherwise the chosen operations may all be for
             // destinations that are blocked since: choose for others.
             let isStuck = begun == 0 && settler.book.blockedCount <= blocked
-            let isOver = !settler.operations.hasToListAgain && (isStuck || pass.leftDue == 0)
+            let leavesDue = pass.leftDue + settler.book.skippedAndOpen > 0
+            let isOver = !settler.operations.hasToListAgain && (isStuck || !leavesDue)
             settler.operations.hasToListAgain = false
             if tally.hasEnded || budget <= 0 || isOver { break }
             do throws(SpoolError) {

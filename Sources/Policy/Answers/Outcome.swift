@@ -91,10 +91,14 @@ package struct AttemptReport: Hashable, Sendable {
     /// Whether the attempt ended because its delivery agent died or hung with several attempts in it. Another attempt
     /// may be to blame, so the operation is attempted again, alone, before it is charged.
     package var isSuspect: Bool
+    /// Whether the attempt ended before it began, because its delivery agent did: nothing was sent. The run decides
+    /// anew whether to send the operation.
+    package var isUnbegun: Bool
 
-    package init(result: Result, duration: Duration, isSuspect: Bool = false) {
+    package init(result: Result, duration: Duration, isSuspect: Bool = false, isUnbegun: Bool = false) {
         self.result = result
         self.duration = duration
         self.isSuspect = isSuspect
+        self.isUnbegun = isUnbegun
     }
 }

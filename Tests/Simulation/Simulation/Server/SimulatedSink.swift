@@ -15,8 +15,8 @@ final class SimulatedSink: Sink {
     private unowned let world: Universe
     private var inFlight: [Int: InFlight] = [:]
     private var reports: [(ticket: Int, report: AttemptReport)] = []
-    /// The hosts whose agent hangs, with the requests that wait for the next agent.
-    private var hung: [String: [SimulatedServers.Sent]] = [:]
+    /// The hosts whose agent hangs, with the tickets of the requests that it has got since.
+    private var hung: [String: [Int]] = [:]
     private var isClosed = false
 
     init(of process: SimulatedProcess, in world: Universe) {
@@ -48,7 +48,7 @@ final class SimulatedSink: Sink {
 
     private func send(_ sent: SimulatedServers.Sent) {
         if hung[sent.host] != nil {
-            hung[sent.host]?.append(sent)
+            hung[sent.host]?.append(sent.ticket)
         } else {
             inFlight[sent.ticket] = InFlight(sent: sent, start: world.scheduler.time)
             world.servers.take(sent, from: self)
@@ -90,13 +90,13 @@ final class SimulatedSink: Sink {
     func hang(_ host: String) { hung[host] = hung[host] ?? [] }
 
     /// Ends the agent of a host. What the server has received is reported, each as a suspect if that was more than one
-    /// request; what the agent had not begun goes to the next agent.
+    /// request; the requests that the agent had not begun are reported as unbegun.
     func endAgent(of host: String, _ error: NetworkError) {
         guard isAlive else { return }
-        var waiting = hung.removeValue(forKey: host) ?? []
+        var unbegun = hung.removeValue(forKey: host) ?? []
         let begun = inFlight.filter { $0.value.host == host && $0.value.number != nil }.keys.sorted()
         for ticket in inFlight.filter({ $0.value.host == host && $0.value.number == nil }).keys.sorted() {
-            if let attempt = inFlight.removeValue(forKey: ticket) { waiting.append(attempt.sent) }
+            if inFlight.removeValue(forKey: ticket) != nil { unbegun.append(ticket) }
         }
         for ticket in begun {
             guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
@@ -106,6 +106,10 @@ final class SimulatedSink: Sink {
                     result: .failure(error, detail: "the agent ended"),
                     duration: world.scheduler.time - attempt.start, isSuspect: begun.count > 1), of: ticket)
         }
-        for sent in waiting { send(sent) }
+        for ticket in unbegun.sorted() {
+            give(
+                AttemptReport(
+                    result: .failure(error, detail: "the agent ended"), duration: .zero, isUnbegun: true), of: ticket)
+        }
     }
 }
