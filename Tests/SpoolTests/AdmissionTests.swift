@@ -133,6 +133,28 @@ struct AdmissionTests {
         #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
     }
 
+    @Test func `a file keeps the time at which it was written whatever call has failed before`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            for name in ["x", "y", "z"] { try fresh.put("\"\(name)\"", at: "new/\(name)") }
+            let written = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+            let calls = InterceptedCalls()
+            let run = try fresh.open(calls.calls).beginRun(now: written)
+            calls.reset(.error(ENOSPC, at: index))
+            _ = try? run.admitForeign(now: written + .seconds(20), limits: Limits())
+            let count = calls.count
+            calls.reset()
+            try? run.end()
+            let next = try fresh.open().beginRun(now: written)
+            _ = try next.recover(now: written)
+            _ = try next.admitForeign(now: written + .seconds(40), limits: Limits())
+            try next.end()
+            let times = try fresh.entries().map(\.name.createdAt)
+            #expect(times.count == 3 && times.allSatisfy { $0 < written + .seconds(10) }, "call \(index)")
+            if count < index { break }
+        }
+    }
+
     @Test func `a crash or an error at any call admits each file once`() throws {
         for fault in [InterceptedCalls.Fault.crash(at:), { .error(EIO, at: $0) }] {
             for index in 1... {

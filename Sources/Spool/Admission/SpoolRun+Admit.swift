@@ -38,7 +38,7 @@ extension SpoolRun {
             foreign.removeLast()
             admission.hasMore = true
         }
-        var rest = inOrder(foreign, now)[...]
+        var rest = inOrder(foreign, now, &admission)[...]
         var last = Timestamp(microseconds: -1)
         while !rest.isEmpty {
             // From the claim of a file to its name nobody else decides an order or adds an id.
@@ -75,12 +75,18 @@ extension SpoolRun {
 
     /// Returns the names of foreign files in the order in which the files were written, whatever the order of the
     /// directory. The names decide if the times are equal, as those of files that are written within a few milliseconds
-    /// may be.
-    private func inOrder(_ names: [[UInt8]], _ now: Timestamp) -> [[UInt8]] {
-        let files = names.map { name in
-            // try?: reading the file meets the error again, and reports it.
-            let status = try? queue.system.statusAt(queue.root, QueuePath(in: QueueState.new.path, name).bytes)
-            return (created: status?.creation(at: now) ?? now, written: status?.modifiedNanoseconds ?? 0, name: name)
+    /// may be. Leaves a file that the system does not let this run look at to the next admission: nothing says when the
+    /// file was written, and its name would put it behind newer ones.
+    private func inOrder(_ names: [[UInt8]], _ now: Timestamp, _ admission: inout Admission) -> [[UInt8]] {
+        var files: [(created: Timestamp, written: Int64, name: [UInt8])] = []
+        for name in names {
+            let path = QueuePath(in: QueueState.new.path, name)
+            do throws(Errno) {
+                let status = try queue.system.statusAt(queue.root, path.bytes)
+                files.append((status.creation(at: now), status.modifiedNanoseconds, name))
+            } catch {
+                if error != .missing { admission.errors.append(SpoolError(error, "look at", path)) }
+            }
         }
         let sorted = files.sorted {
             if ($0.created, $0.written) != ($1.created, $1.written) {
