@@ -2,6 +2,7 @@ import CSystem
 import Foundation
 import Policy
 import Spool
+import Synchronization
 import Testing
 
 /// Whom a queue trusts, by the modes and owners of its parts.
@@ -97,13 +98,19 @@ struct TrustTests {
 
     // MARK: - Strangers where others may write
 
-    /// Files whose names say so belong to a user that nobody knows.
+    /// Files whose first names say so belong to a user that nobody knows.
     private var withStrangers: SystemCalls {
         var system = SystemCalls.real
         let real = system
+        let strangers = Mutex<Set<UInt64>>([])
         system.statusAt = { (directory, path) throws(Errno) in
             var status = try real.statusAt(directory, path)
-            if String(cString: path).contains("stranger") { status.owner = 4242 }
+            let inode = status.inode
+            let isTheirs = strangers.withLock { strangers in
+                if String(cString: path).contains("stranger") { strangers.insert(inode) }
+                return strangers.contains(inode)
+            }
+            if isTheirs { status.owner = 4242 }
             return status
         }
         return system
@@ -125,6 +132,24 @@ struct TrustTests {
         #expect(admission.quarantined.first?.name?.id.description == "stranger")
         try run.end()
         #expect(queue.names("new") == [mine.name.description])
+    }
+
+    @Test func `an error of the system makes no accepted operation a stranger's`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            chmod("\(fresh.path)/new", 0o1777)
+            let mine = try fresh.add(["mine"])[0]
+            let calls = InterceptedCalls()
+            let run = try fresh.open(calls.calls).beginRun(now: now)
+            calls.reset(.error(EIO, at: index))
+            _ = try? run.admitForeign(now: now, limits: Limits())
+            let count = calls.count
+            calls.reset()
+            try? run.end()
+            try fresh.recover()
+            #expect(fresh.names("new") == [mine.name.description] && fresh.names("quarantine").isEmpty)
+            if count < index { break }
+        }
     }
 
     @Test func `a directory of a stranger in tmp is not emptied`() throws {

@@ -139,9 +139,15 @@ extension SpoolRun {
             return nil
         }
         do throws(Errno) {
-            if let name = name.withUnsafeBufferPointer({ EntryName($0) }) {
-                let owner = try queue.system.statusAt(queue.root, claim.bytes).owner
-                try quarantine(claim, name, foreign: name.description.utf8, Self.strangers(owner), &admission, now)
+            if let canonical = name.withUnsafeBufferPointer({ EntryName($0) }) {
+                let status = try queue.system.statusAt(queue.root, claim.bytes)
+                if try queue.knowsOwner(of: status) {
+                    // It is drainq's own: the listing could not look at it.
+                    putBack(claim, name, &admission)
+                } else {
+                    let reason = Self.strangers(status.owner)
+                    try quarantine(claim, canonical, foreign: name, reason, &admission, now)
+                }
                 return nil
             }
             let limit = configuration.limits.operationBytes +| OperationFile.headerLimit
