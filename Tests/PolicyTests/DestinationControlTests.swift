@@ -180,14 +180,19 @@ struct DestinationControlTests {
     @Test func `what operators record stops it at once, what runs record only while nothing is undecided`() {
         let down = DestinationState(failures: 5, coolDownUntil: now + .seconds(60), coolDowns: 1)
         var idle = control()
-        idle.adopt(down, isBusy: false, at: now)
+        idle.adopt(down, at: now)
         #expect(idle.block?.reason == .circuitBreaker)
+        var held = control()
+        held.adopt(DestinationState(hold: .init(reason: "401", since: now)), at: now)
+        #expect(held.block?.reason == .held && held.isBlocked)
         var busy = control()
         _ = tell("a404", &busy)
         _ = busy.takeEvents()
-        busy.adopt(down, isBusy: false, at: now)
+        busy.adopt(down, at: now)
         #expect(busy.block == nil)
-        busy.adopt(DestinationState(isPaused: true), isBusy: true, at: now)
+        busy.adopt(DestinationState(hold: .init(reason: "404", since: now)), at: now)
+        #expect(busy.block?.reason == .held)
+        busy.adopt(DestinationState(isPaused: true), at: now)
         #expect(busy.block?.reason == .paused)
     }
 }

@@ -89,7 +89,7 @@ final class DestinationBook {
         if world.clock.instant() >= shared.nextWrite { tell() }
         let (recorded, now) = (try shared.peek(), world.now())
         for destination in destinations.values {
-            destination.control.adopt(recorded[destination.name], isBusy: !destination.urgent.isEmpty, at: now)
+            destination.control.adopt(recorded[destination.name], at: now)
         }
     }
 

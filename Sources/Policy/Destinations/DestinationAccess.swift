@@ -52,6 +52,14 @@ package struct DestinationAccess: Hashable, Sendable {
         }
     }
 
+    /// Takes over from the ledger another run's hold.
+    package mutating func adoptHold(_ told: DestinationState) {
+        guard let hold = told.hold, state.hold == nil else { return }
+        state.hold = hold
+        state.window = 1
+        block = .init(.held)
+    }
+
     /// Takes over from the ledger what other runs have learned: a retry-after, an open circuit breaker, an overload.
     /// This run goes on ignoring a block that it knew when its pass began, and ignored (`--now`).
     package mutating func adoptOtherRuns(_ told: DestinationState, at now: Timestamp) {

@@ -75,11 +75,14 @@ package struct DestinationControl<Attempt> {
         access.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !hasReported)
     }
 
-    /// Takes over, within a pass, what operators and other runs have recorded. While answers are withheld, work is
-    /// urgent (`isBusy`), or events of this run are not in the ledger, takes over only what operators have recorded.
-    package mutating func adopt(_ recorded: DestinationState, isBusy: Bool, at now: Timestamp) {
+    /// Takes over, within a pass, what operators and other runs have recorded: only what operators have recorded while
+    /// events of this run are not in the ledger, and while answers are withheld only holds besides. What another run
+    /// has found stops operations that are sent again, too; and its hold answers what this run tests.
+    package mutating func adopt(_ recorded: DestinationState, at now: Timestamp) {
         access.adoptOperatorStop(recorded)
-        if !isBusy, withheld.isEmpty, access.events.isEmpty { access.adoptOtherRuns(recorded, at: now) }
+        if !access.events.isEmpty { return }
+        access.adoptHold(recorded)
+        if withheld.isEmpty { access.adoptOtherRuns(recorded, at: now) }
     }
 
     /// Takes its name from an operation that was read, because an entry's name has only the digest of the origin.
