@@ -44,13 +44,15 @@ extension Chooser {
             let (precedence, unnamed) = try takePrecedence(cut, &kinds)
             // Files in `new/` are named in this pass, those in `claimed/` are another run's.
             if authority == .showsOnly || unnamed.claimed == 0 { listing.precedence = precedence }
+            // Only one of the listings may have met a file that it could not name: the order lacks it all the same.
+            listing.pass.foreign = unnamed.new
             listing.failed = try failedSequences(&kinds)
         }
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
                 take(name, in: state, kinds.kind(of: name), cut, &listing, open)
             }
-            if state == .new { listing.pass.foreign = foreign }
+            if state == .new { listing.pass.foreign = max(listing.pass.foreign, foreign) }
         }
         choose(&listing)
         passOverCarried(&listing, &kinds, open)

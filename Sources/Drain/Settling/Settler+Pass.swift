@@ -38,12 +38,13 @@ extension Settler {
             tally.endRun(because: error)
         }
         if waiting.isEmpty { return }
-        // The run still takes up a newer one that is no operation, and so finds the older ones in its next listing.
-        if isSound.values.contains(false) { operations.hasToListAgain = true }
         let isWaiting: (Candidate) -> Bool = { candidate in
             (candidate.sequence.map(waiting.contains) ?? false) && isSound[candidate.entry.name.id] != false
         }
         pass.chosen.removeAll(where: isWaiting)
+        // The run still takes up a newer one that is no operation, and so finds the older ones in its next listing. One
+        // that waits itself changes nothing: to list again for it would never end.
+        if pass.chosen.contains(where: { isSound[$0.entry.name.id] == false }) { operations.hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
 

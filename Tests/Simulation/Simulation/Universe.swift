@@ -145,6 +145,7 @@ final class Universe {
             process.sleep(until: scheduler.time)
             note(process.id, .woken)
         case .stall(_, _, let time):
+            note(process.id, .stalled)
             process.sleep(until: scheduler.time + time)
             note(process.id, .woken)
         case .interrupt:

@@ -116,3 +116,99 @@ func `attempts: what send attempts itself is seen by nobody, and is no more than
     story.send([1], by: 2, attempt: attempt)
     #expect(story.broken.contains(.attempts) == (attempt > 5))
 }
+
+@Test(arguments: [true, false])
+func `holds: a parked operation is asked again once another one is delivered`(isDelivered: Bool) {
+    var story = Story(.plain)
+    story.accept(1, key: nil)
+    story.accept(2, key: nil)
+    story.event(1, .begins("run"))
+    story.send([1], by: 1, status: 401)
+    story.report(.parked(story.id(1)), by: 1)
+    if isDelivered { story.send([2], by: 1) }
+    story.send([1], by: 1)
+    story.leave(2, in: "new")
+    #expect(story.broken.contains(.holds) == !isDelivered)
+}
+
+@Test(arguments: [1, 2, 3])
+func `attempts: what is deferred while retry goes on counts before or after it`(attempt: Int) {
+    var kind = Setup.Kind.plain
+    kind.delays = [.seconds(1), .seconds(1), .seconds(1)]
+    var story = Story(kind)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.event(2, .begins("an operator: retry"))
+    var command = Command(.retry)
+    command.ids = [story.id(1)]
+    story.event(2, .commands(command))
+    story.send([1], by: 1, status: 503, attempt: 1)
+    story.report(.deferred(story.id(1), counted: true), by: 1)
+    story.event(2, .changed(story.id(1)))
+    story.event(2, .done)
+    story.send([1], by: 3, attempt: attempt)
+    #expect(story.broken.contains(.attempts) == (attempt > 2))
+}
+
+@Test(arguments: [true, false])
+func `repeats: a run without a processor removes an operation later`(isStalled: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.send([1], by: 1)
+    story.report(.delivered(story.id(1)), by: 1)
+    if isStalled { story.event(1, .stalled) }
+    story.wait(.seconds(5))
+    story.event(0, .cutPower)
+    story.send([1], by: 2)
+    #expect(story.broken.contains(.repeats) == !isStalled)
+}
+
+@Test(arguments: [true, false])
+func `liveness: an operation that still waits has kept no value`(waits: Bool) {
+    var creates = Setup.Kind.ordered(.key)
+    creates.keeps = true
+    var updates = Setup.Kind(TypeName("update")!, host: "one")
+    (updates.order, updates.needsKept) = (.key, true)
+    var story = Story(creates, updates)
+    story.accept(1, type: updates.type)
+    story.accept(2)
+    story.send([2], by: 1, status: 200)
+    story.history.endsCalmly = true
+    story.leave(1, in: "new")
+    if waits { story.leave(2, in: "new") }
+    #expect(story.broken.contains(.liveness) == !waits)
+}
+
+@Test(arguments: [true, false])
+func `kept: where clocks step, a report says what replaced a dead letter`(isSaid: Bool) {
+    var story = Story(.coalescing(.replace))
+    story.event(0, .clockStepped(host: 0, by: .seconds(-3600)))
+    story.accept(1)
+    story.send([1], by: 1, status: 422)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    story.offer(2, way: .send)
+    story.send([2], by: 102)
+    if isSaid { story.report(.superseded(story.id(1), by: story.id(2)), by: 102) }
+    story.event(102, .answers(2, .delivered))
+    #expect(story.broken.contains(.kept) == !isSaid)
+}
+
+@Test(arguments: [true, false])
+func `written times: a file is named behind one that was from the future when its run was stopped`(isAhead: Bool) {
+    var story = Story(.coalescing(.replace))
+    var offer = Offer(label: 2, way: .foreign, type: story.history.setup.kinds[0].type, payload: story.payload(2))
+    (offer.key, offer.createdAt) = ("k", story.history.began + (isAhead ? .seconds(9) : .zero))
+    story.event(102, .offers(offer))
+    story.event(102, .answers(2, .placed))
+    story.offer(1, way: .foreign)
+    story.event(101, .answers(1, .placed))
+    story.wait(.seconds(20))
+    for (label, time) in [(2, 9), (1, 10)] {
+        var name = story.name(label)
+        name.createdAt = story.history.began + .seconds(time)
+        story.event(0, .names(label, name))
+        story.leave(label, in: "new", name: name)
+    }
+    #expect(story.broken.contains(.writtenTimes) == !isAhead)
+}

@@ -281,6 +281,8 @@ extension Event {
         // MARK: Faults
         case killed
         case stopped
+        /// It gets no processor for a while.
+        case stalled
         /// It goes on, after it was stopped or had no processor for a while.
         case woken
         case interrupted

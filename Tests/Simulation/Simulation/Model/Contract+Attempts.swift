@@ -90,7 +90,8 @@ private struct AttemptCounts {
         case .report(.failed(_, let isExpired)): if !isExpired { judgeFailure(at) }
         case .report: unreported[record.events[at].process] = nil
         case .frees: (least, since) = (0, 0)
-        case .freed: most = since
+        // The command took effect before or after what was reported since it began.
+        case .freed: (least, most) = (0, since)
         // A process may have written its last result, and not have said so.
         case .dies: add(least: 0, most: 2)
         case .cutPower:

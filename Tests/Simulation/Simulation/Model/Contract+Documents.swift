@@ -14,11 +14,12 @@ extension Contract {
                 continue
             }
             let first = record.exchanges[known.place]
-            // An import that replaces a part keeps its id, and with it the key.
-            let isReplaced = (record.sequences[life.sequences.first(where: \.isValue) ?? .strict(host: "")] ?? [])
-                .contains {
-                    record.lives[$0].isReplacing
-                }
+            // An import that replaces a part keeps its id, and with it the key; so does one that replaces an operation
+            // without a key, which goes alone.
+            let values = life.sequences.first(where: \.isValue).flatMap { record.sequences[$0] } ?? []
+            let isReplaced =
+                values.contains { record.lives[$0].isReplacing }
+                || record.lives.contains { $0.isReplacing && $0.id == life.id && $0.id != nil }
             if first.documents[0] == exchange.documents[0] || isReplaced { continue }
             breaches.append(
                 Breach(

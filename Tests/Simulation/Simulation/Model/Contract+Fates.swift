@@ -39,7 +39,8 @@ extension Contract {
                 let isReplaced = newestFirst.contains { newer in
                     // Of a foreign file that was never named nobody knows the place in the order.
                     (record.lives[index].created == nil && newer != index
-                        || record.lives[index].precedes(record.lives[newer]))
+                        || record.lives[index].precedes(record.lives[newer])
+                        || isSaidToReplace(record.lives[newer], record.lives[index]))
                         && (canSupersede(record.lives[newer], fates[newer])
                             || wasSound(record.lives[newer], before: record.lives[index], record))
                 }
@@ -64,6 +65,13 @@ extension Contract {
     private static func mayHaveFailed(_ life: Life, in record: Record) -> Bool {
         life.leaves.contains { if case .failed = $0.leave { true } else { false } }
             || record.isKilled(after: life.offered)
+    }
+
+    /// Whether a report says that the newer operation supersedes the older one, where the clocks step and nothing tells
+    /// the newer one's time: `send` claims it without a name that anybody sees.
+    private static func isSaidToReplace(_ newer: Life, _ older: Life) -> Bool {
+        guard newer.created == nil, let id = newer.id else { return false }
+        return older.reports.contains { $0.report == .superseded(older.id ?? id, by: id) }
     }
 
     private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }

@@ -2,7 +2,7 @@ import Policy
 
 extension Contract {
     /// While a run's hold of a destination lasts, it gets no request but a probe each `holdProbe`. A parked operation is
-    /// not sent for five minutes, unless an operator asks for it.
+    /// not sent for five minutes, unless a witness is delivered or an operator asks for it.
     static func holds(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         return destinationHolds(record) + parkings(record)
@@ -64,17 +64,18 @@ extension Contract {
                 let process = record.events[at].process
                 guard case .parked = report, record.isTold(by: process, since: at) else { return nil }
                 let began = record.course(of: process).began
+                let others = record.exchanges.filter {
+                    $0.request.host == life.kind.host && !$0.labels.contains(life.label)
+                }
                 // A second refusal holds the destination instead.
-                let refused = record.exchanges.compactMap { exchange -> Int? in
-                    guard exchange.request.host == life.kind.host, !exchange.labels.contains(life.label),
-                        [401, 403, 407].contains(exchange.status(ofBody: 0))
-                    else { return nil }
-                    return exchange.replied
-                }.filter { $0 > began }.min()
+                let refused = others.filter { [401, 403, 407].contains($0.status(ofBody: 0)) }
+                    .compactMap(\.replied).filter { $0 > began }.min()
+                let witnessed = others.compactMap { $0.delivered(body: 0) }.filter { $0 > at }.min()
+                let end = min(refused ?? .max, witnessed ?? .max)
                 let request = life.exchanges.first { place in
                     let exchange = record.exchanges[place]
                     let time = record.time(at: exchange.received) - record.time(at: at)
-                    return exchange.received > at && time < parking && exchange.received < refused ?? .max
+                    return exchange.received > at && time < parking && exchange.received < end
                         && (exchange.process == process || time > lateness)
                         && !record.isWanted(life, by: exchange.process)
                         && !releases.any(of: life.kind.host, from: began, to: exchange.received)

@@ -11,7 +11,7 @@ extension Contract {
                 switch answer {
                 case .accepted:
                     if life.offer.isDeadLetter || life.isReplacing { return nil }
-                    let count = spans.count { $0.from <= at && $0.to > at }
+                    let count = spans.count { $0.from <= at && $0.to > at && !isOutdated($0.index, at: at, record) }
                     if count <= most { return nil }
                     return Breach(
                         .limits, [life.offered, at],
@@ -32,14 +32,24 @@ extension Contract {
 
     /// The times in which operations certainly waited that a submitter had added. What other programs rename into
     /// `new/` and what an operator puts back has no limit.
-    private static func entered(_ record: Record) -> [(from: Int, to: Int)] {
+    private static func entered(_ record: Record) -> [(index: Int, from: Int, to: Int)] {
         let waits = Waits(record)
         return record.lives.indices.compactMap { index in
             let life = record.lives[index]
             guard life.offer.way != .foreign, !life.offer.isDeadLetter,
                 let span = waits.spans(of: index).first(where: { $0.from == life.entered })
             else { return nil }
-            return (span.from, span.to ?? record.certainEnd(of: life))
+            return (index, span.from, span.to ?? record.certainEnd(of: life))
+        }
+    }
+
+    /// Whether a newer value of its key was accepted by then, which makes an older one that waits superfluous. A run may
+    /// have the older one in flight.
+    private static func isOutdated(_ index: Int, at: Int, _ record: Record) -> Bool {
+        let life = record.lives[index]
+        guard life.kind.coalescing == .replace, let values = life.values else { return false }
+        return (record.sequences[values] ?? []).map { record.lives[$0] }.contains {
+            life.precedes($0) && $0.isPromised && $0.entered ?? .max <= at
         }
     }
 

@@ -83,12 +83,14 @@ extension Contract {
 }
 
 extension Record {
-    /// Whether an operation of the same key was delivered by a kind that keeps a value of its answer.
+    /// Whether an operation of the same key was delivered by a kind that keeps a value of its answer. A run keeps the
+    /// value before it removes the operation, so one that waits still has left none.
     func hasKeptValue(for life: Life) -> Bool {
         guard let key = life.offer.key else { return false }
         return lives.contains { other in
             other.kind.keeps && other.kind.batch == nil && other.offer.key == key
                 && other.leaves.contains { $0.leave == .delivered }
+                && !other.left.contains { $0.directory == .new || $0.directory == .deferred }
         }
     }
 }

@@ -36,7 +36,8 @@ extension Contract {
             // A run that got no processor for a while removes the operation later, and then says so.
             let told = life.reports.last { $0.at < killed && record.events[$0.at].process == first.process }?.at
             let distance = record.events[killed].time - record.events[max(learned, told ?? learned)].time
-            return distance <= removal || wasStopped
+            let wasStalled = course.stalls.contains { $0 > learned && $0 < killed }
+            return distance <= removal || wasStopped || wasStalled
         }
         // A removal that the system refused is no removal.
         return course.refusals.contains { $0 > learned && $0 < second.received }

@@ -55,6 +55,8 @@ extension Contract {
             guard let time = life.offer.notBefore, life.offer.way != .send, life.offer.way != .sendUnqueued else {
                 return []
             }
+            // A content that takes another's place keeps the due time that the other one had.
+            if life.isReplacing, case .accepted(let name) = life.answer, name.gate != .notBefore(time) { return [] }
             return life.exchanges.map { record.exchanges[$0] }.filter { exchange in
                 record.time(at: exchange.received) < time
                     && !life.touches.contains { $0.verb.frees && $0.began < exchange.received }

@@ -12,7 +12,7 @@ extension Contract {
             // Files of one moment get times that differ by a microsecond each.
             let latest = record.time(at: placed) + .milliseconds(1)
             if name.createdAt <= latest || life.offer.createdAt.map({ $0 > latest }) ?? false { return nil }
-            if isBehindFuture(life, at: named, in: record) { return nil }
+            if isBehindFuture(life, placed: placed, named: named, in: record) { return nil }
             return Breach(
                 .writtenTimes, [life.offered, placed, named],
                 "operation \(life.label) was written before \(latest.rfc3339), and its name says \(name.createdAt.rfc3339)"
@@ -20,12 +20,15 @@ extension Contract {
         }
     }
 
-    /// Whether an operation of its sequence, handed in before it got its name, says a time after that moment.
-    private static func isBehindFuture(_ life: Life, at named: Int, in record: Record) -> Bool {
-        let now = record.time(at: named)
-        return life.sequences.contains { sequence in
+    /// Whether an operation of its sequence, handed in before it got its name, says a time after that moment, or said a
+    /// time that was still to come when the run began to name: it may be stopped in between.
+    private static func isBehindFuture(_ life: Life, placed: Int, named: Int, in record: Record) -> Bool {
+        life.sequences.contains { sequence in
             (record.sequences[sequence] ?? []).map { record.lives[$0] }.contains { other in
-                other.label != life.label && other.offered < named && other.created.map { $0.upperBound > now } ?? true
+                guard other.label != life.label, other.offered < named else { return false }
+                guard let created = other.created?.upperBound else { return true }
+                let isOwn = other.offer.createdAt.map { $0 > record.time(at: other.offered) } ?? false
+                return created > record.time(at: isOwn ? placed : named)
             }
         }
     }

@@ -74,6 +74,7 @@ struct Record {
                 courses[event.process, default: Course()].ended = index
             case .ends, .endsRun: courses[event.process, default: Course()].ended = index
             case .stopped: courses[event.process, default: Course()].stops.append(index)
+            case .stalled: courses[event.process, default: Course()].stalls.append(index)
             case .woken: courses[event.process, default: Course()].wakes.append(index)
             case .interrupted: courses[event.process, default: Course()].interruptions.append(index)
             case .lists: courses[event.process, default: Course()].listings.append(index)
@@ -356,6 +357,8 @@ struct Course {
     /// When it was killed, or the machine lost power under it.
     var killed: Int?
     var stops: [Int] = []
+    /// When it got no processor for a while. It can be killed meanwhile.
+    var stalls: [Int] = []
     var wakes: [Int] = []
     var interruptions: [Int] = []
     var listings: [Int] = []

@@ -100,8 +100,8 @@ package struct BreachStory {
         let mention = mention(of: event)
         if !mention.labels.isDisjoint(with: subjects.labels) || !mention.ids.isDisjoint(with: subjects.ids) { return 1 }
         switch event.what {
-        case .killed, .stopped, .woken, .interrupted, .refusedCall, .movesUnlocked, .begins, .runs, .ends, .endsRun,
-            .commands:
+        case .killed, .stopped, .stalled, .woken, .interrupted, .refusedCall, .movesUnlocked, .begins, .runs, .ends,
+            .endsRun, .commands:
             return subjects.processes.contains(event.process) ? 2 : 4
         case .cutPower, .clockStepped, .calm: return 2
         case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
@@ -133,8 +133,8 @@ package struct BreachStory {
             mention.ids = Set(command.ids ?? [])
             if let host = command.host { mention.hosts = [host] }
         case .changed(let id), .leftAlone(let id): mention.ids = [id]
-        case .begins, .runs, .ends, .endsRun, .killed, .stopped, .woken, .interrupted, .cutPower, .clockStepped,
-            .refusedCall, .movesUnlocked, .calm, .done, .lists:
+        case .begins, .runs, .ends, .endsRun, .killed, .stopped, .stalled, .woken, .interrupted, .cutPower,
+            .clockStepped, .refusedCall, .movesUnlocked, .calm, .done, .lists:
             break
         }
         if case .reports(.destinationHeld(let name)) = event.what { mention.hosts = [Self.host(of: name)] }

@@ -15,6 +15,7 @@ struct EventWords {
             "ends its run with \(status), \(leftDue) due left\(waits ? ", others wait" : "")"
         case .killed: "is killed"
         case .stopped: "is stopped"
+        case .stalled: "gets no processor"
         case .woken: "goes on"
         case .interrupted: "gets a signal"
         case .cutPower: "the power is cut"
