@@ -73,7 +73,9 @@ import Testing
                 return started == 1 ? .shell("\(Self.ready); read -r -N 20; kill -KILL $$") : program(for: transport)
             }, concurrency: 1)
         defer { sink.close() }
-        #expect(try sink.deliver(request(try part(), to: receiver, by: .libcurl)).result.answer?.status == 204)
+        let request = request(try part(), to: receiver, by: .libcurl)
+        #expect(try sink.deliver(request).isUnbegun && receiver.requests().isEmpty)
+        #expect(try sink.deliver(request).result.answer?.status == 204)
         #expect(receiver.requests().map(\.body) == [body])
     }
 

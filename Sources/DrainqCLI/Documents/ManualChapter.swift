@@ -59,8 +59,9 @@ extension ManualChapter {
 
                 An operation that expires, by `expiresAt` or by `expiresAfter` of its route, fails without another \
                 attempt, also while it is held or parked, while its destination is held or paused, and while it waits \
-                for its time, an older operation or a kept value. Of these waits `maxAge` of its schedule ends only the \
-                one for a kept value. After any other wait an older operation gets one attempt: a hold or a pause fails \
+                for its time, an older operation, a newer one that will carry its changes, or a kept value. A run asks \
+                this just before each request, also before one that it makes again. Of these waits `maxAge` of its \
+                schedule ends only the one for a kept value. After any other wait an older operation gets one attempt: a hold or a pause fails \
                 no operation, however long it is. An operation that a newer one of its key replaces is superseded: the \
                 run removes it, and only counts it in the summary.
                 """),
@@ -128,7 +129,10 @@ extension ManualChapter {
                     a due operation waits for the destination; the run that begins the hold reports it on standard \
                     error, and later ones are silent. `drainq release --destination` ends it. A hold that a run began \
                     also ends by a probe, or when the configuration of the destination changes, or a secret of it that \
-                    is a file, a variable or a credential. Only a person releases a destination that a person holds.
+                    is a file, a variable or a credential. Only a person releases a destination that a person holds. \
+                    Other runs stop within a second of a hold, a retry-after or an open circuit breaker, also with \
+                    operations that they send again. A run that is just testing the destination with samples goes on \
+                    despite the latter two.
                     """
                 ),
                 (
@@ -176,8 +180,8 @@ extension ManualChapter {
                     A 401, 403 or 407 at first concerns only the operation that met it. After a 401 the run looks up \
                     the secrets once more. Then it parks the operation and does not count the attempt. This \
                     run, or a later one, attempts a witness: the newest due operation with the same credentials. If \
-                    the witness is delivered, the parked operation fails; if the witness is refused \
-                    too, the destination is held. A parked operation delays only those that are ordered behind it. If \
+                    the witness is delivered, the parked operation is attempted again, and fails if it is refused once \
+                    more; if the witness is refused too, the destination is held. A parked operation delays only those that are ordered behind it. If \
                     no other operation comes, the parked one is attempted again after five minutes, then as often as a \
                     held destination is probed; a run reports the second refusal. In a destination with strict order \
                     no other operation can be tried: the destination is held. Any other answer that would hold the \

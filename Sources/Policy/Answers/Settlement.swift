@@ -141,7 +141,7 @@ package struct Settlement: Hashable, Sendable {
 
     /// Returns whether the next attempt may be the operation's last. It is then made alone, so that no other member of
     /// a batch can end the operation. The first attempt is never the last: a route that allows only one still sends
-    /// batches. The name counts the attempts, here as in `Route.attemptsUsed`: a power cut may have taken their records.
+    /// batches. The name counts the attempts, as in `Route.attemptsUsed`: a power cut may have taken their records.
     package static func isLastAttempt(
         of operation: Operation, name: EntryName, route: Route, now: Timestamp
     ) -> Bool {
