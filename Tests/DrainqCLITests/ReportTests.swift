@@ -125,6 +125,8 @@ struct ReportTests {
         var empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
         empty.verdict = DestinationTrouble.verdict([], of: empty, at: Self.now)
         #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["all is well", "empty"])
+        empty.heldByThemselves = 1
+        #expect(DestinationTrouble.verdict([], of: empty, at: Self.now) == "1 held individually")
     }
 
     // MARK: - Progress

@@ -62,6 +62,7 @@ struct DestinationTrouble {
             let count = status.states[state.rawValue] ?? 0
             if count > 0 { parts.append("\(count) \(word)") }
         }
+        if status.heldByThemselves > 0 { parts.append("\(status.heldByThemselves) held individually") }
         return parts.isEmpty ? allIsWell : parts.joined(separator: "; ")
     }
 

@@ -96,9 +96,7 @@ struct OperationReport {
     /// The meaning of the count of attempts; `nil` if only the age ends them.
     private var attemptsExplained: String? {
         guard let allowed = view.attemptsAllowed, view.state != ShownState.delivered.rawValue else { return nil }
-        let last = view.lastStatus.map { "\($0)" } ?? view.lastError
-        let answer = last.flatMap { AnswerPattern($0) } ?? .statuses(503...503)
-        let schedule = pasted("explain", "\(answer)", "--type", view.type)
+        let schedule = pasted("explain", "--type", view.type)
         return
             "\(view.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or earlier by its age; "
             + "'\(schedule)' shows the schedule"
