@@ -24,6 +24,24 @@ struct SequenceTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
+    @Test func `an open circuit breaker lets no operation go before an older one that it keeps back`() throws {
+        let bench = try bench { $0.ordering = .key }
+        let older = bench.now
+        bench.pass(.seconds(1))
+        try bench.add(1) { $0.key = "k" }
+        _ = try bench.run { _ in .status(503) }
+        bench.pass(.seconds(70))
+        let header = OperationHeader(
+            id: OperationID("older")!, createdAt: older, contentType: "application/json", key: "k")
+        try bench.spool.accept([Operation(header: header, body: Array("1".utf8))])
+        let failures = Array(
+            repeating: (destination: "http://one", event: DestinationEvent.unreachable("refused")), count: 5)
+        try DestinationsFile(spool: bench.spool).record(
+            failures, settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        #expect(try bench.run { _ in .status(503) }.attempts == 0)
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+    }
+
     @Test(arguments: [503, 400])
     func `a value that fails while a newer one arrives is superseded, never resurrected`(status: Int) throws {
         let bench = try bench { $0.coalesce = true }

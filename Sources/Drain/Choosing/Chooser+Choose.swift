@@ -217,7 +217,8 @@ extension Chooser {
         _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
         let destination = opened(kind, &listing, open)
-        if !destination.control.admits(attempts: name.attempts) {
+        // An operation behind others of its sequence goes when they have gone, whatever its own schedule allows.
+        if !destination.control.admits(attempts: isHead ? name.attempts : 0) {
             if passOver(name, in: state, sequence, isHead, kind, .expiry, &listing, open) { return }
             destination.skipped += 1
             guard let block = destination.block, let until = block.until else { return }
