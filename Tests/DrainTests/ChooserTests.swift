@@ -72,7 +72,7 @@ struct ChooserTests {
         let ordering: Ordering = coalesces ? .any : .key
         bench.configuration.defaultRoute = Route(url: "http://one/", coalesce: coalesces, ordering: ordering)
         for key in ["a", "a", "b", "c"] { try bench.add(1) { $0.key = key } }
-        let cut = try bench.spool.cut { _ in true }
+        let cut = try bench.spool.cut(patience: .zero) { _ in true }
         try bench.add(1) { $0.key = "a" }
         try bench.add(1) { ($0.key, $0.createdAt) = ("b", $0.createdAt + .seconds(-3600)) }
         let parts = try Parts(bench)

@@ -9,7 +9,7 @@ struct CutTests {
         let spool = try queue.open()
         let first = try queue.add(["a"])[0].name.id
         try queue.put("1", at: "new/early")
-        var cut = try spool.cut { _ in true }
+        var cut = try spool.cut(patience: .zero) { _ in true }
         let second = try queue.add(["b"])[0].name.id
         try queue.put("2", at: "new/late")
         let run = try spool.beginRun(now: TemporaryQueue.now)
@@ -20,5 +20,28 @@ struct CutTests {
         let late = try #require(admission.named[Array("late".utf8)])
         let belongs = [cut.has(first), cut.has(second), cut.has(early), cut.has(late)]
         #expect(belongs == [true, false, true, false])
+    }
+
+    @Test func `while a run has foreign files in its hands no cut is made`() throws {
+        let queue = try TemporaryQueue()
+        let (spool, other) = (try queue.open(), try queue.open())
+        try other.withNamesLock { () throws(SpoolError) in
+            _ = #expect(throws: SpoolError.self) { _ = try spool.cut(patience: .zero) { _ in true } }
+        }
+    }
+
+    @Test func `a cut lacks the foreign files that a dead run had in its hands`() throws {
+        let queue = try TemporaryQueue()
+        let spool = try queue.open()
+        let run = try spool.beginRun(now: TemporaryQueue.now)
+        var isWhole: [Bool] = []
+        func cut() throws {
+            let cut = try spool.cut(patience: .zero) { _ in true }
+            isWhole.append(cut.isWhole)
+        }
+        try cut()
+        try queue.put("1", at: "claimed/\(run.name)/admitting-1")
+        try cut()
+        #expect(isWhole == [true, false])
     }
 }

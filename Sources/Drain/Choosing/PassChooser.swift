@@ -33,7 +33,7 @@ final class PassChooser {
 
     /// Lists the queue for the operations that have an order.
     func cut() throws(SpoolError) -> Cut {
-        try spool.cut { configuration.route(of: TypeName($0)).isSequential }
+        try spool.cut(patience: Chooser.patience) { configuration.route(of: TypeName($0)).isSequential }
     }
 
     /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
@@ -66,7 +66,7 @@ final class PassChooser {
             authority: authority, setAside: operations.setAside.union(operations.claimsLost),
             deferred: operations.deferred,
             apart: operations.apart,
-            parked: book.parked(now), peers: peers, expiries: operations.expiries)
+            waits: book.waits(now), peers: peers, expiries: operations.expiries)
         let pass = try chooser.choose(budget: budget, of: cut, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)

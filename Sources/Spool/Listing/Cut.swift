@@ -10,6 +10,9 @@ package import Policy
 ///
 /// Only `SpoolDirectory.cut` makes a cut, and nobody copies it.
 package struct Cut: ~Copyable {
+    /// Whether the listing met each file that had entered. A file that a dead run left in `claimed/` while it admitted
+    /// the file has no name, and may belong before any operation.
+    package fileprivate(set) var isWhole = true
     private var ids: Set<OperationID> = []
     private var foreign: Set<[UInt8]> = []
 
@@ -27,15 +30,21 @@ package struct Cut: ~Copyable {
 }
 
 extension SpoolDirectory {
-    /// Lists `new/` and `deferred/`. Takes in the operations for which `isOrdered` is true, and all foreign files.
-    package func cut(where isOrdered: (ListedName) -> Bool) throws(SpoolError) -> Cut {
+    /// Lists `new/` and `deferred/` under the names lock: meanwhile no run has a foreign file in its hands, which it
+    /// might put back. Takes in the operations for which `isOrdered` is true, and all foreign files.
+    package func cut(
+        patience: Duration, where isOrdered: (ListedName) -> Bool
+    ) throws(SpoolError) -> Cut {
         var cut = Cut()
-        for state in [QueueState.new, .deferred] {
-            var ids: [OperationID] = []
-            try forEachName(in: state) { name, _ in if isOrdered(name) { ids.append(name.id) } }
-            for id in ids { cut.add(id) }
+        try withNamesLock(patience: patience) { () throws(SpoolError) in
+            for state in [QueueState.new, .deferred] {
+                var ids: [OperationID] = []
+                try forEachName(in: state) { name, _ in if isOrdered(name) { ids.append(name.id) } }
+                for id in ids { cut.add(id) }
+            }
+            cut.add(foreign: try foreignNames(atMost: .max))
+            cut.isWhole = try forEachName(in: .claimed) { _, _ in } == 0
         }
-        cut.add(foreign: try foreignNames(atMost: .max))
         return cut
     }
 }
