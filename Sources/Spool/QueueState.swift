@@ -21,6 +21,10 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
     /// The states whose operations count against the limits.
     package static let waiting: [QueueState] = [.new, .deferred, .claimed]
 
+    /// The same states, in an order in which a listing meets each operation that a run claims or puts back meanwhile:
+    /// claims first and last. It may meet such an operation twice.
+    static let standing: [QueueState] = [.claimed, .new, .deferred, .claimed]
+
     /// Returns the state in which an operation of this name waits. The name alone says it: after a crash between two
     /// directories nothing else has to remember where a file came from.
     static func home(of name: EntryName) -> QueueState {

@@ -71,6 +71,34 @@ struct SeveralAddersTests {
         #expect(accepted == 10 && queue.names("new").count == 10)
     }
 
+    @Test func `an operation that a run claims or puts back meanwhile is counted, and once`() throws {
+        let spool = try queue.open()
+        try queue.add(["a"])
+        let run = try spool.beginRun(now: Self.now)
+        var claim = try run.claim(try queue.entries()[0])
+        for hasRoom in [false, true] {
+            let calls = InterceptedCalls()
+            var system = calls.calls
+            system.list = { (directory, path, body) throws(Errno) in
+                try SystemCalls.real.list(directory, path, body)
+                guard String(cString: path) == "deferred" else { return }
+                // try?: a failure leaves the claim, and the expectation below fails.
+                if let claimed = claim { claim = (try? run.putBack(claimed)) == nil ? claimed : nil }
+            }
+            var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
+            configuration.limits.operations = hasRoom ? 2 : 1
+            var control = AdmissionControl(configuration)
+            let header = OperationHeader(id: OperationID("b")!, createdAt: Self.now, contentType: "application/json")
+            let submission = Submission(
+                Operation(header: header, body: Array("1".utf8)), hasOwnID: false, at: Self.now, isDated: false)
+            let result = try queue.open(system).accept([submission], within: &control, durable: false).results[0]
+            if case .accepted = result { #expect(hasRoom) } else { #expect(!hasRoom) }
+            #expect(claim == nil)
+            claim = try run.claim(try #require(try queue.entries().first { "\($0.name.id)" == "a" }))
+        }
+        try run.end()
+    }
+
     @Test func `limits of bytes hold for all of them together`() throws {
         let first = try process { $0.limits.bytes = 1_000 }
         let second = try process { $0.limits.bytes = 1_000 }

@@ -275,8 +275,11 @@ package struct AdmissionControl {
         guard limits.operations != nil || limits.bytes != nil else { return }
         var count = Count()
         var paths: [String] = []
-        for state in QueueState.waiting {
+        // Hashes of ids: an operation that moves meanwhile may be met twice.
+        var met: Set<Int> = []
+        for state in QueueState.standing {
             try queue.forEachEntry(in: state) { entry in
+                guard met.insert(entry.name.id.hashValue).inserted else { return }
                 count.operations += 1
                 if limits.bytes != nil { paths.append(entry.path) }
             }

@@ -33,8 +33,8 @@ extension SpoolDirectory {
 
     /// Streams the names of all operations that wait or are in flight, with the state of each, to decide an order from.
     ///
-    /// Lists the claims first and last, so an operation that a run claims or puts back meanwhile is seen at least once.
-    /// A name that another process changes meanwhile may be missed, unless the caller has the names lock. Then the
+    /// An operation that a run claims or puts back meanwhile is seen at least once (`QueueState.standing`). A name that
+    /// another process changes meanwhile may be missed, unless the caller has the names lock. Then the
     /// batches of dead writers are completed first: without that an operation would be missed that is being replaced.
     ///
     /// Returns how many files have no canonical name yet: those of other programs in `new/`, and those in `claimed/` of
@@ -45,7 +45,7 @@ extension SpoolDirectory {
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
         if hasNamesLock { try completeCommittedBatches() }
         var unnamed = (new: 0, claimed: 0)
-        for state in [QueueState.claimed, .new, .deferred, .claimed] {
+        for state in QueueState.standing {
             let others = try forEachName(in: state) { name, _ in body(name, state) }
             if state == .new { unnamed.new = others }
             if state == .claimed { unnamed.claimed = max(unnamed.claimed, others) }
