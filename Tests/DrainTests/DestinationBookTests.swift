@@ -21,6 +21,16 @@ struct DestinationBookTests {
         #expect(try other.book.read(identity, bench.now).block?.reason == .held)
     }
 
+    @Test func `a hold stays although another run has drawn the salt of fingerprints first`() throws {
+        let bench = try Bench()
+        let (one, other) = (try Parts(bench), try Parts(bench))
+        let identity = Destination(named: "http://one")
+        hold(other, other.book.destination(Destination(named: "http://two"), bench.now))
+        hold(one, one.book.destination(identity, bench.now))
+        #expect(try one.book.read(identity, bench.now).block?.reason == .held)
+        #expect(try other.book.read(identity, bench.now).block?.reason == .held)
+    }
+
     @Test
     func `a pass leaves a destination alone whose circuit breaker another run has opened, or that asked it for time`()
         throws
@@ -107,14 +117,14 @@ struct DestinationBookTests {
         let file = DestinationsFile(spool: bench.spool)
         let paused = [(destination: "http://one", event: DestinationEvent.paused)]
         let first = try file.record(
-            paused, settings: { _ in DestinationSettings() }, salt: nil, at: bench.now, durable: false, knowing: nil)
+            paused, settings: { _ in DestinationSettings() }, at: bench.now, durable: false, knowing: nil)
         #expect(try file.read(knowing: first).ledger["http://one"].isPaused)
         _ = try file.record(
             [("http://two", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
         let second = try file.read(knowing: first)
         #expect(try second.ledger["http://two"].isPaused && second.ledger == file.read())
         let same = try file.record(
-            [("http://two", .paused)], settings: { _ in DestinationSettings() }, salt: nil, at: bench.now,
+            [("http://two", .paused)], settings: { _ in DestinationSettings() }, at: bench.now,
             durable: false, knowing: second)
         #expect(same.ledger == second.ledger)
     }

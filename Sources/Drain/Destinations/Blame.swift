@@ -8,9 +8,9 @@ struct Blame {
 
     /// Whether the cause has changed since the hold began. If the server refused the secrets (`wasAnswer`), a secret
     /// that this process cannot read is no change: another user's run may read it.
-    func hasChanged(since blamed: String?, wasAnswer: Bool, of destination: Destination, salt: String) -> Bool {
-        guard let blamed, blamed != fingerprint(of: destination, salt: salt) else { return false }
-        return !wasAnswer || secrets(of: destination).failures.isEmpty
+    func hasChanged(since blamed: String, wasAnswer: Bool, of destination: Destination, salt: String) -> Bool {
+        blamed != fingerprint(of: destination, salt: salt)
+            && (!wasAnswer || secrets(of: destination).failures.isEmpty)
     }
 
     func fingerprint(of destination: Destination, salt: String) -> String {

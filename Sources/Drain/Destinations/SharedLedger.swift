@@ -36,9 +36,18 @@ struct SharedLedger {
     /// Adopts the file's ledger.
     mutating func read() throws(SpoolError) { ledger = try peek() }
 
-    /// Returns the salt of all fingerprints. Makes one if there is none.
+    /// Returns the salt of all fingerprints. Draws one if the file has none, and writes it before it is used: a hold
+    /// whose fingerprint has another salt than the file would look like one whose cause has changed.
     mutating func salt(using generator: inout any RandomNumberGenerator) -> String {
-        ledger.salt(using: &generator)
+        if let salt = ledger.salt { return salt }
+        do throws(SpoolError) {
+            try file.drawSalt(using: &generator)
+            try read()
+        } catch {
+            // A salt that is lost costs a probe, and the next write reports the error.
+        }
+        ledger.drawSalt(using: &generator)
+        return ledger.salt!
     }
 
     /// Adds events to the file, and adopts the result. Losing events costs a probe: returns only the first error, for
@@ -54,7 +63,7 @@ struct SharedLedger {
         }
         do throws(SpoolError) {
             let written = try file.record(
-                events, settings: settings, salt: ledger.salt, at: clock.now(), durable: false, knowing: content)
+                events, settings: settings, at: clock.now(), durable: false, knowing: content)
             (content, ledger) = (written, written.ledger)
             written.changes.forEach(changed)
             return nil

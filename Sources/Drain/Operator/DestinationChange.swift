@@ -36,7 +36,7 @@ package struct DestinationChange {
         if names.isEmpty { return [] }
         let table = DestinationTable(configuration)
         return try DestinationsFile(spool: spool).record(
-            names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, salt: nil,
+            names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) },
             at: clock.now(), durable: true, knowing: nil
         ).changes
     }

@@ -50,15 +50,15 @@ package struct DestinationsFile {
     @discardableResult
     package func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
-        salt: String? = nil, at now: Timestamp, durable: Bool
+        at now: Timestamp, durable: Bool
     ) throws(SpoolError) -> DestinationLedger {
-        try record(events, settings: settings, salt: salt, at: now, durable: durable, knowing: nil).ledger
+        try record(events, settings: settings, at: now, durable: durable, knowing: nil).ledger
     }
 
     /// Like the other `record`, with the content that was read or written last.
     func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
-        salt: String?, at now: Timestamp, durable: Bool, knowing known: Content?
+        at now: Timestamp, durable: Bool, knowing known: Content?
     ) throws(SpoolError) -> Content {
         var result: Result<Content, SpoolError> = .success(Content())
         var hasStop = false
@@ -71,7 +71,6 @@ package struct DestinationsFile {
                 return nil
             }
             var ledger = content.ledger
-            if let salt { ledger.adopt(salt: salt) }
             for (destination, event) in events {
                 ledger.apply(event, to: destination, settings(destination), at: now)
             }
@@ -87,15 +86,14 @@ package struct DestinationsFile {
 
     /// Records since when this machine has no network; `nil` records that it has one.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
-        var hasStop = false
-        try Self.file.update(in: spool, durable: hasStop) { old in
-            guard var ledger = Self.changeable(old), (ledger.offline == nil) != (offline == nil) else {
-                return nil
-            }
-            ledger.offline = offline
-            hasStop = ledger.hasOperatorStop
-            return StateFile.encode(ledger)
+        try change { ledger in
+            if (ledger.offline == nil) != (offline == nil) { ledger.offline = offline }
         }
+    }
+
+    /// Draws the salt of fingerprints, unless the ledger has one.
+    func drawSalt(using generator: inout any RandomNumberGenerator) throws(SpoolError) {
+        try change { $0.drawSalt(using: &generator) }
     }
 
     /// Records that a probe of a held destination begins. Returns false if none is due, for example because another
@@ -104,18 +102,25 @@ package struct DestinationsFile {
         of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
         var isDue = false
-        var hasStop = false
-        try Self.file.update(in: spool, durable: hasStop) { old in
-            guard var ledger = Self.changeable(old),
+        try change { ledger in
+            isDue =
                 ledger[destination].availability(
                     settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) == .probe
-            else { return nil }
-            isDue = true
-            ledger.apply(.probed, to: destination, settings, at: now)
-            hasStop = ledger.hasOperatorStop
-            return StateFile.encode(ledger)
+            if isDue { ledger.apply(.probed, to: destination, settings, at: now) }
         }
         return isDue
+    }
+
+    /// Changes the ledger, unless its file must stay as it is.
+    private func change(_ body: (inout DestinationLedger) -> Void) throws(SpoolError) {
+        var hasStop = false
+        try Self.file.update(in: spool, durable: hasStop) { old in
+            guard let ledger = Self.changeable(old) else { return nil }
+            var changed = ledger
+            body(&changed)
+            hasStop = changed.hasOperatorStop
+            return changed == ledger ? nil : StateFile.encode(changed)
+        }
     }
 
     /// Moves a damaged file aside, and returns the error to report: the next process finds no file, so the damage is

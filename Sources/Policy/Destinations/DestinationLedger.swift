@@ -60,20 +60,14 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] = state.isBlank ? nil : state
     }
 
-    /// Returns the salt, and draws it if there is none yet.
-    package mutating func salt(using generator: inout some RandomNumberGenerator) -> String {
-        if let salt { return salt }
-        let drawn = (0..<4).map { _ in
+    /// Draws the salt, unless there is one. All fingerprints of a queue need the same one: write the ledger before the
+    /// first fingerprint is made.
+    package mutating func drawSalt(using generator: inout some RandomNumberGenerator) {
+        if salt != nil { return }
+        salt = (0..<4).map { _ in
             let digits = String(UInt32.random(in: .min ... .max, using: &generator), radix: 16)
             return String(repeating: "0", count: 8 - digits.count) + digits
         }.joined()
-        salt = drawn
-        return drawn
-    }
-
-    /// Takes over a salt if there is none yet.
-    package mutating func adopt(salt drawn: String) {
-        salt = salt ?? drawn
     }
 
     /// Forgets destinations that no run has met for `longestMemory`, and beyond `mostRemembered` those that were met
