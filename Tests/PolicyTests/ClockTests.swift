@@ -73,20 +73,48 @@ struct ClockTests {
         }
     }
 
-    @Test func `a failed operation is removed by what two looks a day apart agree on`() {
+    @Test func `what is kept for a day or longer is searched for once a day, and what is kept for hours by each run`() {
         let day = Duration.seconds(86_400)
         let retention = Retention(failed: day * 30)
+        func limit(_ last: Timestamp?, _ now: Timestamp) -> Timestamp? {
+            let age = retention.search(last: last, now: now)?.failed
+            #expect(age?.isTwice ?? true)
+            return age?.limit
+        }
         #expect(Retention().search(last: nil, now: Self.now) == nil)
-        #expect(retention.search(last: nil, now: Self.now) == .init(limit: nil, isRemembered: true))
-        #expect(retention.search(last: Self.now, now: Self.now + day - .microseconds(1)) == nil)
-        let limit = Self.now - day * 30
-        #expect(retention.search(last: Self.now, now: Self.now + day) == .init(limit: limit, isRemembered: true))
+        #expect(limit(nil, Self.now) == Self.now - day * 30)
+        #expect(limit(Self.now, Self.now + day - .microseconds(1)) == nil)
+        #expect(limit(Self.now, Self.now + day) == Self.now - day * 29)
         // A year ahead, and back again.
-        #expect(retention.search(last: Self.now, now: Self.ahead) == .init(limit: limit, isRemembered: true))
-        #expect(retention.search(last: Self.ahead, now: Self.now) == .init(limit: nil, isRemembered: true))
-        // What is kept for hours is not that dear.
-        let short = Retention(failed: .seconds(3600))
-        #expect(short.search(last: nil, now: Self.now) == .init(limit: Self.now - .seconds(3600), isRemembered: false))
+        #expect(limit(Self.ahead, Self.now) == Self.now - day * 30)
+        let short = Retention(failed: .seconds(3600)).search(last: Self.now, now: Self.now)
+        #expect(short?.failed?.limit == Self.now - .seconds(3600))
+        #expect(short?.failed?.isTwice == false && short?.isRemembered == false)
+    }
+
+    @Test func `what one search has found the next one finds again, unless its clock was ahead`() throws {
+        func next(after last: RetentionFindings, at now: Timestamp) throws -> RetentionFindings {
+            let stored = try #require(RetentionFindings(last.encoded))
+            return RetentionFindings(at: now, after: stored)
+        }
+        func found(_ paths: [String], by findings: inout RetentionFindings) -> [Bool] {
+            paths.map { findings.find($0) }
+        }
+        var first = RetentionFindings(at: Self.now, after: nil)
+        #expect(found(["failed/a", "failed/b"], by: &first) == [false, false])
+        var second = try next(after: first, at: Self.ahead)
+        #expect(found(["failed/a", "failed/c"], by: &second) == [true, false])
+        // What was removed is not noted again.
+        var third = try next(after: second, at: Self.ahead)
+        #expect(found(["failed/a", "failed/c"], by: &third) == [false, true])
+        var behind = try next(after: second, at: Self.now)
+        #expect(found(["failed/c"], by: &behind) == [false])
+    }
+
+    @Test func `the findings of a search without a time are none, and other lines are skipped`() {
+        #expect(RetentionFindings([]) == nil && RetentionFindings(Array("x\n".utf8)) == nil)
+        let time = "2026-11-27T07:00:00Z"
+        #expect(RetentionFindings(Array("\(time)\nx\n".utf8))?.at == Timestamp(rfc3339: time))
     }
 
     @Test func `what is added to a sequence comes after all that stands in it, whatever the clock says`() {

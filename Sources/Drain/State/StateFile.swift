@@ -22,7 +22,7 @@ package enum StateFile: String, CaseIterable {
     case lastRun = "last-run.json"
     /// `RateLedger`: the spans of destinations' rates that processes have taken.
     case rates = "rates.json"
-    /// The time when a run last checked `failed/` for expired files.
+    /// `RetentionFindings`: what the last search for files that are too old has found.
     case retention
 
     /// Returns the file's bytes; `nil` if there is no such file.

@@ -18,39 +18,77 @@ package struct Retention: Hashable, Sendable {
 
     /// One search for files in `failed/`, and for kept values without operations, that are too old.
     package struct Search: Hashable, Sendable {
-        /// Files that came to `failed/` before this time are removed; `nil` removes none.
-        package var limit: Timestamp?
-        /// Values without operations that were kept before this time are removed; `nil` removes none.
-        package var keptLimit: Timestamp?
-        /// Whether the run must store `now` as the `last` of the next search.
-        package var isRemembered: Bool
-
-        package init(limit: Timestamp?, keptLimit: Timestamp? = nil, isRemembered: Bool) {
-            self.limit = limit
-            self.keptLimit = keptLimit
-            self.isRemembered = isRemembered
+        /// What is older than `limit` is too old. `isTwice`: only what the search before has found, too, is removed.
+        package struct Age: Hashable, Sendable {
+            package var limit: Timestamp
+            package var isTwice: Bool
         }
+
+        /// For files that came to `failed/`; `nil` removes none.
+        package var failed: Age?
+        /// For kept values without operations; `nil` removes none.
+        package var kept: Age?
+
+        /// Whether the run must store what it has found for the next search.
+        package var isRemembered: Bool { failed?.isTwice ?? false || kept?.isTwice ?? false }
     }
 
-    /// Returns the search that a run makes now; `nil` if it is not time for one.
+    /// Returns the search that a run makes now; `nil` if it is not time for one. `last` is the time of the last search
+    /// that was remembered.
     ///
-    /// If files are kept for a day or longer, there is one search a day, which removes only files that were too old at
-    /// the search before. So a clock that is ahead for less than a day, by however much, removes nothing early.
-    /// `keepsValues` says whether values are kept for keys.
+    /// What is kept for a day or longer is searched for once a day, and removed when two searches have found it. So a
+    /// clock that is wrong for less than a day, by however much, removes nothing early. `keepsValues` says whether
+    /// values are kept for keys.
     package func search(last: Timestamp?, keepsValues: Bool = false, now: Timestamp) -> Search? {
-        let failed = failed.flatMap { Self.search(for: $0, last, now) }
-        let kept = keepsValues ? Self.search(for: kept, last, now) : nil
-        if failed == nil && kept == nil { return nil }
-        return Search(
-            limit: failed?.limit, keptLimit: kept?.limit,
-            isRemembered: [failed, kept].contains { $0?.isRemembered ?? false })
+        let search = Search(
+            failed: failed.flatMap { Self.age($0, last, now) },
+            kept: keepsValues ? Self.age(kept, last, now) : nil)
+        return search == Search() ? nil : search
     }
 
-    private static func search(for time: Duration, _ last: Timestamp?, _ now: Timestamp) -> Search? {
-        if time < searchInterval { return Search(limit: now - time, isRemembered: false) }
-        guard let last, last <= now else { return Search(limit: nil, isRemembered: true) }
-        return now - last < searchInterval ? nil : Search(limit: last - time, isRemembered: true)
+    private static func age(_ time: Duration, _ last: Timestamp?, _ now: Timestamp) -> Search.Age? {
+        let isTwice = time >= searchInterval
+        if isTwice, let last, last <= now, now - last < searchInterval { return nil }
+        return Search.Age(limit: now - time, isTwice: isTwice)
     }
 
     private static let searchInterval = Duration.seconds(86_400)
+}
+
+/// What a search for files that are too old has found: the content of `state/retention`.
+///
+/// The first line is the time of the search, as in RFC 3339. Each other line is the `Digest` of a file's path.
+package struct RetentionFindings: Hashable, Sendable {
+    package let at: Timestamp
+    private var found: Set<Digest> = []
+    private let before: Set<Digest>
+    /// Bounds the file: what was found beyond this number counts as found by the next search.
+    private static let most = 100_000
+
+    /// Begins a search. A search of a clock that was ahead says nothing about this one.
+    package init(at now: Timestamp, after last: RetentionFindings?) {
+        at = now
+        before = if let last, last.at <= now { last.found } else { [] }
+    }
+
+    /// Reads a file; `nil` if it does not begin with a time.
+    package init?(_ bytes: [UInt8]) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        guard let first = lines.first, let at = Timestamp(rfc3339: first) else { return nil }
+        self.at = at
+        before = []
+        found = Set(lines.dropFirst().compactMap { Digest($0) })
+    }
+
+    package var encoded: [UInt8] {
+        Array(([at.rfc3339] + found.map(\.description).sorted()).map { $0 + "\n" }.joined().utf8)
+    }
+
+    /// Notes a file that is too old. Returns whether the search before has found it, too.
+    package mutating func find(_ path: String) -> Bool {
+        let digest = Digest(of: path)
+        if before.contains(digest) { return true }
+        if found.count < Self.most { found.insert(digest) }
+        return false
+    }
 }

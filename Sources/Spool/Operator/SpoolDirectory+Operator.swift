@@ -117,9 +117,11 @@ extension SpoolDirectory {
         return true
     }
 
-    /// Row X or K → gone, for files that came to their state before `limit`. Returns how many. Age never removes a
-    /// waiting operation or a file in quarantine, so other states return 0.
-    package func prune(_ state: QueueState, olderThan limit: Timestamp) throws(SpoolError) -> Int {
+    /// Row X or K → gone, for files that came to their state before `limit`, and that `mayGo`. Returns how many. Age
+    /// never removes a waiting operation or a file in quarantine, so other states return 0.
+    package func prune(
+        _ state: QueueState, olderThan limit: Timestamp, where mayGo: (_ path: String) -> Bool = { _ in true }
+    ) throws(SpoolError) -> Int {
         switch state {
         case .new, .deferred, .claimed, .quarantine: return 0
         case .failed, .delivered: break
@@ -127,7 +129,9 @@ extension SpoolDirectory {
         var old: [QueuePath] = []
         for name in try names(in: state.path) {
             let path = QueuePath(in: state.path, name)
-            if let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit {
+            if let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit,
+                mayGo(path.description)
+            {
                 old.append(path)
             }
         }

@@ -72,8 +72,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Removes the values of keys that have no operation in the queue: those kept before `limit`, and the oldest beyond
-    /// `most` keys. Returns how many files it removed.
+    /// Removes the values of keys that have no operation in the queue: those kept before `limit` that `mayGo`, and the
+    /// oldest beyond `most` keys. Returns how many files it removed.
     ///
     /// The key of a foreign file is unknown until a run admits it. While one waits in `new/`, values stay longer by the
     /// time since it was written: a value that was there then is there when the file is admitted. Such a file does not
@@ -87,7 +87,7 @@ extension SpoolDirectory {
     @discardableResult
     package func pruneKept(
         olderThan limit: Timestamp, at now: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys,
-        by configuration: Configuration = Configuration()
+        by configuration: Configuration = Configuration(), where mayGo: (_ path: String) -> Bool = { _ in true }
     ) throws(SpoolError) -> Int {
         var done = try keptKeys()
         if done.isEmpty { return 0 }
@@ -115,7 +115,8 @@ extension SpoolDirectory {
         }
         files.sort { $0.changed < $1.changed }
         let surplus = max(0, files.count - most)
-        var old = files.prefix(surplus) + files.dropFirst(surplus).prefix { $0.changed < limit }
+        var old = Array(files.prefix(surplus))
+        old += files.dropFirst(surplus).prefix { $0.changed < limit }.filter { mayGo($0.path.description) }
         if !old.isEmpty, hasChains {
             guard let needed = try chains(of: chained.values, configuration) else { return 0 }
             old.removeAll { needed.contains($0.key) }
