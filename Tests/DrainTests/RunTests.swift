@@ -270,6 +270,45 @@ struct RunTests {
         #expect(try bench.names(.failed).isEmpty)
     }
 
+    @Test func `a clock that was behind removes nothing from failed early`() throws {
+        let bench = try Bench()
+        bench.configuration.retention.failed = .seconds(30 * 86_400)
+        let behind = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        let right = behind + .seconds(40 * 86_400)
+        bench.now = right
+        _ = try bench.run()
+        bench.now = behind
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        for hours in [25, 26] {
+            bench.now = right + .seconds(hours * 3_600)
+            _ = try bench.run()
+            #expect(try bench.names(.failed).count == 1)
+        }
+        bench.now = right + .seconds(50 * 3_600)
+        _ = try bench.run()
+        #expect(try bench.names(.failed).isEmpty)
+    }
+
+    @Test func `a due time that only a server could have asked for counts while the destination's state says so`()
+        throws
+    {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = .quick
+        try bench.add(1)
+        let now = bench.now
+        bench.now = now + .seconds(72_000)
+        #expect(try bench.run { _ in .status(500) }.deferred == 1)
+        bench.now = now
+        #expect(try bench.run().delivered == 1)
+        try bench.add(1)
+        let asking = AttemptReport.Result.status(429, [HeaderField(name: "Retry-After", value: "7200")])
+        #expect(try bench.run { _ in asking }.deferred == 1)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(7_200 + 301)
+        #expect(try bench.run().delivered == 1)
+    }
+
     @Test func `time up leaves the rest due`() throws {
         let bench = try Bench()
         try bench.add(3)

@@ -154,13 +154,13 @@ struct BackoffScheduleTests {
         #expect(route.attemptsAllowed(after: records(429, 429, 429), counted: 1) == 2)
     }
 
-    @Test func `a route's longest delay covers its schedules and what a server may ask for`() {
-        #expect(Route(retry: .quick).longestDelay == .milliseconds(86_700_001))
+    @Test func `a route's longest delay covers its schedules, and what its server still asks for`() {
+        let quick = Route(retry: .quick)
+        #expect(quick.longestDelay(asked: .zero) == .milliseconds(300_001))
+        #expect(quick.longestDelay(asked: RetryAfter.longest) == .milliseconds(86_700_001))
         let slow = BackoffSchedule(list: [.seconds(200_000)])
-        #expect(Route(retry: .quick, retryRateLimited: slow).longestDelay == .milliseconds(200_000_001))
-        let configuration = Configuration(routes: [TypeName("slow")!: Route(retry: slow)])
-        #expect(configuration.longestDelay == .milliseconds(200_000_001))
-        #expect(configuration.route(of: TypeName("slow")!).retry == slow)
+        let route = Route(retry: .quick, retryRateLimited: slow)
+        #expect(route.longestDelay(asked: RetryAfter.longest) == .milliseconds(200_000_001))
     }
 
     @Test func `429 has its own schedule where one is configured`() {

@@ -233,7 +233,8 @@ struct Fleet {
             var left = Array(repeating: run.budget, count: peers.count)
             for item in waiting[destination] {
                 let eligibility = eligibility(
-                    of: items[item].name, at: now, longestDelay: route.longestDelay, ignoringBackoff: false)
+                    of: items[item].name, at: now, longestDelay: route.longestDelay(asked: .zero),
+                    ignoringBackoff: false)
                 guard eligibility == .due, !(block?.stops(attempts: items[item].name.attempts) ?? false) else {
                     continue
                 }

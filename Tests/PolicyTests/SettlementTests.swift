@@ -145,7 +145,7 @@ struct SettlementTests {
             Issue.record("not deferred")
             return
         }
-        #expect(until - Self.now <= Route(retry: .steps).longestDelay)
+        #expect(until - Self.now <= Route(retry: .steps).longestDelay(asked: RetryAfter.longest))
     }
 
     @Test func `the age bounds also what a server asks for`() {

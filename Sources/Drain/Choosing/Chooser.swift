@@ -41,7 +41,7 @@ package struct Chooser {
         spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
         options: RunOptions = RunOptions(), now: Timestamp, authority: Authority, setAside: Set<OperationID> = [],
         deferred: Set<OperationID> = [], apart: Set<SequenceKey> = [],
-        parked: [Digest: [OperationID: Timestamp]] = [:], peers: Peers = .none, expiries: OwnExpiries? = nil
+        waits: [Digest: DestinationWaits] = [:], peers: Peers = .none, expiries: OwnExpiries? = nil
     ) {
         self.peers = peers
         self.apart = apart
@@ -54,7 +54,7 @@ package struct Chooser {
         self.authority = configuration.hasSequentialRoutes ? authority : .undecided
         self.setAside = setAside
         self.deferred = deferred
-        kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
+        kinds = OperationKinds(configuration, destinations, options, waits: waits, ranks: peers.count)
     }
 
     /// The longest wait of a listing for the names lock. Holders other than listings keep it for milliseconds.
@@ -158,7 +158,7 @@ package struct Chooser {
             of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: ignoresBackoff,
             ignoringNotBefore: ignoresAll)
         // A parked operation waits for a witness, with those of its sequence behind it. All others go on.
-        if let parked = kind.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
+        if !kind.parked.isEmpty, !ignoresAll, eligibility == .due, kind.parked[name.id] != nil { return .held }
         // An operation without its kept value waits for an answer, with those of its sequence behind it.
         if eligibility == .due, lack(EntryName(name), kind.keptNames, kind.route) != nil { return .held }
         return eligibility

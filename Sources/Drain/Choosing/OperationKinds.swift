@@ -11,8 +11,8 @@ struct OperationKinds {
         let keptNames: Set<String>
         /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
-        /// The destination's operations that wait for a witness, and until when; `nil` if there are none.
-        let parked: [OperationID: Timestamp]?
+        /// The destination's operations that wait for a witness, and until when.
+        let parked: [OperationID: Timestamp]
         /// Its destination within the run; `nil` before the first due or expired operation.
         var runDestination: RunDestination?
         /// The sort keys that the selection of each rank (`Peers.rank`) can still use. They shrink during a listing.
@@ -22,14 +22,14 @@ struct OperationKinds {
 
         fileprivate init(
             _ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName,
-            _ parked: [OperationID: Timestamp]?, ranks: Int
+            _ waits: DestinationWaits, ranks: Int
         ) {
             bounds = Array(repeating: .everything, count: ranks)
             self.route = route
             self.destination = destination
             self.isAskedFor = isAskedFor
-            self.parked = parked
-            longestDelay = route.longestDelay
+            parked = waits.parked
+            longestDelay = route.longestDelay(asked: waits.asked)
             isSequential = route.isSequential
             keptNames = route.keptNames
             // As in a name, which leaves out the default type.
@@ -51,7 +51,7 @@ struct OperationKinds {
     private let destinations: DestinationTable
     private let types: Set<TypeName>
     private let asked: Set<Digest>
-    private let parked: [Digest: [OperationID: Timestamp]]
+    private let waits: [Digest: DestinationWaits]
     private let ranks: Int
     private var kinds: [Key: Kind] = [:]
     /// The kind of the last name: most names have the kind of the name before.
@@ -59,12 +59,12 @@ struct OperationKinds {
 
     init(
         _ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions,
-        parked: [Digest: [OperationID: Timestamp]], ranks: Int
+        waits: [Digest: DestinationWaits], ranks: Int
     ) {
         self.ranks = ranks
         self.configuration = configuration
         self.destinations = destinations
-        self.parked = parked
+        self.waits = waits
         types = options.types
         asked = Set(options.destinations.map { Digest(of: $0) })
     }
@@ -84,7 +84,7 @@ struct OperationKinds {
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
         let kind = Kind(
             configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name,
-            parked[destination.digest], ranks: ranks)
+            waits[destination.digest] ?? DestinationWaits(), ranks: ranks)
         kinds[key] = kind
         return kind
     }

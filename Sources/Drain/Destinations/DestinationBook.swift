@@ -47,9 +47,9 @@ final class DestinationBook {
         try shared.read()
         let known = shared.ledger.destinations
         if isFirstPass { table = DestinationTable(configuration, knowing: Array(known.keys)) }
-        // The cause of their parking may have changed.
-        for (name, state) in known where !state.parking.isEmpty && destinations[Digest(of: name)] == nil {
-            _ = add(Destination(named: name), now)
+        // Their operations wait for more than their schedules; and the cause of a parking may have changed.
+        for (name, state) in known where !state.parking.isEmpty || state.notBefore != nil {
+            if destinations[Digest(of: name)] == nil { _ = add(Destination(named: name), now) }
         }
         for destination in destinations.values { refresh(destination, now) }
     }
@@ -75,12 +75,9 @@ final class DestinationBook {
         releaseByChange(destination, now)
     }
 
-    /// Returns the operations that wait for a witness, with the end of their wait, by destination.
-    func parked(_ now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
-        destinations.compactMapValues { destination in
-            let parking = destination.state.parking
-            return parking.isEmpty ? nil : parking.waits(destination.settings, at: now)
-        }
+    /// Returns what operations wait for by the states of their destinations.
+    func waits(_ now: Timestamp) -> [Digest: DestinationWaits] {
+        destinations.compactMapValues { $0.state.waits($0.settings, at: now) }
     }
 
     /// Takes over, within a pass, what operators and other runs have recorded. Records this run's events first, unless
@@ -120,8 +117,7 @@ final class DestinationBook {
     /// Ends a hold, and parking, if the cause has changed: the credential, or the destination's configuration.
     private func releaseByChange(_ destination: RunDestination, _ now: Timestamp) {
         let state = destination.state
-        if state.hold == nil && state.parking.isEmpty { return }
-        let blamed = state.hold == nil ? state.parking.blamed : state.hold?.blamed
+        guard let blamed = state.hold == nil ? state.parking.blamed : state.hold?.blamed else { return }
         let wasAnswer = state.hold == nil || state.hold?.status != nil
         if blame.hasChanged(
             since: blamed, wasAnswer: wasAnswer, of: destination.identity, salt: shared.salt(using: &world.generator))

@@ -102,7 +102,7 @@ final class Passes {
         let pass = try chooser.choose(budget: budget, authority, peers)
         if pass.foreign == 0 { return pass }
         var cut = try chooser.cut()
-        let isNamed = try admit(&cut)
+        let isNamed = try admit(&cut) && cut.isWhole
         return try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers, of: consume cut)
     }
 
@@ -113,8 +113,9 @@ final class Passes {
             var control = AdmissionControl(configuration)
             let admission = try spoolRun.admitForeign(now: clock.now(), within: &control)
             cut.take(admission)
-            tally.count(admission)
+            // First: a value may have replaced an older one, and then have been evicted itself.
             for older in admission.superseded { settler.noteSuperseded(older.entry.name, by: older.newer) }
+            tally.count(admission)
             if !tally.summary.leftForeign { return admission.errors.isEmpty }
         }
         return false

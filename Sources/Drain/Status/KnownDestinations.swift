@@ -58,13 +58,13 @@ package struct KnownDestinations {
     /// Whether a route, the configuration or a run has named the destination.
     package func isKnown(_ destination: Destination) -> Bool { names.contains(destination.name) }
 
-    /// Returns the operations that wait for a witness, with the end of their wait, by destination.
-    package func parked(at now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
-        var parked: [Digest: [OperationID: Timestamp]] = [:]
-        for (name, state) in states where !state.parking.isEmpty {
+    /// Returns what operations wait for by the states of their destinations.
+    func waits(at now: Timestamp) -> [Digest: DestinationWaits] {
+        var waits: [Digest: DestinationWaits] = [:]
+        for (name, state) in states where !state.parking.isEmpty || state.notBefore != nil {
             let destination = Destination(named: name)
-            parked[destination.digest] = state.parking.waits(table.settings(of: destination), at: now)
+            waits[destination.digest] = state.waits(table.settings(of: destination), at: now)
         }
-        return parked
+        return waits
     }
 }

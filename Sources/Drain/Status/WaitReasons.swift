@@ -10,7 +10,7 @@ package struct WaitReasons {
     /// `nil` if no route has an order.
     private var precedence: Precedence?
     private var availabilities: [Digest: Availability] = [:]
-    private let parked: [Digest: [OperationID: Timestamp]]
+    private let waits: [Digest: DestinationWaits]
     /// The chooser, which knows the kept values that operations lack.
     private let chooser: Chooser
     private var kinds: [Kind.Key: Kind] = [:]
@@ -31,12 +31,12 @@ package struct WaitReasons {
         let keptNames: Set<String>
         let parked: [OperationID: Timestamp]
 
-        init(_ key: Key, _ route: Route, _ destination: Destination, parked: [OperationID: Timestamp]) {
+        init(_ key: Key, _ route: Route, _ destination: Destination, _ waits: DestinationWaits) {
             self.key = key
             self.route = route
             self.destination = destination
-            self.parked = parked
-            longestDelay = route.longestDelay
+            parked = waits.parked
+            longestDelay = route.longestDelay(asked: waits.asked)
             keptNames = route.keptNames
         }
     }
@@ -51,10 +51,10 @@ package struct WaitReasons {
         self.configuration = configuration
         self.now = now
         isPaused = try spool.isPaused
-        parked = known.parked(at: now)
+        waits = known.waits(at: now)
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: known.table,
-            options: RunOptions(ids: named.map { Set($0) }), now: now, authority: .showsOnly, parked: parked)
+            options: RunOptions(ids: named.map { Set($0) }), now: now, authority: .showsOnly, waits: waits)
         precedence = try chooser.precedence()
         self.chooser = chooser
     }
@@ -84,7 +84,9 @@ package struct WaitReasons {
         if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
         if let lack = chooser.lack(name, kind.keptNames, route) { return .kept(lack) }
-        if case .blocked(let block) = availability(of: destination), block.stops(attempts: name.attempts) {
+        // An operation behind others of its sequence goes when they have gone, whatever its own schedule allows.
+        let attempts = turn == .free ? name.attempts : 0
+        if case .blocked(let block) = availability(of: destination), block.stops(attempts: attempts) {
             guard let own, let until = block.until, until < own else { return .destination(block) }
         }
         if own == nil, let parkedUntil { return .witness(until: parkedUntil) }
@@ -102,7 +104,7 @@ package struct WaitReasons {
     private mutating func makeKind(_ key: Kind.Key, like name: EntryName) -> Kind {
         let destination = known.table.destination(of: name)
         let kind = Kind(
-            key, configuration.route(of: name.type), destination, parked: parked[destination.digest] ?? [:])
+            key, configuration.route(of: name.type), destination, waits[destination.digest] ?? DestinationWaits())
         kinds[key] = kind
         return kind
     }

@@ -71,11 +71,12 @@ extension BackoffSchedule {
 }
 
 extension Route {
-    /// The longest time by which an attempt on this route can put off an operation: a later due time comes from a wrong
-    /// clock. One millisecond is for the rounding of due times.
-    package var longestDelay: Duration {
+    /// Returns the longest time by which an operation on this route can still be put off: a later due time comes from a
+    /// wrong clock. `asked` is the time for which the server still asks, which the destination's state knows; without
+    /// that state an operation goes sooner, and its server asks again. One millisecond is for the rounding of due times.
+    package func longestDelay(asked: Duration) -> Duration {
         let schedules = max(retry.longestDelay, retryRateLimited?.longestDelay ?? .zero)
-        return max(schedules, RetryAfter.longest + RetryAfter.longestJitter) + .milliseconds(1)
+        return max(schedules, asked + RetryAfter.longestJitter) + .milliseconds(1)
     }
 }
 
@@ -84,12 +85,5 @@ extension Duration {
     /// 199,999.99….
     func scaled(by factor: Double) -> Duration {
         .seconds(inSeconds * factor)
-    }
-}
-
-extension Configuration {
-    /// The longest time by which an attempt on any route can put off an operation.
-    package var longestDelay: Duration {
-        routes.values.reduce(defaultRoute.longestDelay) { max($0, $1.longestDelay) }
     }
 }

@@ -63,6 +63,13 @@ extension DestinationState {
         return .available(atOnce: max(1, min(window ?? .max, settings.concurrency ?? .max)))
     }
 
+    /// Returns what operations of the destination wait for, beside their own schedules; `nil` if for nothing.
+    package func waits(_ settings: DestinationSettings, at now: Timestamp) -> DestinationWaits? {
+        let waits = DestinationWaits(
+            parked: parking.waits(settings, at: now), asked: wait(at: now).map { $0 - now } ?? .zero)
+        return waits == DestinationWaits() ? nil : waits
+    }
+
     /// Returns the time until which the server asked for time; `nil` if that is over.
     func wait(at now: Timestamp) -> Timestamp? {
         guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait else { return nil }
@@ -87,5 +94,18 @@ extension DestinationState.Hold {
         guard !isByHand, let every = settings.holdProbe else { return nil }
         let last = lastProbe ?? since
         return last > now ? now : last + every
+    }
+}
+
+/// What the operations of a destination wait for by its state.
+package struct DestinationWaits: Hashable, Sendable {
+    /// The operations that wait for a witness, with the end of their wait.
+    package var parked: [OperationID: Timestamp] = [:]
+    /// The time for which the server still asks.
+    package var asked = Duration.zero
+
+    package init(parked: [OperationID: Timestamp] = [:], asked: Duration = .zero) {
+        self.parked = parked
+        self.asked = asked
     }
 }

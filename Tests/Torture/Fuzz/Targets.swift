@@ -148,7 +148,7 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
 /// Whatever numbers a configuration has, the next attempt is not before now, and nothing traps.
 private func compute(with configuration: Configuration) {
     var chance = Chance()
-    _ = configuration.longestDelay
+    _ = configuration.defaultRoute.longestDelay(asked: .zero)
     for route in [configuration.defaultRoute] + configuration.routes.values.prefix(2) {
         for isRateLimited in [false, true] {
             let bounds = route.bounds(isRateLimited: isRateLimited)
