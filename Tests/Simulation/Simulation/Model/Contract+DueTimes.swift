@@ -106,9 +106,10 @@ extension Record {
     }
 
     /// Whether a power cut before `next` may have taken what a run had reported at `told`: a run syncs at its end what it
-    /// has deferred.
+    /// has deferred, and one that was killed has not.
     fileprivate func isTakenByPowerCut(_ told: Int, before next: Int) -> Bool {
-        let ended = course(of: events[told].process).ended ?? .max
+        let course = course(of: events[told].process)
+        let ended = course.killed == nil ? course.ended ?? .max : .max
         return powerCuts.contains { $0 > told && $0 < next && $0 <= ended }
     }
 

@@ -40,7 +40,7 @@ extension Contract {
                     // Of a foreign file that was never named nobody knows the place in the order.
                     (record.lives[index].created == nil && newer != index
                         || record.lives[index].precedes(record.lives[newer])
-                        || isSaidToReplace(record.lives[newer], record.lives[index]))
+                        || isSaidToReplace(record.lives[newer], record.lives[index], record))
                         && (canSupersede(record.lives[newer], fates[newer])
                             || wasSound(record.lives[newer], before: record.lives[index], record))
                 }
@@ -67,11 +67,16 @@ extension Contract {
             || record.isKilled(after: life.offered)
     }
 
-    /// Whether a report says that the newer operation supersedes the older one, where the clocks step and nothing tells
-    /// the newer one's time: `send` claims it without a name that anybody sees.
-    private static func isSaidToReplace(_ newer: Life, _ older: Life) -> Bool {
-        guard newer.created == nil, let id = newer.id else { return false }
-        return older.reports.contains { $0.report == .superseded(older.id ?? id, by: id) }
+    /// Whether a report says that the newer operation supersedes the older one, where nothing tells the newer one's time:
+    /// the clocks step, and `send` claims it without a name that anybody sees; or a run evicts a foreign file as it names
+    /// it, so that nobody knows its id either.
+    private static func isSaidToReplace(_ newer: Life, _ older: Life, _ record: Record) -> Bool {
+        guard newer.created == nil else { return false }
+        return older.reports.contains { _, report in
+            guard case .superseded(_, by: let by?) = report else { return false }
+            if let id = newer.id { return id == by }
+            return newer.offer.way == .foreign && record.lives(of: by, before: record.events.count).isEmpty
+        }
     }
 
     private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }

@@ -22,7 +22,9 @@ extension Contract {
             let touched = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }
             // Another content, edited and put in its place, is no dead letter.
             let replaced = life.leaves.first { $0.leave == .replaced && $0.at > failed }
-            let freed = [touched?.began, replaced?.since].compactMap(\.self).min()
+            // A power cut may take the failure, and the operation is then delivered.
+            let delivered = life.leaves.first { $0.leave == .delivered && record.isKilled(between: failed, and: $0.at) }
+            let freed = [touched?.began, replaced?.since, delivered?.at].compactMap(\.self).min()
             let sequences = life.sequences.filter { !$0.isValue }
             let followers = Set(sequences.flatMap { record.sequences[$0] ?? [] })
             return followers.sorted().flatMap { follower -> [Breach] in

@@ -36,7 +36,9 @@ extension Contract {
             // A run that got no processor for a while removes the operation later, and then says so.
             let told = life.reports.last { $0.at < killed && record.events[$0.at].process == first.process }?.at
             let distance = record.events[killed].time - record.events[max(learned, told ?? learned)].time
-            let wasStalled = course.stalls.contains { $0 > learned && $0 < killed }
+            let wasStalled = course.stalls.contains { stall in
+                stall < killed && !course.wakes.contains { $0 > stall && $0 < learned }
+            }
             return distance <= removal || wasStopped || wasStalled
         }
         // A removal that the system refused is no removal.

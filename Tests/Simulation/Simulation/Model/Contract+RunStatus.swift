@@ -90,6 +90,7 @@ extension Contract {
         guard let entered = life.entered, entered < began, life.kind.coalescing == .none, !life.kind.needsKept,
             !life.kind.holdsBehindFailed, !life.offer.isDeadLetter, life.damaged == nil, life.offer.way != .send,
             life.offer.notBefore.map({ $0 < record.time(at: began) }) ?? true,
+            !life.hasDueTime(after: record.time(at: began)),
             !life.leaves.contains(where: { $0.since < end }), life.touches.isEmpty,
             !life.exchanges.contains(where: { record.exchanges[$0].received < end }),
             !life.reports.contains(where: { $0.at < end }),
@@ -101,6 +102,14 @@ extension Contract {
                 other == index || life.precedes(record.lives[other])
             }
         }
+    }
+}
+
+extension Life {
+    /// Whether a replacement has the due time of the operation whose place it took, and that is later.
+    fileprivate func hasDueTime(after time: Timestamp) -> Bool {
+        guard case .accepted(let name) = answer, case .retryAt(let due) = name.gate else { return false }
+        return due > time
     }
 }
 

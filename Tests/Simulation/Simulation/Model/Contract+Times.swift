@@ -92,7 +92,7 @@ extension Contract {
             let cut = record.cut(of: life, in: place)
             let newer = same.last { place in
                 let giver = record.exchanges[place]
-                guard giver.received > record.exchanges[source].learned ?? .max, let learned = giver.learned else {
+                guard giver.received > record.settled(record.exchanges[source]), let learned = giver.learned else {
                     return false
                 }
                 return record.isReported(.delivered, of: giver, since: learned, before: cut)
@@ -112,6 +112,13 @@ extension Record {
         courses.values.contains { course in
             course.began < index && course.choice?.ids.map { ids in life.id.map(ids.contains) ?? true } ?? false
         }
+    }
+
+    /// The event by which the process of a request had settled what it learned: it said so, or it died.
+    func settled(_ exchange: Exchange) -> Int {
+        guard let learned = exchange.learned, let life = exchange.labels.first.flatMap(life) else { return .max }
+        let told = life.reports.first { $0.at > learned && events[$0.at].process == exchange.process }?.at
+        return told ?? course(of: exchange.process).killed ?? .max
     }
 
     /// Whether the process of a request has said, before an event, what became of its operation.

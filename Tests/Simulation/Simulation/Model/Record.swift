@@ -32,6 +32,7 @@ struct Record {
         readIDs()
         readReports()
         readCommands()
+        readReplacedDeadLetters()
         for index in lives.indices {
             for sequence in lives[index].sequences { sequences[sequence, default: []].append(index) }
         }
@@ -283,6 +284,20 @@ struct Record {
                 }
             default: break
             }
+        }
+    }
+
+    /// A replacement of a dead letter is one, too, unless an operator may have queued the dead letter again before.
+    private mutating func readReplacedDeadLetters() {
+        for index in lives.indices where lives[index].isReplacing && lives[index].offer.isDeadLetter {
+            guard let id = lives[index].id, let answered = lives[index].answers.last?.at else { continue }
+            let began = course(of: lives[index].submitter).began
+            let wasFreed = (byID[id] ?? []).contains { other in
+                lives[other].touches.contains {
+                    $0.verb.frees && $0.began < answered && ($0.told ?? .max) > began
+                }
+            }
+            if wasFreed { lives[index].leaves.removeAll { $0.at == answered } }
         }
     }
 

@@ -43,8 +43,9 @@ struct Waits {
                     $0.since < cut && record.lives[$0.member].precedes(newer)
                         && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
                         && !(isRefused($0.member, before: at)
-                            && (record.effect(of: carried) == nil || diesSoon(carried, after: at)))
-                        && (isWithinValues || !isBehindNewer($0.member, than: newer, in: members, at))
+                            && (record.exchanges[carried.exchange].delivered(body: carried.body) == nil
+                                || diesSoon(carried, after: at)))
+                        && (isWithinValues || !isBehindNewer($0.member, than: newer, in: members, cut, at))
                 }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
             }
@@ -56,8 +57,11 @@ struct Waits {
     /// until the first sign that it left.
     func spans(of member: Int) -> [(from: Int, to: Int?)] {
         let life = record.lives[member]
-        let starts =
-            [life.entered].compactMap(\.self) + life.touches.filter { $0.verb == .retry }.compactMap(\.told)
+        // A retry takes effect at some moment before its answer: what left meanwhile may have left after it.
+        let retries = life.touches.filter { touch in
+            touch.verb == .retry && !life.leaves.contains { $0.at > touch.began && $0.at < touch.told ?? .max }
+        }
+        let starts = [life.entered].compactMap(\.self) + retries.compactMap(\.told)
         let leaves = life.leaves.sorted { $0.at < $1.at }
         var spans: [(from: Int, to: Int?)] = []
         for start in starts {
@@ -72,13 +76,16 @@ struct Waits {
 
     /// Whether an operation of a coalescing kind stands in the order at a newer value of its key, which may be sent. The
     /// newer value may have left the queue before the run says so.
-    private func isBehindNewer(_ member: Int, than sent: Life, in members: [Int], _ index: Int) -> Bool {
+    private func isBehindNewer(
+        _ member: Int, than sent: Life, in members: [Int], _ cut: Int, _ index: Int
+    ) -> Bool {
         let life = record.lives[member]
         guard let values = life.values else { return false }
         if values == sent.values { return true }
         return members.contains { other in
             let newer = record.lives[other]
-            guard newer.values == values, life.precedes(newer), newer.mayWait(at: index) else { return false }
+            guard newer.values == values, life.precedes(newer), newer.mayWait(from: cut, to: index)
+            else { return false }
             return record.hasClockSteps || newer.offer.notBefore.map { $0 <= record.time(at: index) } ?? true
         }
     }
@@ -143,10 +150,11 @@ struct Waits {
 }
 
 extension Life {
-    /// Whether the operation may be in the queue at an event: it was handed in, and nothing has said that it left.
-    fileprivate func mayWait(at index: Int) -> Bool {
-        guard offered < index, !isRejected else { return false }
-        guard let left = leaves.map(\.at).filter({ $0 < index }).max() else { return true }
-        return touches.contains { $0.verb == .retry && ($0.told ?? .max) > left && $0.began < index }
+    /// Whether the operation may have been in the queue between two events: it was handed in, and nothing has said
+    /// before that it left.
+    fileprivate func mayWait(from first: Int, to last: Int) -> Bool {
+        guard offered < last, !isRejected else { return false }
+        guard let left = leaves.map(\.at).filter({ $0 < first }).max() else { return true }
+        return touches.contains { $0.verb == .retry && ($0.told ?? .max) > left && $0.began < last }
     }
 }
