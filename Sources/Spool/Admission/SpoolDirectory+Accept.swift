@@ -113,35 +113,36 @@ extension SpoolDirectory {
         return accepted
     }
 
-    /// Row N, D → gone, for operations that newer ones displace. An error leaves the rest: the newer ones have been
-    /// accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
+    /// Row N, D → gone, for operations that newer ones displace. An error leaves the rest of the files: the newer ones
+    /// have been accepted, and the next `add` finds the queue over its limits. An operation of the batch itself has no
+    /// file, and is displaced all the same. Returns whether all of them went.
     func remove(_ victims: [RemovalCandidates.Victim], _ accepted: inout Accepted) -> Bool {
-        if victims.isEmpty { return true }
-        var isComplete = true
+        var gone = Set(victims.filter { $0.member != nil }.map(\.entry.name))
         do throws(SpoolError) {
-            let scratch = try ScratchDirectory(self)
-            defer { scratch.close() }
-            var states: Set<QueueState> = []
-            for victim in victims {
-                if victim.member == nil {
-                    guard try drop(QueuePath(victim.entry.path), scratch) else {
-                        isComplete = false
-                        continue
-                    }
-                    states.insert(victim.entry.state)
-                }
-                if let newer = victim.newer {
-                    accepted.superseded.append(SupersededEntry(entry: victim.entry, newer: newer))
-                } else {
-                    accepted.evicted.append(victim.entry)
-                }
-            }
-            for state in states { try syncDirectory(state.path) }
+            try remove(victims.filter { $0.member == nil }.map(\.entry), &gone)
         } catch {
             accepted.errors.append(error)
-            return false
         }
-        return isComplete
+        for victim in victims where gone.contains(victim.entry.name) {
+            if let newer = victim.newer {
+                accepted.superseded.append(SupersededEntry(entry: victim.entry, newer: newer))
+            } else {
+                accepted.evicted.append(victim.entry)
+            }
+        }
+        return victims.allSatisfy { gone.contains($0.entry.name) }
+    }
+
+    private func remove(_ entries: [Entry], _ gone: inout Set<EntryName>) throws(SpoolError) {
+        if entries.isEmpty { return }
+        let scratch = try ScratchDirectory(self)
+        defer { scratch.close() }
+        var states: Set<QueueState> = []
+        for entry in entries where try drop(QueuePath(entry.path), scratch) {
+            gone.insert(entry.name)
+            states.insert(entry.state)
+        }
+        for state in states { try syncDirectory(state.path) }
     }
 }
 
