@@ -200,7 +200,7 @@ import Testing
         }.broken.isEmpty)
     var held = story.name(1)
     held.isHeld = true
-    #expect(calm.then { $0.leave(1, in: "new", name: held) }.broken == [.expired])
+    #expect(calm.then { $0.leave(1, in: "new", name: held) }.broken == [.expired, .liveness])
 }
 
 @Test func `not before: nothing is sent before its time, unless an operator names it`() {

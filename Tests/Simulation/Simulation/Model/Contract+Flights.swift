@@ -43,6 +43,25 @@ extension Contract {
         }
     }
 
+    /// A destination has no more requests in flight than its `concurrency`, by all processes together.
+    static func concurrency(_ record: Record) -> [Breach] {
+        guard let most = record.history.setup.concurrency, !record.hasSeveralHosts else { return [] }
+        var flying: [String: [(number: Int, end: Int)]] = [:]
+        return record.exchanges.compactMap { exchange in
+            if record.isExcusedSender(of: exchange) { return nil }
+            let host = exchange.request.host
+            // An attempt that a run cuts off ends before anybody learns it.
+            let end = exchange.learned ?? record.course(of: exchange.process).killed ?? exchange.received
+            let others = (flying[host] ?? []).filter { $0.end > exchange.received }
+            flying[host] = others + [(exchange.request.number, end)]
+            if others.count < most { return nil }
+            return Breach(
+                .concurrency, [exchange.received],
+                "request \(exchange.request.number) went to \(host) beside \(others.count) others, and its concurrency is \(most)"
+            )
+        }
+    }
+
     /// Returns the requests that began before another one of the list was over.
     private static func overlaps(of places: [Int], in record: Record) -> [(Int, Int)] {
         var overlaps: [(Int, Int)] = []

@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// When servers are well and runs come, nothing stays in the queue that no operator holds.
+    /// When servers are well, everything is released and runs come, nothing stays in the queue.
     static func liveness(_ record: Record) -> [Breach] {
         if record.history.isEndless { return [Breach(.liveness, [], "the history has no end")] }
         guard record.history.endsCalmly else { return [] }
@@ -47,7 +47,6 @@ extension Contract {
 
     private static func isExcused(_ life: Life, _ place: Place, at end: Timestamp, in record: Record) -> Bool {
         if let name = place.name, place.directory != .tmp {
-            if name.isHeld { return true }
             switch name.gate {
             case .notBefore(let time): if time > end { return true }
             // A clock that was ahead has set it; a server may ask for up to a day.
@@ -67,10 +66,7 @@ extension Contract {
                 return (older.left + damaged).contains { place in
                     switch place.directory {
                     case .new, .deferred, .claimed:
-                        if let name = place.name {
-                            if name.isHeld { return true }
-                            if case .retryAt(let time) = name.gate, time > end, record.hasClockSteps { return true }
-                        }
+                        if case .retryAt(let time) = place.name?.gate, time > end, record.hasClockSteps { return true }
                         return (older.offer.notBefore ?? end) > end
                             || older.kind.needsKept && !record.hasKeptValue(for: older)
                     case .failed, .quarantine: return older.kind.holdsBehindFailed && !sequence.isValue

@@ -29,6 +29,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case interruptions
     case runStatus = "run status"
     case writtenTimes = "written times"
+    case concurrency
 
     /// Judges a history by this sentence alone.
     var judge: (Record) -> [Breach] {
@@ -62,6 +63,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .interruptions: Contract.interruptions
         case .runStatus: Contract.runStatus
         case .writtenTimes: Contract.writtenTimes
+        case .concurrency: Contract.concurrency
         }
     }
 }
