@@ -273,7 +273,8 @@ extension ManualChapter {
                 drainq looks them up for each attempt. They are in no operation, no argument list, no file of the \
                 queue, no message and no log. Before drainq keeps or shows any part of an answer, it replaces them, \
                 and the header fields that `headersCommand` made, with `[secret]`: as they are, percent-encoded, \
-                escaped as in JSON or HTML, and in Base64. Only `drainq send` prints an answer unchanged.
+                escaped as in JSON or HTML, and in Base64. A secret of less than 4 bytes stays as it is: it is a part of many \
+                words. Only `drainq send` prints an answer unchanged.
 
                 Credentials and kept values go only to the origin of their route's url. drainq never follows a redirect to \
                 another origin. It refuses an operation whose own url leads elsewhere if its route has \
