@@ -30,7 +30,12 @@ struct StatusArguments: CommandArguments {
             """)
         Option(
             .watch, \.isWatching, "repeat the status until interrupted",
-            "Shows the status again after each --interval, until SIGINT. At a terminal it replaces the one before."
+            """
+            Shows the status again after each --interval, until SIGINT. At a terminal it replaces the one before. Above it \
+            are the time, the queue and, while a run is at work, the operations in flight, those left, the rate since \
+            the run was first seen, and the time to go. If the rows do not fit the terminal, the destinations in \
+            trouble stay.
+            """
         )
         Option(
             .interval, .interval, \.interval, initial: usualInterval.quantity,
