@@ -61,7 +61,8 @@ extension CommandDescription {
 
         Last it prints how many operations are in each state and are due, a table of the operations that wait or \
         are in flight by destination and age, and the last run. A column such as `5m` counts the operations \
-        that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones.
+        that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones. At a terminal that is too \
+        narrow columns are joined or left out; then an ellipsis ends the heading.
         """,
         exclusive: [[.json, .prometheus, .html], [.watch, .prometheus], [.watch, .html]],
         examples: [
