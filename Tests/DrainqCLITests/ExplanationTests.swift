@@ -69,6 +69,15 @@ struct `The explanation of an answer` {
         #expect(try explanation(answer, configuration).operation == words)
     }
 
+    @Test(arguments: [
+        ("connect-timeout", "timeouts.connect, 5s"), ("timeout", "timeouts.request, 30s"),
+        ("deadline", "timeouts.total, 1m30s"), ("refused", nil), ("503", nil),
+    ])
+    func `an error names the time limit that ends such an attempt`(answer: String, limit: String?) throws {
+        let route = "timeouts: { connect: '5s', total: '90s' }"
+        #expect(try explanation(answer, "{ routes: { default: { url: 'https://h', \(route) } } }").limit == limit)
+    }
+
     @Test func `a delivery has the condition that the route sets`() throws {
         let route = "accept: { contentType: 'a/b', json: { pointer: '/ok', equals: true }, otherwise: 'fail' }"
         let explanation = try explanation("200", "{ routes: { default: { url: 'https://h', \(route) } } }")
