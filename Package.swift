@@ -42,6 +42,8 @@ let package = Package(
         .target(name: "CSystem", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "CCurl"),
         .target(name: "CZlib"),
+        // The manual pages, for `drainq manual`.
+        .target(name: "CManual"),
         .target(name: "CFoundationCurl", dependencies: ["CCurl"], exclude: ["linker"]),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
@@ -52,7 +54,9 @@ let package = Package(
         .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery", "CSystem"], swiftSettings: strict),
         .target(
             name: "DrainqCLI",
-            dependencies: ["Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
+            dependencies: [
+                "Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem", "CManual",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "drainq-urlsession", dependencies: ["Delivery", "Policy", "CSystem", "CFoundationCurl"],

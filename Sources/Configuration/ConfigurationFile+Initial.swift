@@ -1,13 +1,17 @@
 import Policy
 
 extension ConfigurationFile {
+    /// The first line of each configuration that `drainq init` writes.
+    package static let reference =
+        "// The configuration of this queue. drainq-config(5) explains every key: drainq manual drainq-config | man -l -"
+
     /// Returns the configuration that `drainq init` writes: the file's own keys and those of the default route, with
     /// their defaults or examples behind `//`. Only `version`, and the URL if there is one, are not commented out.
     ///
     /// - Parameter url: a URL without a `urlError(_:)`.
     package static func initial(url: String? = nil) -> String {
         var lines = [
-            "// The configuration of this queue; drainq-config(5) explains every key.",
+            reference,
             "// A line after // shows the default or an example. Comments and trailing commas are allowed.",
             "{",
         ]

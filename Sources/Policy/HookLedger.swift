@@ -33,8 +33,9 @@ package struct HookLedger: Hashable, Sendable {
             return []
         }
         let before = standing[event.rawValue] ?? []
-        let begun = present.keys.filter { !before.contains($0) }.sorted().prefix(Self.mostRemembered - before.count)
         let ended = before.filter { present[$0] == nil }.sorted()
+        let room = max(0, Self.mostRemembered - (before.count - ended.count))
+        let begun = present.keys.filter { !before.contains($0) }.sorted().prefix(room)
         let after = before.subtracting(ended).union(begun)
         standing[event.rawValue] = after.isEmpty ? nil : after
         return begun.map { HookNews(event, $0, reason: present[$0]!) }

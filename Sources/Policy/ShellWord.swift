@@ -1,6 +1,18 @@
 /// Returns the text as one word of a POSIX shell: unchanged, or in single quotes if a shell would interpret it.
 package func shellWord(_ text: String) -> String {
-    isPlain(text) ? text : shellQuoted(text)
+    !text.isEmpty && text.utf8.allSatisfy(isPlain) ? text : shellQuoted(text)
+}
+
+/// Returns the text as one word of a POSIX shell, without quotes: what a shell would interpret follows a backslash. For
+/// commands that stand in quotes themselves.
+package func shellEscaped(_ text: String) -> String {
+    if text.isEmpty || text.utf8.contains(UInt8(ascii: "\n")) { return shellQuoted(text) }
+    var word = ""
+    for scalar in text.unicodeScalars {
+        if scalar.isASCII, !isPlain(UInt8(ascii: scalar)) { word += "\\" }
+        word.unicodeScalars.append(scalar)
+    }
+    return word
 }
 
 /// Returns the text as one word of a POSIX shell, in single quotes.
@@ -8,15 +20,12 @@ package func shellQuoted(_ text: String) -> String {
     "'" + text.pieces(at: "'").joined(separator: "'\\''") + "'"
 }
 
-/// Returns whether a shell takes the word unchanged.
-private func isPlain(_ word: String) -> Bool {
-    !word.isEmpty
-        && word.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "/._-:@%+,=".utf8.contains(byte)
-            }
-        }
+/// Returns whether a shell takes the byte unchanged, wherever it stands in a word.
+private func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+    default: "/._-:@%+,=".utf8.contains(byte)
+    }
 }

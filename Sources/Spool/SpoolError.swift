@@ -76,7 +76,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A command or a fact that helps; `nil` if there is none.
     package var hint: String? {
         switch kind {
-        case .noSuchQueue: "drainq init --queue \(shellWord("\(path)"))"
+        case .noSuchQueue: "drainq init --queue \(shellEscaped("\(path)"))"
         case .permission: "the queue must be writable by the user that runs drainq"
         case .notAQueue:
             "a queue has the directories new, deferred, claimed and tmp: drainq init makes them, drainq check examines them"

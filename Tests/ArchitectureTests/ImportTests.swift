@@ -13,7 +13,9 @@ struct `Who may import whom` {
         "drainq-urlsession": machine.union(["Policy", "Delivery", "CFoundationCurl", "FoundationNetworking"]),
         "LoopbackReceiver": machine,
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
-        "DrainqCLI": machine.union(["Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver"]),
+        "DrainqCLI": machine.union([
+            "Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CManual",
+        ]),
         "drainq": ["DrainqCLI"],
     ]
 

@@ -72,5 +72,6 @@ struct CompletionTests {
         #expect(completion("-q", "a b", "show", "").queue == "a b")
         #expect(completion("show", "-qx", "").queue == "x")
         #expect(completion("show", "").queue == nil)
+        #expect(completion("show", "--config", "a b", "").configuration == "a b")
     }
 }

@@ -1,12 +1,8 @@
 import Configuration
-import Foundation
 import Policy
 
-/// The parts of man/drainq-config.5 that come from the tables that read the file. In the page each stands between
-/// `.\" made: NAME` and `.\" end of NAME`; everything else is written there by hand.
+/// The parts of drainq-config(5) that come from the tables that read the file.
 enum ConfigurationManual {
-    static let file = URL(filePath: #filePath).appending(path: "../../../man/drainq-config.5").standardized
-
     static let parts: [(name: String, text: String)] = [
         ("keys", items(ConfigurationKeys.entries)), ("presets", presets),
         ("schedule keys", items(ConfigurationKeys.scheduleEntries)),
@@ -14,15 +10,7 @@ enum ConfigurationManual {
         ("condition keys", items(ConfigurationKeys.conditionEntries)),
     ]
 
-    static func page() throws -> String { try String(contentsOf: file, encoding: .utf8) }
-
-    /// Where a part stands in the page; `nil` where its two lines are not there.
-    static func range(of name: String, in page: String) -> Range<String.Index>? {
-        guard let start = page.range(of: ".\\\" made: \(name)\n")?.upperBound,
-            let end = page.range(of: ".\\\" end of \(name)\n", range: start..<page.endIndex)?.lowerBound
-        else { return nil }
-        return start..<end
-    }
+    static func page() throws -> String { try MadePage.text("drainq-config.5") }
 
     private static func items(_ entries: [ConfigurationEntry]) -> String { entries.map(item).joined() }
 

@@ -6,33 +6,7 @@ import Testing
 
 @testable import DrainqCLI
 
-@Suite(.serialized) struct `The documents of the configuration` {
-    @Test(arguments: ConfigurationManual.parts.map(\.name))
-    func `a made part of man/drainq-config.5 is what the tables say`(name: String) throws {
-        let text = try #require(ConfigurationManual.parts.first { $0.name == name }).text
-        var page = try ConfigurationManual.page()
-        let range = try #require(ConfigurationManual.range(of: name, in: page))
-        if MadeText.isRecording, page[range] != text {
-            page.replaceSubrange(range, with: text)
-            return try Data(page.utf8).write(to: ConfigurationManual.file)
-        }
-        if let difference = MadeText(committed: String(page[range]), made: text).difference {
-            Issue.record("man/drainq-config.5, made: \(name): \(difference)")
-        }
-    }
-
-    @Test func `no part of the page is made that no table makes`() throws {
-        let made = try ConfigurationManual.page().matches(of: /\.\\" made: (.*)\n/).map { String($0.1) }
-        #expect(made == ConfigurationManual.parts.map(\.name))
-    }
-
-    @Test func `the page is plain text that ends in one newline`() throws {
-        let page = try ConfigurationManual.page()
-        #expect(page.utf8.allSatisfy { $0 == 0x0A || (0x20...0x7E).contains($0) })
-        #expect(page.hasSuffix("\n") && !page.hasSuffix("\n\n"))
-        #expect(!page.split(separator: "\n").contains { $0.hasSuffix(" ") })
-    }
-
+struct `The documents of the configuration` {
     @Test func `every example of the manual is a right configuration`() throws {
         let text = try ConfigurationManual.page()
         let blocks = text.split(separator: ".Bd -literal -offset indent\n").dropFirst().map { block in

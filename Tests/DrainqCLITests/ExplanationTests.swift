@@ -46,6 +46,38 @@ struct `The explanation of an answer` {
         #expect(explanation.retry?.delays.first == "30s")
     }
 
+    @Test(arguments: [
+        ("retry: 'standard'", "503", "it stays in the queue until its next attempt; this one is counted"),
+        (
+            "expiresAfter: '3s'", "503",
+            "it stays in the queue until it is 3s old, before its next attempt, and fails; this one is counted"
+        ),
+        ("retry: { preset: 'steps', attempts: 1 }", "503", "it goes to failed/; this one is counted"),
+        (
+            "retry: { preset: 'steps', attempts: 1 }, expiresAfter: '3s'", "503",
+            "it goes to failed/; this one is counted"
+        ),
+        ("expiresAfter: '3s'", "proxy", "it stays in the queue until its next attempt; this one is not counted"),
+        (
+            "retry: 'standard'", "401",
+            "it is parked: put back as it was, no attempt counted, until a run has sent another operation with the same credentials; if that one is delivered, this one is sent again, and fails if it is refused once more; if that one is refused too, the destination is held; if there is none, this one is sent again after 5m, then every 1h; 'drainq send' fails at once"
+        ),
+        ("ordering: 'strict'", "401", "it is put back as it was; no attempt is counted"),
+    ])
+    func `what becomes of the operation agrees with what is next`(route: String, answer: String, words: String) throws {
+        let configuration = "{ routes: { default: { url: 'https://h', \(route) } } }"
+        #expect(try explanation(answer, configuration).operation == words)
+    }
+
+    @Test(arguments: [
+        ("connect-timeout", "timeouts.connect, 5s"), ("timeout", "timeouts.request, 30s"),
+        ("deadline", "timeouts.total, 1m30s"), ("refused", nil), ("503", nil),
+    ])
+    func `an error names the time limit that ends such an attempt`(answer: String, limit: String?) throws {
+        let route = "timeouts: { connect: '5s', total: '90s' }"
+        #expect(try explanation(answer, "{ routes: { default: { url: 'https://h', \(route) } } }").limit == limit)
+    }
+
     @Test func `a delivery has the condition that the route sets`() throws {
         let route = "accept: { contentType: 'a/b', json: { pointer: '/ok', equals: true }, otherwise: 'fail' }"
         let explanation = try explanation("200", "{ routes: { default: { url: 'https://h', \(route) } } }")
@@ -83,7 +115,7 @@ struct `The explanation of an answer` {
         ),
         (
             "{ preset: 'standard', attempts: 1, maxAge: null, jitter: 0 }",
-            "no further attempt; fails after 1 attempts"
+            "no further attempt; fails after 1 attempt"
         ),
         (
             "{ base: '5s', multiplier: 1, max: '5s', maxAge: '1h', jitter: 0 }",

@@ -30,7 +30,7 @@ struct QueuePageTests {
 
     private func page(_ events: [LogEvent] = []) -> String {
         let down = row("https://api.example.com") { row in
-            (row.deferred, row.failures, row.lastFailure) = (4280, 31, "status 503")
+            (row.deferred, row.failures, row.lastFailure) = (4280, 31, "503")
             (row.downSince, row.ages) = ("2026-11-26T02:13:00Z", ["5m": 120, "1h": 4160])
         }
         var page = QueuePage(

@@ -33,7 +33,8 @@ struct ReportTests {
     @Test(arguments: [
         (32, ["ID          TYPE          COUNT", "0123456789  顧客更新          7", "ab          a \\u{1b}]0;x      -"]),
         (26, ["ID          TYPE     COUNT", "0123456789  顧客更…      7", "ab          a \\u{1…      -"]),
-        (20, ["ID          TYPE", "0123456789  顧客更新", "ab          a \\u{1b…"]),
+        (23, ["ID          TYPE  …", "0123456789  顧客更新", "ab          a \\u{1b…"]),
+        (20, ["ID          TYPE  …", "0123456789  顧客…", "ab          a \\u…"]),
         (16, ["ID", "  TYPE     COUNT", "0123456789", "  顧客更…      7", "ab", "  a \\u{1…      -"]),
     ])
     func `what fits less gives way in its order, and the first column never`(columns: Int, lines: [String]) {

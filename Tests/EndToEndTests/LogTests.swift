@@ -11,9 +11,9 @@ struct LogTests {
         // Times and ids differ each time, and attempts that took less than a second have no duration.
         return told.lines.dropFirst().map {
             String($0.dropFirst(10)).replacing(#/ \([0-9a-f-]{36}( and \d+ more)?\)/#, with: "")
-                .replacing(#/ by [^ :]+/#, with: " by me").replacing(#/ in [0-9.]+m?s/#, with: " in TIME")
-                .replacing(#/after [0-9.]+m?s/#, with: "after TIME")
-                .replacing(#/(delivered|deferred) in TIME$/#) { $0.output.1 }
+                .replacing(#/ by [^ :]+/#, with: " by me").replacing(#/ in [0-9][0-9ms. ]*s/#, with: " in TIME")
+                .replacing(#/after [0-9][0-9ms. ]*s/#, with: "after TIME")
+                .replacing(#/(delivered|deferred) in TIME( \(\d+\/s\))?$/#) { $0.output.1 }
         }
     }
 
@@ -28,8 +28,8 @@ struct LogTests {
         #expect(try queue.run("run", "--now", "--concurrency", "1").status == 1)
         #expect(
             try story(queue).map { $0.replacing(receiver.url, with: "URL") } == [
-                "URL: 5 deferred", "URL down: status 503 (5 in a row)", "URL: 1 delivered",
-                "URL up after TIME", "URL: 1 delivered", "URL: 1 operation failed: 400, use /v2",
+                "URL: 5 deferred", "URL down: 503 (5 in a row); 1 waiting", "URL up after TIME; 2 delivered",
+                "URL: 1 operation failed: 400, use /v2",
             ])
     }
 
@@ -48,7 +48,7 @@ struct LogTests {
             try story(queue) == [
                 "hold by me: 3 operations", "release by me: 3 operations", "drop by me: 3 operations",
                 "the queue paused by me", "the queue resumed by me", "http://127.0.0.1:1 paused by me",
-                "http://127.0.0.1:1 held by me: maintenance", "http://127.0.0.1:1 released by me after TIME",
+                "http://127.0.0.1:1 held by me: maintenance; 0 waiting", "http://127.0.0.1:1 released by me after TIME",
             ])
     }
 

@@ -119,6 +119,7 @@ struct RunTests {
         let bodies = receiver.requests().map(\.text)
         #expect(Set(bodies).count == 100)
         #expect(bodies.count <= 105)
+        #expect(try drainq.run("log").output.contains(" of a dead run put back"))
     }
 
     @Test func `an error behind attempts is no status that says that nothing was attempted`() throws {

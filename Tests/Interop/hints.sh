@@ -18,11 +18,10 @@ for line in sys.stdin:
     line = line.rstrip("\n")
     hint = re.match(r"drainq: hint: ((?:drainq|chmod) .*)$", line)
     if hint:
-        # Words may follow the command: "makes it".
-        print(re.sub(r"(--repair(?: --queue \x27[^\x27]*\x27)?) .*", r"\1", hint[1]))
+        print(hint[1])
         continue
-    # A command in quotes ends where a quote is not a word of it: before a blank, a comma, a semicolon or the end.
-    for command in re.findall(r"\x27(drainq (?:[^\x27]|(?<= )\x27[^\x27]*\x27)*)\x27(?=[ ,;.]|$)", line):
+    # No word of a command has quotes: the next one that follows no backslash ends it.
+    for command in re.findall(r"\x27(drainq (?:[^\x27\\]|\\.)*)\x27", line):
         print(command)
 '
 }

@@ -137,8 +137,8 @@ installs() {
     for display in "$debian"/setup/INSTALLING.*; do
         inside --chdir=/srv bash -euo pipefail "${display#"$debian"}"
     done
-    # What drainq-setup(7) says that a heartbeat needs.
-    inside apt-get --quiet=2 install --no-install-recommends curl
+    # What drainq-setup(7) says that a heartbeat and mails need.
+    inside apt-get --quiet=2 install --no-install-recommends curl nullmailer bsd-mailx
     equal 'drainq drainq 755' "$(inside stat --format '%U %G %a' /var/spool/drainq)"
     says '^drainq 0' inside drainq --version
     says 'DRAINQ-SETUP' inside man drainq-setup

@@ -240,6 +240,28 @@ PYTHON
 rules_are_right() { promtool check rules --lint-fatal etc/prometheus/drainq.rules.yml; }
 rules_fire() { (cd Tests/Interop/prometheus && promtool test rules rules.test.yml); }
 
+# Each alert fires on what drainq writes when its cause is there, and none fires before.
+rules_fire_on_expositions() {
+    local types=() type
+    queue "$url"
+    for type in down held bad paused; do types+=("$type: { destination: \"$type\" },"); done
+    echo "{ routes: { default: { url: \"$url/{type}\" }, ${types[*]} } }" >"$DRAINQ_QUEUE/drainq.json"
+    echo '{}' | drainq add --type ok
+    drainq run
+    drainq status --prometheus >"$work/before.prom"
+    for type in down down down down down held held bad; do echo '{}' | drainq add --type $type; done
+    echo "{\"drainq\":1,\"type\":\"held\",\"createdAt\":\"$(date --utc --date='7 hours ago' +%FT%TZ)\",\"payload\":1}" >"$DRAINQ_QUEUE/new/old"
+    echo 'no operation' >"$DRAINQ_QUEUE/new/none"
+    drainq pause --destination paused
+    # A file in the place of a directory.
+    echo >"$DRAINQ_QUEUE/state/keys"
+    ends 74 drainq run --concurrency 1
+    drainq status --prometheus >"$work/after.prom"
+    cp etc/prometheus/drainq.rules.yml "$work/rules.yml"
+    python3 Tests/Interop/prometheus/expositions.py "$work/before.prom" "$work/after.prom" >"$work/rules.test.yml"
+    (cd "$work" && promtool test rules rules.test.yml)
+}
+
 # Every expression parses, and asks for metrics and labels that there are.
 queries_are_answered() {
     queue "$url"
@@ -259,7 +281,7 @@ for line in open(sys.argv[1]):
 dashboard = json.load(open("etc/grafana/drainq-dashboard.json"))
 queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 variables = [item["query"]["query"] for item in dashboard["templating"]["list"] if item["type"] == "query"]
-alerts = re.findall(r"(?m)^ +expr: (.*)$", open("etc/prometheus/drainq.rules.yml").read())
+alerts = re.findall(r"(?ms)^ +expr: (.*?)\n +(?:for|labels):", open("etc/prometheus/drainq.rules.yml").read())
 assert len(queries) >= 11 and len(variables) == 2 and len(alerts) == 8
 for text in queries + variables + alerts:
     unknown = set(re.findall(r"\bdrainq_\w+", text)) - metrics
@@ -364,6 +386,7 @@ test_that 'NetworkManager: nothing is run where no queue has a timer' nobody_wan
 test_that 'launchd: the job is right, and runs the queue it watches' plist_is_right
 test_that 'Prometheus: the alerts are right' rules_are_right
 test_that 'Prometheus: the alerts fire when they are to, and not else' rules_fire
+test_that 'Prometheus: each alert fires on what drainq writes' rules_fire_on_expositions
 test_that 'Prometheus and Grafana: what is asked for is there' queries_are_answered
 test_that 'Kubernetes: the manifests are valid' manifests_are_valid
 test_that 'Kubernetes: the job delivers, and fails when somebody has to look' job_delivers

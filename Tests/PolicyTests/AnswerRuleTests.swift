@@ -205,7 +205,7 @@ struct AnswerRuleTests {
             )
         }
         #expect(events("maintenance") == [.answered])
-        #expect(events("no healthy upstream") == [.unreachable("status 503")])
+        #expect(events("no healthy upstream") == [.unreachable("503")])
     }
 
     // MARK: - Batches

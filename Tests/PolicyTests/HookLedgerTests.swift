@@ -135,6 +135,21 @@ struct HookLedgerTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(HookLedger.self, from: Data(newer.utf8)) }
     }
 
+    @Test func `a file with more destinations than are remembered is read, and their ends are told`() throws {
+        let names = (0..<1200).map { "https://\($0).example" }
+        let list = names.map { "\"\($0)\"" }.joined(separator: ",")
+        let file = #"{"version":1,"entries":{},"standing":{"down":[\#(list)]}}"#
+        var ledger = try JSONDecoder().decode(HookLedger.self, from: Data(file.utf8))
+        var present = Dictionary(uniqueKeysWithValues: names.map { ($0, "503") })
+        present["https://new.example"] = "503"
+        #expect(ledger.changes(of: .down, to: present, hooks: all).isEmpty)
+        let kept = names.prefix(999) + ["https://new.example"]
+        let changes = ledger.changes(
+            of: .down, to: Dictionary(uniqueKeysWithValues: kept.map { ($0, "503") }), hooks: all)
+        #expect(changes.count(where: { $0.event == .up }) == 201)
+        #expect(changes.filter { $0.event == .down }.map(\.destination) == ["https://new.example"])
+    }
+
     @Test func `of any number of destinations a thousand are remembered, those that were told last`() throws {
         var ledger = HookLedger()
         for number in 0..<1500 {

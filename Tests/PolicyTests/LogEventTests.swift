@@ -85,6 +85,21 @@ struct LogEventTests {
         #expect(events.map(\.type) == [nil, "y"])
     }
 
+    @Test func `files that went into quarantine for reasons that differ in names and numbers share a line`() {
+        var recorder = LogRecorder()
+        let reasons = [
+            "ids in conflict: 'a' in the name, 'b' in the header",
+            "ids in conflict: 'c' in the name, 'd' in the header",
+            "expected a value at byte 5", "expected a value at byte 17", "'x' is not a type",
+        ]
+        for (number, reason) in reasons.enumerated() {
+            recorder.count(
+                .quarantined, "\(number)", at: Self.at, cause: reason, group: LogRecorder.group(of: reason))
+        }
+        let events = recorder.take()
+        #expect(events.map(\.count) == [2, 2, 1] && events.map(\.cause) == [reasons[0], reasons[2], reasons[4]])
+    }
+
     // MARK: - Changes of a destination
 
     private func changes(_ events: [(DestinationEvent, second: Int)], _ settings: DestinationSettings = .init())

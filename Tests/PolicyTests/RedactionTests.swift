@@ -19,6 +19,16 @@ struct RedactionTests {
         #expect(redacted("") == "")
     }
 
+    @Test func `a secret of less than four bytes shreds no answer, and hides no part of a longer one less`() {
+        let redaction = Redaction(
+            SecretValues(values: ["a": "e", "b": "ab", "c": "é1", "d": "abcd", "e": "ZQ==", "f": ""]))
+        #expect(redacted("there, e ab é1: ab", redaction) == "there, e ab é1: ab")
+        #expect(redacted("xabcdé abc ZQ==", redaction) == "x[secret]é abc [secret]")
+        #expect(redacted("YWJjZA== cut: abcd", redaction) == "[secret] cut: [secret]")
+        #expect(redacted("dWFiY2Q=, eHVhYmNk", redaction) == "[secret], [secret]")
+        #expect(Redaction(SecretValues(values: ["a": "abc"])).description == "Redaction(none)")
+    }
+
     @Test func `the beginning of one at the end of a cut answer is replaced too`() {
         #expect(redacted("you sent s3cret-tok") == "you sent [secret]")
         #expect(redacted("x s3cre") == "x [secret]")

@@ -9,6 +9,8 @@ struct TextTests {
 
     @Test func `a quote is quoted for a shell whatever follows it`() {
         #expect(same(shellWord("a'\u{301}; rm"), #"'a'\''"# + "\u{301}; rm'"))
+        #expect(same(shellEscaped("a'\u{301} $b\\"), #"a\'"# + "\u{301}" + #"\ \$b\\"#))
+        #expect(shellEscaped("/q/ü~1") == #"/q/ü\~1"# && shellEscaped("") == "''" && shellEscaped("a\nb") == "'a\nb'")
         #expect(same(shellQuoted("'\u{200D}'"), #"''\''"# + "\u{200D}" + #"'\'''"#))
     }
 

@@ -225,6 +225,18 @@ struct WritableQueueTests {
         }
     }
 
+    @Test func `what makes room is in the queue's log`() throws {
+        try withQueue { spool in
+            try configure("{ limits: { operations: 1, whenFull: 'dropOldest' } }")
+            let queue = try WritableQueue(at: path)
+            let first = try queue.add(NewOperation(json: "1"))
+            try queue.add(NewOperation(json: "2"))
+            var events: [LogEvent] = []
+            try spool.forEachLogLine { line in if let event = LogEvent(line: line) { events.append(event) } }
+            #expect(events.map(\.kind) == [.evicted] && events.first?.ids == [first])
+        }
+    }
+
     @Test func `a queue that a newer drainq has made its own is refused, also by a program that has it open already`()
         throws
     {

@@ -30,7 +30,7 @@ extension LogRecorder {
     private mutating func take(_ item: QuarantineItem, at now: Timestamp) {
         count(
             .quarantined, item.name.map { "\($0.id)" } ?? item.fileName, at: now, type: item.name.map { "\($0.type)" },
-            cause: item.reason)
+            cause: item.reason, group: item.reason.map(Self.group))
     }
 }
 

@@ -25,8 +25,9 @@ package struct Completion: Hashable {
     package private(set) var kept = ""
     /// The rest of the last word: the beginning of each candidate.
     package private(set) var typed = ""
-    /// The queue that the line names.
+    /// The queue and the configuration that the line names.
     package private(set) var queue: String?
+    package private(set) var configuration: String?
 
     private var command: CommandName?
     /// The option whose value is the next word.
@@ -68,6 +69,7 @@ package struct Completion: Hashable {
     private mutating func take(_ row: OptionDescription, _ value: String) {
         given.insert(row.name)
         if row.name == .queue { queue = value }
+        if row.name == .config { configuration = value }
     }
 
     /// An option in a word that takes a value.

@@ -9,9 +9,9 @@ func nameQueueInCommands(_ queue: String?) {
     namedQueue.withLock { $0 = queue }
 }
 
-/// Returns a command for a message, ready to paste into a shell: words are quoted as needed, and the command names the
-/// queue if this command line does.
+/// Returns a command for a message, ready to paste into a shell: the command names the queue if this command line does.
+/// No word has quotes, so that the command can stand in quotes.
 func pasted(_ words: String...) -> String {
     let queue = namedQueue.withLock { $0 }.map { ["--queue", $0] } ?? []
-    return (["drainq"] + words + queue).map(shellWord).joined(separator: " ")
+    return (["drainq"] + words + queue).map(shellEscaped).joined(separator: " ")
 }

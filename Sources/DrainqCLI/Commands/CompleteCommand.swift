@@ -42,10 +42,11 @@ extension Completion {
 
     private func inQueue(_ environment: [String: String]) throws -> [String] {
         var options = QueueOptions()
-        // A shell has not expanded the word yet.
-        options.path = queue.map {
-            $0.begins(with: "~/") ? (environment["HOME"] ?? "~") + $0.dropFirst() : $0
+        // A shell has not expanded the words yet.
+        func expanded(_ path: String) -> String {
+            path.begins(with: "~/") ? (environment["HOME"] ?? "~") + path.dropFirst() : path
         }
+        (options.path, options.configuration) = (queue.map(expanded), configuration.map(expanded))
         let queue = try OpenQueue(options, environment)
         let known = try queue.knownDestinations()
         if candidates == .destinations { return known.names.sorted() }

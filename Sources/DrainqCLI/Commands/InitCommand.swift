@@ -23,7 +23,9 @@ func initialize(_ arguments: InitArguments, environment: [String: String]) throw
             throw CommandFailure(
                 .usage, "cannot use '\(url ?? "")' for --url: \(error.errors[0].reason)", hint: error.errors[0].hint)
         }
-        let example = try arguments.example.map { try ExampleConfigurations().text(of: $0) }
+        let example = try arguments.example.map { name in
+            try "\(ConfigurationFile.reference)\n\(ExampleConfigurations().text(of: name))"
+        }
         let queue = try SpoolDirectory.create(at: path)
         let isNew = try queue.createConfiguration(example ?? initial)
         let isSet =

@@ -11,6 +11,7 @@ struct RunObserver {
     private var counters = Counters()
     private var news: RunNews
     private var log = LogRecorder()
+    private var waiting = WaitingCount()
     private var hasStarted = false
     /// Whether the run has done anything: sent, settled, held, found out.
     private var hasActed = false
@@ -32,7 +33,11 @@ struct RunObserver {
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
-        log.take(event, at: now)
+        if case .destinationChanged(let change) = event {
+            log.add(waiting.added(to: change, in: queue))
+        } else {
+            log.take(event, at: now)
+        }
         write(log.takeEnded(at: now))
         switch event {
         case .chosen, .stopping: break

@@ -7,6 +7,7 @@ struct SendCounting {
     private let queue: OpenQueue
     private var counters = Counters()
     private var log = LogRecorder()
+    private var waiting = WaitingCount()
     private let clock = RunClock.ofProcess
     private var nextWrite: ContinuousClock.Instant
     private var hasReportedError = false
@@ -23,7 +24,7 @@ struct SendCounting {
 
     /// Adds a change of a destination to the log.
     mutating func take(_ event: RunEvent) {
-        if case .destinationChanged(let change) = event { log.add(change) }
+        if case .destinationChanged(let change) = event { log.add(waiting.added(to: change, in: queue)) }
     }
 
     /// Adds the operations that made room for one that stays to the log.

@@ -19,6 +19,13 @@ enum InWords {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
 
+    /// Returns a number with a comma between thousands: `12,340`.
+    static func grouped(_ number: Int) -> String {
+        let digits = Array("\(number.magnitude)")
+        let groups = stride(from: digits.count, to: 0, by: -3).reversed().map { String(digits[max(0, $0 - 3)..<$0]) }
+        return (number < 0 ? "-" : "") + groups.joined(separator: ",")
+    }
+
     /// Returns a number with its noun and verb: `1 operation is`, `3 operations are`.
     static func are(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
         count == 1 ? "1 \(noun) is" : "\(count) \(plural ?? noun + "s") are"

@@ -4,7 +4,8 @@ import Policy
 /// reads the table.
 ///
 /// Without a terminal every cell is whole. At a terminal that is too narrow the table makes the narrowings, one after
-/// the other, until it fits. If all of them are not enough, the first column has lines of its own.
+/// the other, until it fits. If all of them are not enough, the first column has lines of its own. The heading of a
+/// table that lacks columns ends with `…`.
 struct Table {
     struct Column {
         var title: String
@@ -39,6 +40,8 @@ struct Table {
     var rows: [[Cell]]
     var narrowings: [Narrowing] = []
 
+    /// The end of a heading if columns are left out.
+    private static let cut = "  …"
     /// The indent of the other columns if the first has lines of its own.
     private static let indent = "  "
 
@@ -46,8 +49,12 @@ struct Table {
     private struct Layout {
         var shown: [Int]
         var widths: [Int]
+        /// Whether columns are left out.
+        var isCut = false
 
-        var total: Int { shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) }
+        var total: Int {
+            shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) + (isCut ? Table.cut.count : 0)
+        }
     }
 
     /// Whether the table fits; with `stacked`, whether it fits with the first column in lines of its own.
@@ -79,7 +86,9 @@ struct Table {
         for narrowing in narrowings {
             switch narrowing {
             case .shrink(let column, let width): layout.widths[column] = min(layout.widths[column], width)
-            case .drop(let column): layout.shown.removeAll { $0 == column }
+            case .drop(let column):
+                layout.shown.removeAll { $0 == column }
+                layout.isCut = true
             }
         }
         return layout
@@ -103,7 +112,7 @@ struct Table {
 
     private func lines(_ layout: Layout, _ terminal: Terminal) -> [String] {
         let blanks = String(repeating: " ", count: layout.widths.max() ?? 0).utf8
-        return cells.map { row in
+        return cells.enumerated().map { index, row in
             var line = ""
             for column in layout.shown {
                 let width = layout.widths[column]
@@ -115,7 +124,7 @@ struct Table {
                 if !columns[column].isNumber, !isLast { line += Substring(padding) }
                 if !isLast { line += "  " }
             }
-            return line
+            return index == 0 && layout.isCut ? line + Self.cut : line
         }
     }
 }

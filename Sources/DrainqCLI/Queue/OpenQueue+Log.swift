@@ -25,9 +25,10 @@ extension OpenQueue {
     /// Adds what an operator's command has changed of destinations, or of the queue.
     func log(byOperator changes: [LogEvent]) {
         let user = operatorName
+        var waiting = WaitingCount()
         log(
             changes.map { change in
-                var change = change
+                var change = waiting.added(to: change, in: self)
                 change.user = user
                 return change
             })
@@ -38,6 +39,40 @@ extension OpenQueue {
         if let name = environment["SUDO_USER"], !name.isEmpty { return name }
         let user = getuid()
         return getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "uid \(user)"
+    }
+}
+
+/// The number of operations that wait for a destination when it goes down or is held, for the log.
+///
+/// Each number costs a listing of names. Listings take at most a twentieth of the time, however often destinations
+/// change.
+struct WaitingCount {
+    private let clock = RunClock.ofProcess
+    private var next: ContinuousClock.Instant?
+
+    /// Returns the event with the number, if it is one of these.
+    mutating func added(to event: LogEvent, in queue: OpenQueue) -> LogEvent {
+        let start = clock.instant()
+        guard event.kind == .down || event.kind == .held, let name = event.destination,
+            next.map({ $0 <= start }) ?? true
+        else { return event }
+        var event = event
+        // try?: the log does without the number.
+        event.waiting = try? count(of: Digest(of: name), in: queue)
+        let end = clock.instant()
+        next = end + start.duration(to: end) * 20
+        return event
+    }
+
+    private func count(of destination: Digest, in queue: OpenQueue) throws -> Int {
+        let table = DestinationTable(queue.configuration)
+        var count = 0
+        for state in [QueueState.new, .deferred, .claimed] {
+            try queue.spool.forEachEntry(in: state) { entry in
+                if table.destination(of: entry.name).digest == destination { count += 1 }
+            }
+        }
+        return count
     }
 }
 

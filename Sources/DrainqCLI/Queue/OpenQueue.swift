@@ -71,7 +71,7 @@ func configurationBytes(at path: String?, queue: String) throws -> [UInt8]? {
     if path == nil, stat(file.rawCString, &status) == 0, !kinds.contains(status.st_mode & S_IFMT) {
         throw CommandFailure(
             .configuration, "cannot read '\(file)': it is not a regular file",
-            hint: "remove it; 'drainq init' writes a new one")
+            hint: "remove it; '\(pasted("init"))' writes a new one")
     }
     do throws(Errno) {
         return try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)

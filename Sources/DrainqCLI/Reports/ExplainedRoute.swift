@@ -119,16 +119,35 @@ struct ExplainedRoute {
         case .deferred where verdict.isUntouched:
             "it stays as it is, due at once, and no attempt is counted; the run makes no more attempts to other machines"
         case .deferred:
-            "it stays in the queue until its next attempt; this one is "
-                + (countsAttempt(verdict) ? "counted" : "not counted")
+            stay(after: verdict) + "; this one is " + (countsAttempt(verdict) ? "counted" : "not counted")
         case .held where verdict.isAboutCredentials && verdict.status != nil:
-            "it is parked: put back as it was, no attempt counted, until another operation with the same credentials is "
-                + "answered; if that one is delivered, this one fails; 'drainq send' fails at once"
+            parking
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")
                 + "; 'drainq retry ID' sends it again"
         }
+    }
+
+    /// Returns where an operation stays that an answer defers.
+    private func stay(after verdict: Verdict) -> String {
+        let bounds = route.bounds(isRateLimited: verdict.isRateLimited)
+        guard countsAttempt(verdict), bounds.attemptsAllowed == 1 else {
+            return "it stays in the queue until its next attempt"
+        }
+        guard bounds.schedule.attempts != 1, let lifetime = bounds.lifetime else { return "it goes to failed/" }
+        return "it stays in the queue until it is \(lifetime.quantity) old, before its next attempt, and fails"
+    }
+
+    /// The words for an operation whose credentials are refused.
+    private var parking: String {
+        if route.ordering == .strict { return "it is put back as it was; no attempt is counted" }
+        let probe = settings.holdProbe.map { ", then every \($0.quantity)" } ?? ""
+        return
+            "it is parked: put back as it was, no attempt counted, until a run has sent another operation with the same "
+            + "credentials; if that one is delivered, this one is sent again, and fails if it is refused once more; if "
+            + "that one is refused too, the destination is held; if there is none, this one is sent again after "
+            + "\(Parking.firstWait.quantity)\(probe); 'drainq send' fails at once"
     }
 
     /// Returns the effects on the destination, a sentence each.
@@ -146,7 +165,7 @@ struct ExplainedRoute {
                         + "\(DestinationState.coolDown(after: 0, settings).quantity), each time twice as long, "
                         + "up to \(settings.coolDown.quantity)")
             case .held:
-                let isShared = verdict.isAboutCredentials && verdict.status != nil
+                let isShared = verdict.isAboutCredentials && verdict.status != nil && route.ordering != .strict
                 sentences.append((isShared ? "if another operation is refused too, " : "") + holdSentence)
             case .retryAfter(let until) where verdict.retryAfter != nil:
                 sentences.append("runs send nothing to it for \((until - start).quantity), as the answer asks")

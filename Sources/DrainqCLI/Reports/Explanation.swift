@@ -158,7 +158,8 @@ struct ScheduleView: JSONObject {
         }
         if jitter > 0, !delays.isEmpty { text += ", ±\(Int(saturating: (jitter * 100).rounded())) %" }
         let ends = [
-            attemptsAllowed.map { "after \($0) attempts" }, lifetime.map { "unsent when it is \($0) old" },
+            attemptsAllowed.map { "after \(InWords.count($0, "attempt"))" },
+            lifetime.map { "unsent when it is \($0) old" },
             lifetime == nil ? maxAge.map { "when it is \($0) old" } : nil,
         ]
         let end = ends.compactMap(\.self).joined(separator: " or ")

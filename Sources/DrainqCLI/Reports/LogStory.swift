@@ -10,6 +10,11 @@ struct LogStory {
         var delivered = 0
         var deferred = 0
         var held = 0
+        /// The end of the outage before these attempts, which is told with them.
+        var up: LogEvent?
+
+        /// The time of the line.
+        var at: Timestamp { up?.at ?? last }
     }
 
     /// Whether runs and changes of the configuration are told.
@@ -37,34 +42,52 @@ struct LogStory {
                 line(event.since ?? event.at, "the configuration has changed")
             }
         }
+        if event.kind == .up { return begin(after: event) }
         flush()
         line(event.at, Self.words(event))
     }
 
     /// Tells the attempts since the last change.
     mutating func flush() {
-        let pending = traffic.sorted { ($0.last, $0.destination) < ($1.last, $1.destination) }
+        let pending = traffic.sorted { ($0.at, $0.destination) < ($1.at, $1.destination) }
         traffic = []
-        for row in pending where row.delivered + row.deferred + row.held > 0 {
+        for row in pending {
+            let counts = [(row.delivered, "delivered"), (row.deferred, "deferred"), (row.held, "put back")]
+            var words = counts.filter { $0.0 > 0 }.map { InWords.grouped($0.0) + " " + $0.1 }.joined(separator: ", ")
             let duration = max(row.last - row.first, .zero)
-            let rate = duration >= .seconds(1) ? Double(row.delivered) / duration.inSeconds : 0
-            var words = [
-                row.delivered > 0 ? "\(row.delivered) delivered" : nil,
-                row.deferred > 0 ? "\(row.deferred) deferred" : nil,
-                row.held > 0 ? "\(row.held) put back" : nil,
-            ].compactMap { $0 }.joined(separator: ", ")
-            if duration >= .seconds(1) { words += " in \(InWords.rough(duration))" }
-            if rate >= 1 { words += " (\(Int(rate.rounded()))/s)" }
-            line(row.last, "\(row.destination): \(words)")
+            if !words.isEmpty, duration >= .seconds(1) {
+                let rate = (Double(row.delivered) / duration.inSeconds).rounded()
+                words += " in \(InWords.rough(duration))" + (rate >= 1 ? " (\(InWords.grouped(Int(rate)))/s)" : "")
+            }
+            if let up = row.up {
+                line(up.at, Self.words(up) + (words.isEmpty ? "" : "; \(words)"))
+            } else if !words.isEmpty {
+                line(row.last, "\(row.destination): \(words)")
+            }
         }
     }
 
-    private mutating func add(_ event: LogEvent) {
+    /// Tells the attempts before the end of an outage, and begins those after it. Deliveries so far came after it: the
+    /// log counts those of a whole minute.
+    private mutating func begin(after up: LogEvent) {
+        let index = index(of: up)
+        var row = Traffic(destination: traffic[index].destination, first: up.at, last: up.at, up: up)
+        swap(&row.delivered, &traffic[index].delivered)
+        row.last = max(row.last, traffic[index].last)
+        flush()
+        traffic = [row]
+    }
+
+    /// Returns the index of the attempts at the destination of an event.
+    private mutating func index(of event: LogEvent) -> Int {
         let destination = event.destination ?? "-"
-        let index = traffic.firstIndex { $0.destination == destination } ?? traffic.count
-        if index == traffic.count {
-            traffic.append(Traffic(destination: destination, first: event.since ?? event.at, last: event.at))
-        }
+        if let index = traffic.firstIndex(where: { $0.destination == destination }) { return index }
+        traffic.append(Traffic(destination: destination, first: event.since ?? event.at, last: event.at))
+        return traffic.count - 1
+    }
+
+    private mutating func add(_ event: LogEvent) {
+        let index = index(of: event)
         traffic[index].last = max(traffic[index].last, event.at)
         traffic[index].delivered += event.delivered ?? 0
         traffic[index].deferred += event.deferred ?? 0
@@ -88,24 +111,30 @@ struct LogStory {
         let cause = event.cause.map { ": \($0)" } ?? ""
         let age = event.since.map { " after \(InWords.rough(max(event.at - $0, .zero)))" } ?? ""
         let by = event.user.map { " by \($0)" } ?? ""
+        let waiting = event.waiting.map { "; \(InWords.grouped($0)) waiting" } ?? ""
         return switch event.kind {
         case .run: "run\(runWords(event))"
         case .attempts: place
-        case .down: "\(place) down\(cause) (\(event.count ?? 0) in a row)"
+        case .down: "\(place) down\(cause) (\(event.count ?? 0) in a row)\(waiting)"
         case .up: "\(place) up\(age)"
-        case .held: "\(place) held\(by)\(cause)"
+        case .held: "\(place) held\(by)\(cause)\(waiting)"
         case .released: "\(place) released\(by)\(age)"
         case .paused: "\(place) paused\(by)"
         case .resumed: "\(place) resumed\(by)"
         case .failed: "\(place): \(operations(event)) failed\(answer(event))\(examples(event))"
-        case .quarantined: "\(InWords.count(event.count ?? 0, "file")) into quarantine\(cause)\(examples(event))"
+        case .quarantined: "\(counted(event, "file")) into quarantine\(cause)\(examples(event))"
         case .evicted: "\(operations(event)) dropped to make room (limits.whenFull)\(examples(event))"
         case .recovered: "\(operations(event)) of a dead run put back\(examples(event))"
         case .command: "\(event.command ?? "command")\(by): \(operations(event))\(examples(event))"
         }
     }
 
-    private static func operations(_ event: LogEvent) -> String { InWords.count(event.count ?? 0, "operation") }
+    private static func operations(_ event: LogEvent) -> String { counted(event, "operation") }
+
+    private static func counted(_ event: LogEvent, _ noun: String) -> String {
+        let count = event.count ?? 0
+        return "\(InWords.grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
 
     private static func answer(_ event: LogEvent) -> String {
         let words = [event.status.map { "\($0)" }, event.cause].compactMap { $0 }
@@ -123,7 +152,8 @@ struct LogStory {
             (event.delivered, "delivered"), (event.deferred, "deferred"), (event.failed, "failed"),
             (event.held, "held"),
         ]
-        let words = counts.compactMap { count, word in count.flatMap { $0 > 0 ? "\($0) \(word)" : nil } }
+        let words = counts.compactMap { count, word in count.flatMap { $0 > 0 ? "\(InWords.grouped($0)) \(word)" : nil }
+        }
         let time = event.durationMs.map { " in \(InWords.short(.milliseconds($0)))" } ?? ""
         return
             "\(time): \(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(event.exitStatus ?? 0)"

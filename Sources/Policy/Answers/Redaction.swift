@@ -24,14 +24,13 @@ package struct Redaction: Sendable {
     /// Creates the redaction for these secrets. `signed` are the fields that the headers command or AWS signing
     /// added: their values, and the words in these from 8 bytes on, are secrets too, but for `Content-*` and `Accept*`.
     package init(_ secrets: SecretValues, signed: [HeaderField] = []) {
-        let plain = secrets.values.values.map { Array($0.utf8) }.filter { !$0.isEmpty }
+        let plain = secrets.values.values.map { Array($0.utf8) }.filter { $0.count >= Self.shortestSecret }
         let values = plain + signed.flatMap(Self.secrets(in:))
         var needles: Set<Needle> = []
         for value in values + values.flatMap(Self.decoded) {
             needles.insert(Needle(bytes: value.map(\.small)))
             for offset in 0..<3 {
                 let letters = Base64.letters(of: value, after: offset)
-                guard letters.count >= Self.shortestBase64 else { continue }
                 needles.insert(Needle(bytes: letters.map(\.small), isBase64: true))
                 needles.insert(Needle(bytes: letters.map(Self.inURLAlphabet).map(\.small), isBase64: true))
             }
@@ -45,8 +44,9 @@ package struct Redaction: Sendable {
         self.canBegin = canBegin
     }
 
-    /// The least number of Base64 letters to look for: any text contains fewer by chance.
-    private static let shortestBase64 = 6
+    /// The least length of a secret that is replaced. A shorter one stands in many words by chance: `e` would turn
+    /// `here` into `h[secret]r[secret]`, which tells the secret and hides the answer.
+    package static let shortestSecret = 4
     /// The least length at which the end of a text that was cut counts as the beginning of a secret.
     static let shortestBeginning = 4
     /// The least length of a secret word in a signed field. Versions and schemes are shorter, and are not secrets.

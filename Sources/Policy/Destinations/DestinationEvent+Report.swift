@@ -51,7 +51,7 @@ extension DestinationEvent {
             if match.mayBeFromAnotherServer { return "not accepted" }
             if match.sawTheServer { return nil }
         }
-        return [502, 503, 504].contains(status) ? "status \(status)" : nil
+        return [502, 503, 504].contains(status) ? "\(status)" : nil
     }
 }
 

@@ -26,6 +26,9 @@ extension LogEvent {
         Field(
             name: "count", value: .number(\.count),
             meaning: "the number of operations or files, or of failures in a row"),
+        Field(
+            name: "waiting", value: .number(\.waiting),
+            meaning: "the number of operations that wait for a destination that is down or held"),
         Field(name: "delivered", value: .number(\.delivered), meaning: "operations that were delivered"),
         Field(name: "deferred", value: .number(\.deferred), meaning: "operations that were deferred"),
         Field(name: "failed", value: .number(\.failed), meaning: "operations that failed for good"),

@@ -44,6 +44,8 @@ package struct LogEvent: Hashable, Sendable {
     package var since: Timestamp?
     /// The number of operations or files, or of failures in a row.
     package var count: Int?
+    /// The number of operations that wait for the destination.
+    package var waiting: Int?
     package var delivered: Int?
     package var deferred: Int?
     package var failed: Int?

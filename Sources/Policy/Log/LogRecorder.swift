@@ -51,6 +51,9 @@ package struct LogRecorder: Sendable {
         }
     }
 
+    /// Returns the group of a reason in words: what stands before the first name, number or detail.
+    package static func group(of reason: String) -> String { String(reason.upTo(":'0123456789")) }
+
     private mutating func change(
         _ kind: LogEvent.Kind, at now: Timestamp, destination: String?, group: String?, _ body: (inout LogEvent) -> Void
     ) {

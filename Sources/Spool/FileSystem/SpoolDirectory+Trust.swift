@@ -64,9 +64,9 @@ package enum Distrust: Hashable, Sendable {
     /// The command that repairs it, or another remedy if there is none.
     package func hint(for path: String) -> String {
         switch self {
-        case .others: "chmod o-w \(shellWord(path))"
-        case .group: "chmod g-w \(shellWord(path))"
-        case .notSticky: "chmod +t \(shellWord(path))"
+        case .others: "chmod o-w \(shellEscaped(path))"
+        case .group: "chmod g-w \(shellEscaped(path))"
+        case .notSticky: "chmod +t \(shellEscaped(path))"
         case .owner: "run drainq as that user, or name the file with --config"
         }
     }

@@ -57,15 +57,15 @@ extension CommandDescription {
 
 extension CommandDescription {
     static let manual = CommandDescription(
-        .manual, Command.manual, "print this manual",
+        .manual, Command.manual, "print this manual, or another one",
         """
-        Prints a manual page, `drainq` or `drainq-json`, in the mdoc language of `mandoc` and `groff`. The default is \
-        `drainq`.
+        Prints a manual page in the mdoc language of `mandoc` and `groff`: `drainq`, which is the default, \
+        `drainq-config`, `drainq-json`, `drainq-queue`, `drainq-setup` or `drainq-sizing`. The program has all of them.
         """,
         operands: .optional(of: ManualPage.allCases.map(\.rawValue), placeholder: "PAGE"),
         examples: [
             Example("drainq manual | man -l -", "read the manual without installing it"),
-            Example("drainq manual drainq-json | man -l -", "read the manual of the JSON output"),
+            Example("drainq manual drainq-config | man -l -", "read the manual of the configuration"),
         ])
 }
 

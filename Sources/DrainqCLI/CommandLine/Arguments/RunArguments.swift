@@ -128,7 +128,9 @@ extension CommandDescription {
 
         Without a terminal a run without problems prints nothing: cron mails only problems. If operations \
         fail for the same cause at the same destination, runs report them once an hour, with the number since the last \
-        report. A hold by the storm guard has the same cause, and runs report it with these failures. Runs report the end of a hold once, if \
+        report. A cause is the status, or the name of the error, together with those of the answer's first words that \
+        do not change from one operation to the next, so another answer with the same status is reported at once; of \
+        one status at one destination runs tell three causes apart. A hold by the storm guard has the same cause, and runs report it with these failures. Runs report the end of a hold once, if \
         they reported the hold. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \

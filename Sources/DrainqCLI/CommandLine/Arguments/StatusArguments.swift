@@ -30,7 +30,12 @@ struct StatusArguments: CommandArguments {
             """)
         Option(
             .watch, \.isWatching, "repeat the status until interrupted",
-            "Shows the status again after each --interval, until SIGINT. At a terminal it replaces the one before."
+            """
+            Shows the status again after each --interval, until SIGINT. At a terminal it replaces the one before. Above it \
+            are the time, the queue and, while a run is at work, the operations in flight, those left, the rate since \
+            the run was first seen, and the time to go. If the rows do not fit the terminal, the destinations in \
+            trouble stay.
+            """
         )
         Option(
             .interval, .interval, \.interval, initial: usualInterval.quantity,
@@ -56,7 +61,8 @@ extension CommandDescription {
 
         Last it prints how many operations are in each state and are due, a table of the operations that wait or \
         are in flight by destination and age, and the last run. A column such as `5m` counts the operations \
-        that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones.
+        that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones. At a terminal that is too \
+        narrow columns are joined or left out; then an ellipsis ends the heading.
         """,
         exclusive: [[.json, .prometheus, .html], [.watch, .prometheus], [.watch, .html]],
         examples: [

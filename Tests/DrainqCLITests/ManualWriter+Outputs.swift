@@ -1,6 +1,14 @@
+@testable import DrainqCLI
+
 extension ManualWriter {
-    /// Adds the whole of drainq-json(5).
-    mutating func outputs() {
+    /// Returns the whole of drainq-json(5).
+    static var outputs: String {
+        var writer = ManualWriter()
+        writer.outputs()
+        return writer.text
+    }
+
+    private mutating func outputs() {
         lines += [
             #".\" Made from Sources/DrainqCLI/Documents/OutputObject+Table.swift; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
             ".Dd November 22, 2026", ".Dt DRAINQ-JSON 5", ".Os", ".Sh NAME", ".Nm drainq-json",

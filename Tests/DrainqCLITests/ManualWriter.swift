@@ -1,68 +1,39 @@
-extension ManualPage {
-    /// The page in mdoc(7), made from the tables.
-    var text: String {
-        switch self {
-        case .drainq: return manualPage()
-        case .json:
-            var page = ManualWriter()
-            page.outputs()
-            return page.text
-        }
-    }
-}
+import Delivery
+import Policy
 
-/// The manual page drainq(1) in mdoc(7), made from the tables.
-func manualPage() -> String {
-    var page = ManualWriter()
-    page.head()
-    page.commands()
-    page.options()
-    page.values()
-    for chapter in ManualChapter.body { page.chapter(chapter) }
-    page.surroundings()
-    page.exitStatuses()
-    page.examples()
-    page.metrics()
-    page.tail()
-    page.chapter(.security)
-    return page.text
-}
+@testable import DrainqCLI
 
+/// Makes the parts of drainq(1) that come from the tables, and drainq-json(5), in mdoc(7).
 struct ManualWriter {
     var lines: [String] = []
 
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    mutating func head() {
-        lines += [
-            #".\" Made from the tables in Sources/DrainqCLI/CommandLine; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
-            ".Dd November 21, 2026", ".Dt DRAINQ 1", ".Os", ".Sh NAME", ".Nm drainq",
-            ".Nd store-and-forward for HTTP", ".Sh SYNOPSIS",
+    /// The parts of drainq(1).
+    static var parts: [(name: String, text: String)] {
+        func part(_ name: String, _ write: (inout ManualWriter) -> Void) -> (name: String, text: String) {
+            var writer = ManualWriter()
+            write(&writer)
+            return (name, writer.text)
+        }
+        return [
+            part("synopsis") { $0.synopsis() }, part("commands") { $0.commands() },
+            part("filter options") { $0.filters() },
+            part("global options") { $0.list(OptionDescription.table.filter { $0.group == .global }) },
+            part("outcomes") { $0.outcomes() }, part("exit statuses") { $0.exitStatuses() },
+            part("examples") { $0.examples() }, part("metrics") { $0.metrics() },
         ]
+    }
+
+    private mutating func synopsis() {
         for command in CommandDescription.visible {
             lines += [".Nm", ".Cm \(command.name.rawValue)"]
             if command.takesOptions { lines.append(".Op Ar options") }
             if let operands = command.operands.macro { lines.append(operands) }
         }
-        lines.append(".Sh DESCRIPTION")
-        prose(
-            """
-            A queue directory has one file for each operation. A run, started by cron, a systemd timer or a person, \
-            takes the operations that are due, sends each to an HTTP server, and ends with an exit status that says \
-            what happened. There is no daemon and no database: the directory is the database, the file name is the \
-            index, rename is the transaction.
-
-            drainq delivers an accepted operation at least once, or keeps it until a person drops it or a rule that \
-            the user wrote ends it. Every attempt of one operation carries the same idempotency key.
-
-            Options may stand anywhere after the command, as `--name value` or `--name=value`; short ones may be \
-            bundled. After `--` everything is an operand. Results go to standard output, everything else to standard \
-            error.
-            """)
     }
 
-    mutating func commands() {
-        lines.append(".Sh COMMANDS")
+    private mutating func commands() {
         for command in CommandDescription.visible {
             lines.append(".Ss \(command.name.rawValue)")
             prose(command.details)
@@ -88,64 +59,57 @@ struct ManualWriter {
         return sentences + (rows.contains { $0.group == .filter } ? ["Filters are in FILTER OPTIONS."] : [])
     }
 
-    mutating func options() {
+    private mutating func filters() {
         let filters = OptionDescription.table.filter { $0.group == .filter }
         let owners = CommandDescription.visible.map(\.name).filter { name in
             filters.contains { $0.commands.contains(name) }
         }
-        lines.append(".Sh FILTER OPTIONS")
         prose(
             """
             Filters choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation \
             has to pass every given filter.
             """)
         list(filters)
-        lines.append(".Sh GLOBAL OPTIONS")
-        prose("Global options may also precede the command.")
-        list(OptionDescription.table.filter { $0.group == .global })
     }
 
-    mutating func values() {
-        lines.append(".Sh VALUES")
-        lines += [".Bl -tag -width Ds"]
-        item(".It Ar D", "A duration: `500ms`, `90s`, `5m`, `2h`, `3d`, or several in falling order such as `1h30m`.")
-        item(
-            ".It Ar TIME",
-            """
-            A time as RFC 3339 has it, `2026-11-21T09:15:00Z`; a date alone, which is midnight UTC; `now`; or a duration \
-            from now, `+5m` or `-2h`. Without a sign --since and --before look back, the others forward.
-            """)
-        item(".It Ar N", "A whole number.")
-        item(".It Ar TYPE", "1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.")
-        item(".It Ar ID", "1 to 64 of `A-Z a-z 0-9 _ -`; `-` alone reads ids from standard input, one on each line.")
+    /// Adds the outcomes. Their answers are those of `drainq explain` for a route without rules of its own.
+    private mutating func outcomes() {
+        let table = AnswerTable(of: ExplainedRoute(of: .default, in: Configuration(), available: Transport.allCases))
+        lines.append(".Bl -tag -width Ds")
+        for outcome in Outcome.allCases {
+            let answers = table.answers.filter { $0.outcome == outcome.rawValue }.map(\.answers)
+            let statuses = answers.filter { $0.first?.isNumber == true }
+            let errors = answers.filter { $0.first?.isNumber == false }
+            let words = [("Status", statuses), ("errors", errors)].filter { !$0.1.isEmpty }
+                .map { "\($0) \($1.joined(separator: ", "))" }
+            item(".It Sy \(outcome.rawValue)", words.joined(separator: "; ") + ". \(Self.effect(of: outcome)).")
+        }
         lines.append(".El")
     }
 
-    mutating func chapter(_ chapter: ManualChapter) {
-        lines.append(".Sh \(chapter.title)")
-        for (index, block) in chapter.blocks.enumerated() {
-            switch block {
-            case .text(let text):
-                if index > 0 { lines.append(".Pp") }
-                prose(text)
-            case .list(let items):
-                lines += [".Bl -tag -width Ds"]
-                for (term, text) in items { item(".It Sy \(term)", text) }
-                lines.append(".El")
-            }
+    private static func effect(of outcome: Outcome) -> String {
+        switch outcome {
+        case .delivered: "The operation is done. Its file is removed, or kept as long as `retention` says"
+        case .deferred:
+            """
+            The operation waits for its next time, by the schedule `retry` of its route. The attempt is counted; \
+            when the attempts or the age are used up, the operation fails
+            """
+        case .held:
+            """
+            The destination is held, and the operation is put back as it was. The same happens if no request can be \
+            made: there is no url, a secret is missing, `headersCommand` fails, or the machine lacks a transport
+            """
+        case .failed:
+            """
+            The operation goes to `failed/` and stays there, unless `retention` says otherwise. `drainq retry` sends \
+            it again
+            """
         }
     }
 
-    mutating func metrics() {
-        lines.append(".Sh METRICS")
-        prose(
-            """
-            `drainq status --prometheus` prints these metrics, and each run writes them to the file that \
-            `metrics.textfile` of the configuration names. Every series has the label `queue`, the path of the queue \
-            directory. Operations of no destination, or of one beyond the thousand with the most operations, have an \
-            empty `destination`, so that sums are right. Runs keep the counters in the queue directory.
-            """)
-        lines += [".Bl -tag -width Ds"]
+    private mutating func metrics() {
+        lines.append(".Bl -tag -width Ds")
         for family in MetricFamily.table {
             let labels = family.labels.isEmpty ? "" : " Brq " + family.labels.joined(separator: " , ")
             item(".It Ic \(family.name)\(labels)", family.help)
@@ -153,45 +117,7 @@ struct ManualWriter {
         lines.append(".El")
     }
 
-    mutating func surroundings() {
-        lines += [".Sh ENVIRONMENT", ".Bl -tag -width Ds"]
-        item(".It Ev DRAINQ_QUEUE", "The queue directory, unless --queue is given.")
-        item(
-            ".It Ev DRAINQ_TRANSPORT",
-            "`urlsession` or `libcurl`: the transport of destinations whose `transport` is `auto` or not set; see "
-                + "TRANSPORTS in drainq-config(5). Another value is a usage error.")
-        item(
-            ".It Ev XDG_STATE_HOME",
-            """
-            The directory of the queue directory `drainq` if neither --queue nor DRAINQ_QUEUE is given; \
-            `~/.local/state` unless it is set.
-            """)
-        item(
-            ".It Ev JOURNAL_STREAM",
-            "The device and inode of a stream to the journal, as systemd sets it; so that each line begins with its priority."
-        )
-        item(
-            ".It Ev COLUMNS",
-            """
-            The width of the terminal, instead of the width that it reports. Only output to a terminal is cut to a \
-            width.
-            """
-        )
-        item(
-            ".It Ev NO_COLOR",
-            """
-            If it is set and not empty, output has no colour. Without a terminal, or with TERM `dumb`, there is no \
-            colour.
-            """)
-        lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
-        item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
-        item(".It Pa drainq.json", "The configuration, in the queue directory.")
-        lines.append(".El")
-    }
-
-    mutating func exitStatuses() {
-        lines.append(".Sh EXIT STATUS")
-        prose("The first status of this list that applies:")
+    private mutating func exitStatuses() {
         lines.append(".Bl -tag -width 123")
         for status in ExitStatus.allCases {
             item(".It \(status.rawValue)", status.meaning.capitalizedSentence)
@@ -200,8 +126,7 @@ struct ManualWriter {
     }
 
     /// Adds a block for each command. Each line stands below its explanation and can be pasted into a shell.
-    mutating func examples() {
-        lines.append(".Sh EXAMPLES")
+    private mutating func examples() {
         for command in CommandDescription.visible where !command.examples.isEmpty {
             lines.append(".Bd -literal")
             for example in command.examples {
@@ -209,13 +134,6 @@ struct ManualWriter {
             }
             lines.append(".Ed")
         }
-    }
-
-    mutating func tail() {
-        lines += [
-            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-json 5 ,", ".Xr drainq-queue 5 ,",
-            ".Xr drainq-setup 7 ,", ".Xr drainq-sizing 7",
-        ]
     }
 
     // MARK: - Parts

@@ -1,0 +1,70 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+/// The log in words: an event a line, and what was sent between two of them.
+struct LogStoryTests {
+    private static let api = "api.example.com"
+
+    private func event(_ kind: LogEvent.Kind, _ time: String, _ destination: String? = api) -> LogEvent {
+        LogEvent(kind, at: Timestamp(rfc3339: "2026-11-21T\(time)Z")!, destination: destination)
+    }
+
+    private func attempts(
+        _ from: String, _ to: String, delivered: Int? = nil, deferred: Int? = nil, _ destination: String = api
+    ) -> LogEvent {
+        var event = event(.attempts, to, destination)
+        event.since = Timestamp(rfc3339: "2026-11-21T\(from)Z")!
+        (event.delivered, event.deferred) = (delivered, deferred)
+        return event
+    }
+
+    private func told(_ events: [LogEvent]) -> [String] {
+        var lines: [String] = []
+        var story = LogStory(tellsRuns: false) { lines.append($0) }
+        for event in events { story.tell(event) }
+        story.flush()
+        return lines
+    }
+
+    @Test func `an outage has its cause and what waits, its end has what was delivered then`() {
+        var down = event(.down, "02:13:04.5")
+        (down.cause, down.count, down.waiting, down.since) = ("503", 5, 12_340, down.at)
+        var up = event(.up, "03:58:40")
+        up.since = Timestamp(rfc3339: "2026-11-21T02:13:04Z")
+        let lines = told([
+            attempts("02:12:50", "02:13:04", deferred: 5), down, attempts("02:40:00", "02:40:30", deferred: 2),
+            // The minute of the end is counted as a whole, and its line can stand on either side.
+            attempts("03:58:10", "03:58:39", delivered: 40, deferred: 1), up,
+            attempts("03:59:00", "03:59:59", delivered: 6_000), attempts("04:00:00", "04:02:50", delivered: 6_300),
+        ])
+        #expect(
+            lines == [
+                "2026-11-21 (UTC)", "02:13:04  api.example.com: 5 deferred in 14s",
+                "02:13:04  api.example.com down: 503 (5 in a row); 12,340 waiting",
+                "03:58:39  api.example.com: 3 deferred in 1h 18m",
+                "03:58:40  api.example.com up after 1h 45m; 12,340 delivered in 4m 10s (49/s)",
+            ])
+    }
+
+    @Test func `the end of an outage is told by itself if nothing follows, and with each destination its own`() {
+        var held = event(.held, "04:01:00", "crm")
+        (held.cause, held.waiting) = ("401: token expired", 1)
+        let lines = told([
+            event(.up, "04:00:00"), attempts("04:00:10", "04:00:20", delivered: 5, "other"), held,
+            attempts("04:02:00", "04:02:00", delivered: 1),
+        ])
+        #expect(
+            lines.dropFirst() == [
+                "04:00:00  api.example.com up", "04:00:20  other: 5 delivered in 10s (1/s)",
+                "04:01:00  crm held: 401: token expired; 1 waiting", "04:02:00  api.example.com: 1 delivered",
+            ])
+    }
+
+    @Test(arguments: [
+        (0, "0"), (999, "999"), (1000, "1,000"), (-12_345, "-12,345"), (1_000_000, "1,000,000"),
+        (.min, "-9,223,372,036,854,775,808"),
+    ])
+    func `thousands have commas`(number: Int, words: String) { #expect(InWords.grouped(number) == words) }
+}
