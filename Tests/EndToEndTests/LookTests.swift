@@ -57,4 +57,17 @@ struct LookTests {
             shown.contains("1 of 4") && shown.contains("'drainq explain --type default' shows the schedule"), "\(shown)"
         )
     }
+
+    @Test func `explain says why a destination is held, with the server's words`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["401 body=token-expired"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: numbered(3))
+        #expect(try queue.run("run").status == 69)
+        for output in [
+            try queue.run("explain"), try queue.run("explain", "401"), try queue.run("explain", "--json"),
+        ].map(\.output) {
+            #expect(output.contains("held") && output.contains("token-expired"), "\(output)")
+        }
+    }
 }

@@ -1,15 +1,18 @@
 import Delivery
+import Drain
 import Policy
 import Spool
 
 /// Performs `drainq explain`: prints what one answer, or every answer, means on a route.
 func explain(_ arguments: ExplainArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        var (configuration, file) = try explainedConfiguration(arguments, environment)
+        let (queue, named, file) = try explainedConfiguration(arguments, environment)
+        var configuration = named
         configuration.transportOfEnvironment = try transport(of: environment)
         var route = ExplainedRoute(
             of: arguments.type, in: configuration,
             available: installedTransports(), file: file)
+        route.hold = try queue?.knownDestinations().states[route.destination.name]?.hold?.reason
         let type = arguments.type
         if type != .default, configuration.routes[type] == nil {
             let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
@@ -48,15 +51,16 @@ private func explanation(_ arguments: ExplainArguments, on route: ExplainedRoute
     return Explanation(answer, on: route)
 }
 
-/// Returns the configuration that the command line names, which needs no queue, or else the queue's; and its file.
+/// Returns the configuration that the command line names, which needs no queue, or else the queue and its
+/// configuration; and the file.
 private func explainedConfiguration(
     _ arguments: ExplainArguments, _ environment: [String: String]
-) throws -> (Configuration, file: String) {
+) throws -> (OpenQueue?, Configuration, file: String) {
     guard let file = arguments.queue.configuration else {
         let queue = try OpenQueue(arguments.queue, environment)
-        return (queue.configuration, queue.spool.path + "/drainq.json")
+        return (queue, queue.configuration, queue.spool.path + "/drainq.json")
     }
-    return (try readConfiguration(at: file, queue: ""), file)
+    return (nil, try readConfiguration(at: file, queue: ""), file)
 }
 
 /// Returns the names of the values that earlier answers have left for a key.

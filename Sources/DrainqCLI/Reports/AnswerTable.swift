@@ -85,6 +85,7 @@ extension AnswerTable {
                 lines.append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
             }
         }
+        if let held = route.heldText { say("destination", held) }
         for (index, rule) in (rules ?? []).enumerated() { say(index == 0 ? "first" : "", rule.text) }
         for outcome in Outcome.allCases {
             let list = answers.filter { $0.outcome == outcome.rawValue }.map(\.answers)

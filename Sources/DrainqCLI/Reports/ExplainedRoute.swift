@@ -14,6 +14,8 @@ struct ExplainedRoute {
     let file: String
     /// The names of the values kept for a key; `nil` if no key is given.
     var kept: Set<String>?
+    /// Why the destination is held now, with the server's words; `nil` if it is not held.
+    var hold: String?
 
     init(
         of type: TypeName, in configuration: Configuration, available: [Transport], file: String = "drainq.json"
@@ -42,6 +44,7 @@ struct ExplainedRoute {
         } catch {
             view.transportReason = "\(error)"
         }
+        view.held = hold
         if route.compress != .none { view.compress = route.compress.rawValue }
         let names = route.keptNames.sorted()
         if !names.isEmpty {

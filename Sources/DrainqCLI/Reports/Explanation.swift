@@ -88,6 +88,7 @@ struct RouteView: JSONObject {
     var url: String?
     var compress: String?
     var destination: String
+    var held: String?
     var transport: String?
     var transportReason: String
     var sendsKept: [String]?
@@ -99,6 +100,7 @@ struct RouteView: JSONObject {
         .maybe("url", .text, "its URL, a template", \.url),
         .maybe("compress", .word([Compression.gzip.rawValue]), "the compression of its bodies", \.compress),
         .field("destination", .text, "the destination of the route", \.destination),
+        .maybe("held", .text, "why the destination is held now; not with --config", \.held),
         .maybe(
             "transport", .word(Transport.allCases.map(\.rawValue)), "the transport of its requests, if there is one",
             \.transport),
@@ -245,6 +247,7 @@ extension Explanation {
         say("operation", operation)
         say("destination", route.destination)
         for sentence in destination { say("", sentence) }
+        if let held = route.heldText { say("", held) }
         if let retry { say("next", retry.text) }
         say("request", route.request)
         if let kept = route.keptText { say("waits for", kept) }
@@ -258,6 +261,8 @@ extension RouteView {
     var request: String {
         "\(method) \(url ?? "to the operation's own url: the route has none")" + (compress.map { " (\($0))" } ?? "")
     }
+    /// That the destination is held, and why; `nil` if it is not.
+    var heldText: String? { held.map { "it is held now: \($0)" } }
     /// The kept values that the route sends, `{kept.note}, {kept.version}, from earlier answers for its key; missing:
     /// {kept.version}`; `nil` if it sends none.
     var keptText: String? {

@@ -45,8 +45,9 @@ extension CommandDescription {
         Explains what a status such as 503, or an error such as `timeout`, means on the route of --type: the effect on \
         the operation and on its destination, the rule that decides, the times of the next attempts, and the transport \
         that makes them. Without a status or an error it lists the meaning of every answer. With --answer it judges a \
-        recorded answer by its header and body too. It names the kept values that the route sends. It sends no \
-        request. With --config it needs no queue.
+        recorded answer by its header and body too. If the destination of the route is held, it says why, with the \
+        server's words. It names the kept values that the route sends. It sends no request. With --config it needs no \
+        queue.
         """,
         operands: .answer,
         examples: [
