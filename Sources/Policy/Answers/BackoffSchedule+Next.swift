@@ -73,7 +73,7 @@ extension BackoffSchedule {
 extension Route {
     /// Returns the longest time by which an operation on this route can still be put off: a later due time comes from a
     /// wrong clock. `asked` is the time for which the server still asks, which the destination's state knows; without
-    /// that state an operation goes sooner, and its server asks again. One millisecond is for the rounding of due times.
+    /// that state an operation goes sooner, and its server asks again. One millisecond is for the rounding.
     package func longestDelay(asked: Duration) -> Duration {
         let schedules = max(retry.longestDelay, retryRateLimited?.longestDelay ?? .zero)
         return max(schedules, asked + RetryAfter.longestJitter) + .milliseconds(1)

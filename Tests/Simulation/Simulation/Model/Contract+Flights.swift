@@ -51,7 +51,8 @@ extension Contract {
             if record.isExcusedSender(of: exchange) { return nil }
             let host = exchange.request.host
             // An attempt that a run cuts off ends before anybody learns it.
-            let end = exchange.learned ?? record.course(of: exchange.process).killed ?? exchange.received
+            let known = exchange.isLost ? exchange.ended : exchange.learned
+            let end = known ?? record.course(of: exchange.process).killed ?? exchange.received
             let others = (flying[host] ?? []).filter { $0.end > exchange.received }
             flying[host] = others + [(exchange.request.number, end)]
             if others.count < most { return nil }
