@@ -97,4 +97,18 @@ struct ExpiryTests {
         try bench.add(1)
         #expect(try bench.run().delivered == 1)
     }
+
+    @Test func `what has expired behind a hold goes in portions, and keeps to the limit`() throws {
+        for (limit, expired) in [(100, 9), (4, 4)] {
+            let bench = try Bench()
+            let end = bench.now + .seconds(200)
+            try bench.add(9) { $0.expiresAt = end }
+            bench.now = end + .seconds(1)
+            try DestinationsFile(spool: bench.spool).record(
+                [("http://one", .heldByHand(reason: "x"))], settings: { _ in DestinationSettings() }, at: bench.now,
+                durable: true)
+            let summary = try bench.run(RunOptions(limit: limit), portion: 3)
+            #expect(summary.expired == expired && summary.leftDue == 9 - expired)
+        }
+    }
 }

@@ -95,6 +95,24 @@ struct SequenceTests {
         #expect(try bench.names(.new).count == 6)
     }
 
+    @Test func `older values of a key go in portions, and the newest is sent behind all of them`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(9) { $0.key = "a" }
+        try bench.add(1) { $0.key = "b" }
+        let summary = try bench.run(portion: 3)
+        #expect(summary.delivered == 2 && summary.superseded == 8)
+        #expect(Set(bench.bodies) == ["8", "9"] && summary.leftDue == 0)
+    }
+
+    @Test func `a run that can remove none of the older values ends`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(9) { $0.key = "a" }
+        let newest = try #require(try bench.names(.new).max { $0.createdAt < $1.createdAt })
+        try Data("x".utf8).write(to: bench.directory.appending(path: "new/\(newest)"))
+        let summary = try bench.run(portion: 3)
+        #expect(summary.quarantined == 1 && summary.delivered == 1 && summary.superseded == 7)
+    }
+
     @Test func `a newer value that asked for a later time does not replace what is to be sent now`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(1) { $0.key = "a" }

@@ -133,7 +133,7 @@ extension Chooser {
             return false
         }
         _ = opened(kind, &listing, open)
-        listing.pass.expire(candidate(), limit: options.limit)
+        listing.pass.expire(candidate(), atMost: min(options.limit, options.portion))
         return true
     }
 
@@ -160,7 +160,7 @@ extension Chooser {
                 let expiry = try expiries.expiry(of: element.candidate.entry, in: spool)
                 guard let expiry, expiry <= now else { continue }
                 _ = opened(element.kind, &listing, open)
-                listing.pass.expire(element.candidate, limit: options.limit)
+                listing.pass.expire(element.candidate, atMost: min(options.limit, options.portion))
             } catch {
                 listing.pass.errors.append(error)
             }
@@ -202,8 +202,9 @@ extension Chooser {
             // An operation that must not be sent by itself is not merged either.
             if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return .waits }
             let entry = Entry(state: state, name: EntryName(name))
-            listing.pass.superseded.append(
-                Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged))
+            listing.pass.supersede(
+                Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged),
+                atMost: options.portion)
             return nil
         }
         guard holder != nil else { return place }
@@ -309,7 +310,7 @@ extension Chooser {
         pass.foreign = max(pass.foreign, unnamed.new)
         let count = pass.chosen.count
         pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
-        pass.superseded.removeAll { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }
+        pass.removeSuperseded { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }
         for destination in destinations {
             destination.newest.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
         }

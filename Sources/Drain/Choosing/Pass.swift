@@ -23,12 +23,14 @@ struct Pass {
     /// The number of operations that have an order which this listing does not decide.
     var undecided = 0
     var nextDue: Timestamp?
-    var superseded: [Superseded] = []
+    private(set) var superseded: [Superseded] = []
+    /// The sequences with superseded operations that this pass leaves to the next listing.
+    private(set) var unlisted: Set<SequenceKey> = []
     /// The entries of the operations that supersede others of the first listing, as far as they wait.
     var newer: [OperationID: Entry] = [:]
-    /// Operations that expired while they waited. At most the limit.
+    /// Operations that expired while they waited: at most the limit, and at most a portion.
     var expired: [Candidate] = []
-    /// The number of expired operations beyond the limit.
+    /// The number of expired operations beyond those.
     var leftExpired = 0
     /// The number of due operations held behind a failed one of their sequence.
     var heldBehindFailed = 0
@@ -44,9 +46,21 @@ struct Pass {
     /// Whether there is nothing to claim.
     var isEmpty: Bool { chosen.isEmpty && expired.isEmpty && superseded.allSatisfy(\.isMerged) }
 
-    /// Adds an expired operation. Only counts it if there are `limit` already.
-    mutating func expire(_ candidate: Candidate, limit: Int) {
-        if expired.count < limit { expired.append(candidate) } else { leftExpired += 1 }
+    /// Adds a superseded operation. Only notes its sequence if there are `most` already: no newer operation of it is sent
+    /// before all of them are gone. Has no bound for those whose changes a newer one carries.
+    mutating func supersede(_ older: Superseded, atMost most: Int) {
+        if older.isMerged || superseded.count < most {
+            superseded.append(older)
+        } else {
+            unlisted.insert(older.sequence)
+        }
+    }
+
+    mutating func removeSuperseded(where isOut: (Superseded) -> Bool) { superseded.removeAll(where: isOut) }
+
+    /// Adds an expired operation. Only counts it if there are `most` already.
+    mutating func expire(_ candidate: Candidate, atMost most: Int) {
+        if expired.count < most { expired.append(candidate) } else { leftExpired += 1 }
     }
 
     mutating func mayComeDue(_ moment: Timestamp) {

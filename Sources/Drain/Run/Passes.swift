@@ -16,6 +16,8 @@ final class Passes {
     private let dispatcher: Dispatcher
     /// How many times a pass admits up to `SpoolRun.admissionSize` foreign files.
     private static let admissions = 10
+    /// The number of expired operations that this pass may still fail.
+    private var mayExpire = 0
     /// The earliest end of a pass that another one follows at once.
     private var nextEnd: ContinuousClock.Instant
 
@@ -55,6 +57,7 @@ final class Passes {
     /// Chooses the operations of the next pass. Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
         settler.operations.claimsLost = []
+        mayExpire = options.limit
         var pass = try choose(budget: options.limit)
         if !pass.isEmpty { try spoolRun.syncRunDirectory() }
         settle(&pass)
@@ -124,7 +127,7 @@ final class Passes {
     /// Settles the operations that need no attempt: superseded and expired ones.
     private func settle(_ pass: inout Pass) {
         settler.supersede(&pass, limit: options.limit, stop)
-        settler.expire(&pass, sender, stop)
+        mayExpire -= settler.expire(&pass, atMost: mayExpire, sender, stop)
     }
 
     // MARK: - Staying

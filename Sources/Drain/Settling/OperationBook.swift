@@ -41,7 +41,7 @@ final class OperationBook {
         mergedInto = [:]
         for older in pass.superseded where older.isMerged { mergedInto[older.newer, default: []].append(older.entry) }
         if mergedInto.isEmpty { return }
-        pass.superseded.removeAll(where: \.isMerged)
+        pass.removeSuperseded(where: \.isMerged)
         for id in mergedInto.keys {
             mergedInto[id]!.sort { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
         }

@@ -19,7 +19,7 @@ extension Settler {
         let first = pass.superseded.filter { newest[$0.newer] != nil }
         let others = pass.superseded.filter { newest[$0.newer] == nil }.prefix(limit)
         var isSound: [OperationID: Bool] = [:]
-        var waiting: Set<SequenceKey> = []
+        var waiting = pass.unlisted
         var hasToStop = false
         do throws(SpoolError) {
             for older in first + others {
@@ -31,6 +31,9 @@ extension Settler {
                     waiting.insert(older.sequence)
                 } else if try !supersede(older) {
                     waiting.insert(older.sequence)
+                } else if !pass.unlisted.isEmpty {
+                    // There is room for those that this pass has left out.
+                    operations.hasToListAgain = true
                 }
             }
             try sync()
@@ -77,13 +80,17 @@ extension Settler {
         tally.tell(.superseded(name, by: newer, destination: book.table.destination(of: name).name))
     }
 
-    /// Row N, D → X: fails the expired operations of a pass. A signal or the time limit ends this between two
-    /// operations; the rest stays where it is.
-    func expire(_ pass: inout Pass, _ sender: RequestSender, _ stop: StopCheck) {
-        for (done, candidate) in pass.expired.enumerated() {
+    /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns how many it took up. A signal
+    /// or the time limit ends this between two operations; the rest stays where it is. If `most` are more than a listing
+    /// has in memory, the run lists again.
+    func expire(_ pass: inout Pass, atMost most: Int, _ sender: RequestSender, _ stop: StopCheck) -> Int {
+        let count = min(most, pass.expired.count)
+        pass.leftExpired += pass.expired.count - count
+        if pass.leftExpired > 0, count > 0, count < most { operations.hasToListAgain = true }
+        for (done, candidate) in pass.expired.prefix(count).enumerated() {
             if stop.mustStop() {
-                pass.leftExpired += pass.expired.count - done
-                return
+                pass.leftExpired += count - done
+                return done
             }
             do throws(SpoolError) {
                 try expire(candidate, sender)
@@ -91,6 +98,7 @@ extension Settler {
                 setAside([candidate.entry.name.id], because: error)
             }
         }
+        return count
     }
 
     private func expire(_ candidate: Candidate, _ sender: RequestSender) throws(SpoolError) {
