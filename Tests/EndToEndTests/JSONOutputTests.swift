@@ -260,6 +260,7 @@ struct JSONOutputTests {
                         d: { url: "https://d.example/{kept.id}", compress: "gzip" }, e: { keep: { id: "/id" } } },
               destinations: { "https://[::1]": { transport: "urlsession" } } }
             """)
+        try queue.run("hold", "--destination", "https://a.example", "--destination", "https://c.example")
         for answer in ["503", "401", "200", "timeout", "400"] {
             witness.check(try queue.run("explain", answer, "--json"), by: "explain ANSWER")
             witness.check(try queue.run("explain", answer, "--json", "--type", "b"), by: "explain ANSWER")
