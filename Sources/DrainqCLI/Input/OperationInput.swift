@@ -32,8 +32,9 @@ struct OperationInput {
         }
     }
 
-    /// The longest value in bytes. A longer one is a bad part before it fills the memory.
-    private static let longestValue = 256 * 1_048_576
+    /// The longest value in bytes. A longer one is a bad part before it fills the memory: its buffer doubles as it grows,
+    /// and for one of 256 MiB would double once more.
+    private static let longestValue = 255 * 1_048_576
 
     private let queue: OpenQueue
     private let options: InputOptions
