@@ -46,8 +46,8 @@ struct Pass {
     /// Whether there is nothing to claim.
     var isEmpty: Bool { chosen.isEmpty && expired.isEmpty && superseded.allSatisfy(\.isMerged) }
 
-    /// Adds a superseded operation. Only notes its sequence if there are `most` already: no newer operation of it is sent
-    /// before all of them are gone. Has no bound for those whose changes a newer one carries.
+    /// Adds a superseded operation. Only notes its sequence if there are `most` already: no newer operation of it is
+    /// sent before all of them are gone. Has no bound for those whose changes a newer one carries.
     mutating func supersede(_ older: Superseded, atMost most: Int) {
         if older.isMerged || superseded.count < most {
             superseded.append(older)

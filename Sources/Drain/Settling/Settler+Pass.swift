@@ -80,9 +80,9 @@ extension Settler {
         tally.tell(.superseded(name, by: newer, destination: book.table.destination(of: name).name))
     }
 
-    /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns how many it took up. A signal
-    /// or the time limit ends this between two operations; the rest stays where it is. If `most` are more than a listing
-    /// has in memory, the run lists again.
+    /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns how many it took up. A
+    /// signal or the time limit ends this between two operations; the rest stays where it is. If `most` are more than a
+    /// listing has in memory, the run lists again.
     func expire(_ pass: inout Pass, atMost most: Int, _ sender: RequestSender, _ stop: StopCheck) -> Int {
         let count = min(most, pass.expired.count)
         pass.leftExpired += pass.expired.count - count

@@ -32,8 +32,8 @@ struct OperationInput {
         }
     }
 
-    /// The longest value in bytes. A longer one is a bad part before it fills the memory: its buffer doubles as it grows,
-    /// and for one of 256 MiB would double once more.
+    /// The longest value in bytes. A longer one is a bad part before it fills the memory: its buffer doubles as it
+    /// grows, and for one of 256 MiB would double once more.
     private static let longestValue = 255 * 1_048_576
 
     private let queue: OpenQueue
