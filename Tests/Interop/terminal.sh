@@ -20,6 +20,8 @@ terminal() {
     tmux_here kill-session 2>/dev/null || true
     tmux_here new-session -d -x "$columns" -y 50 -e "drainq=$binary" -e "DRAINQ_QUEUE=${DRAINQ_QUEUE-}" \
         'PS1= exec bash --norc --noprofile'
+    # The server stays between two terminals: one that ends with its last session would take the next one with it.
+    tmux_here set-option -g exit-empty off
     pids+=("$(tmux_here display-message -p '#{pid}')")
     tmux_here select-pane -T "$title"
     type_in 'drainq() { "$drainq" "$@"; }'
