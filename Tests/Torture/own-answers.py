@@ -460,7 +460,7 @@ def drained(origin, destination, seen, disturb):
     thread.start()
     deferred = 0
     try:
-        for number in range(30):
+        for number in range(90):
             # On a busy machine a server may hardly be there between two disturbances.
             if number == 25:
                 stop.set()
