@@ -36,6 +36,10 @@ struct `What is done in one place only` {
             places: ["Delivery/Spawn.swift"],
             reason: "Spawn starts each program with a ProgramEnvironment, which has no credentials"),
         Law(
+            functions: ["Precedence", "FailedSequences"],
+            places: ["Drain/Choosing/QueueView.swift", "Drain/Status/KnownDestinations.swift"],
+            reason: "QueueView is the one reader of order: ask for a standing"),
+        Law(
             functions: ["socket", "connect", "getaddrinfo"],
             places: ["LoopbackReceiver/Socket.swift"],
             reason: "Delivery's transports are the only code that opens a connection"),

@@ -34,10 +34,10 @@ struct ChainTests {
 
     private func reason(_ bench: Bench, _ type: String) throws -> WaitReason? {
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
-        var reasons = try WaitReasons(bench.spool, bench.configuration, known, at: bench.now)
+        var view = try QueueView(bench.spool, bench.configuration, known, at: bench.now)
         for state in [QueueState.new, .deferred] {
             guard let name = try bench.names(state).first(where: { $0.type.description == type }) else { continue }
-            return reasons.waiting(of: Entry(state: state, name: name))
+            return view.waiting(of: Entry(state: state, name: name))
         }
         return nil
     }

@@ -76,10 +76,8 @@ struct ChooserTests {
         try bench.add(1) { $0.key = "a" }
         try bench.add(1) { ($0.key, $0.createdAt) = ("b", $0.createdAt + .seconds(-3600)) }
         let parts = try Parts(bench)
-        var chooser = Chooser(
-            spool: bench.spool, configuration: bench.configuration, destinations: parts.book.table, now: bench.now,
-            authority: .hasSequenceLock)
-        let pass = try chooser.choose(budget: 9, of: consume cut, clock: bench.clock) {
+        let view = QueueView(bench.spool, bench.configuration, parts.book.table, at: bench.now)
+        let pass = try Chooser(.hasSequenceLock).choose(view, budget: 9, of: consume cut, clock: bench.clock) {
             parts.book.destination($0.destination, bench.now)
         }
         func numbers(_ names: [EntryName]) -> [String] { names.map { String($0.id.description.last!) }.sorted() }

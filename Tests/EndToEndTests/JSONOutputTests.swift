@@ -12,7 +12,8 @@ struct JSONOutputTests {
     private static let elsewhere: Set<String> = [
         // A run that waits for network or power, which this machine has; a run under way is another process.
         "the summary of a run.conditions", "the status of the queue.lastRun.conditions",
-        "the status of the queue.conditions",
+        "the status of the queue.conditions", "an operation.waitsFor.reason",
+        "an operation with all its attempts.waitsFor.reason",
         "an operation with all its attempts.run",
         // In the journal's and the log's version of it.
         "an attempt.excerpt",

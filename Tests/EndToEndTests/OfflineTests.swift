@@ -28,6 +28,9 @@ struct OfflineTests {
         #expect(runs.error.components(separatedBy: "this machine has no network").count == 2, "\(runs.error)")
         #expect(runs.lines.dropFirst(5).allSatisfy { $0.contains(#""attempts":0"#) })
         #expect(try drainq.names("new").count == 3 && drainq.names("failed").isEmpty)
+        let waits = try drainq.shell(Self.offline + "offline list --json")
+        let reason = #""waitsFor":{"reason":"this machine has no network"#
+        #expect(waits.lines.count == 3 && waits.lines.allSatisfy { $0.contains(reason) }, "\(waits.output)")
         let status = try drainq.shell(Self.offline + "offline status")
         #expect(status.output.contains("waiting: this machine has no network"))
     }

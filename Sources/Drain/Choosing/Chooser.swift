@@ -1,28 +1,15 @@
 package import Policy
-package import Spool
+import Spool
 
-/// The choice of operations for one pass: what is attempted, in which order, and what each operation waits for.
+/// The choice of operations for one pass: what is attempted, in which order, by what a `QueueView` says of each.
 ///
 /// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeSequenceLock`). If operations may
 /// wait for each other, the queue is listed twice under the names lock, because the turn of one depends on all others.
 /// A third listing decides where the two differ.
 package struct Chooser {
-    let spool: SpoolDirectory
-    let configuration: Configuration
-    let options: RunOptions
-    let now: Timestamp
     let authority: Authority
     /// The runs that share the operations without an order.
     let peers: Peers
-    /// Operations that this run could not read or settle.
-    private let setAside: Set<OperationID>
-    /// Operations that this run has deferred.
-    private let deferred: Set<OperationID>
-    /// Groups whose operations cannot be merged, and which this run sends one after the other.
-    private let apart: Set<SequenceKey>
-    var kinds: OperationKinds
-    /// `nil` if no route sends kept values.
-    let kept: KeptLookup?
     /// `nil` if the caller sends nothing. Expiries are then not looked up.
     let expiries: OwnExpiries?
 
@@ -37,138 +24,58 @@ package struct Chooser {
         case undecided
     }
 
-    package init(
-        spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
-        options: RunOptions = RunOptions(), now: Timestamp, authority: Authority, setAside: Set<OperationID> = [],
-        deferred: Set<OperationID> = [], apart: Set<SequenceKey> = [],
-        waits: [Digest: DestinationWaits] = [:], peers: Peers = .none, expiries: OwnExpiries? = nil
-    ) {
+    package init(_ authority: Authority, peers: Peers = .none, expiries: OwnExpiries? = nil) {
+        self.authority = authority
         self.peers = peers
-        self.apart = apart
         self.expiries = expiries
-        kept = configuration.sendsKeptValues ? KeptLookup(spool) : nil
-        self.spool = spool
-        self.configuration = configuration
-        self.options = options
-        self.now = now
-        self.authority = configuration.hasSequentialRoutes ? authority : .undecided
-        self.setAside = setAside
-        self.deferred = deferred
-        kinds = OperationKinds(configuration, destinations, options, waits: waits, ranks: peers.count)
     }
 
-    /// The longest wait of a listing for the names lock. Holders other than listings keep it for milliseconds.
-    static let patience: Duration = .seconds(5)
+    /// The findings of one listing so far.
+    struct Listing {
+        var pass: Pass
+        var view: QueueView
+        var selection: SharedSelection<Digest, Candidate>
+        /// The destinations that have a due or expired operation.
+        var destinations: [Digest: RunDestination] = [:]
+        /// Whether the listing decides the order.
+        var hasOrder = false
+        /// Operations whose files may say that they have expired.
+        var passedOver: PassedOver
+        /// The operations of merging kinds that are not attempted in this pass: neither are those that they carry.
+        var waitingCarriers: Set<OperationID> = []
 
-    // MARK: - Whose turn it is
+        var options: RunOptions { view.options }
+        /// The most expired operations that one pass settles.
+        var mostExpired: Int { min(options.limit, options.portion) }
+    }
 
-    /// Returns the order of operations that wait for each other; `nil` if no route has one, or if another run decides.
-    package mutating func precedence() throws(SpoolError) -> Precedence? {
-        var kinds = kinds
-        defer { self.kinds = kinds }
-        switch authority {
-        case .undecided: return nil
-        case .showsOnly: return try takePrecedence(nil, &kinds).precedence
-        case .hasSequenceLock:
-            return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-                try takePrecedence(nil, &kinds).precedence
-            }
+    /// Lists the waiting operations and chooses up to `budget` of those that are due. Calls `open` once for each kind
+    /// that has a due or expired operation.
+    func choose(
+        _ view: QueueView, budget: Int, of cut: borrowing Cut? = nil, clock: RunClock,
+        open: (OperationKinds.Kind) -> RunDestination
+    ) throws(SpoolError) -> Pass {
+        var listing = Listing(
+            pass: Pass(began: clock.instant()), view: view,
+            selection: SharedSelection(limit: budget, ranks: peers.count), passedOver: PassedOver(at: view.now))
+        let authority = view.configuration.hasSequentialRoutes ? authority : .undecided
+        guard case .hasSequenceLock = authority else {
+            try list(&listing, authority, cut, open)
+            return listing.end(clock)
         }
-    }
-
-    /// Returns the failed operations that hold the operations behind them. Reads names, and lists `failed/` if a route
-    /// asks for that.
-    package mutating func failedSequences() throws(SpoolError) -> FailedSequences {
-        var kinds = kinds
-        defer { self.kinds = kinds }
-        return try failedSequences(&kinds)
-    }
-
-    func failedSequences(_ kinds: inout OperationKinds) throws(SpoolError) -> FailedSequences {
-        var failed = FailedSequences()
-        guard configuration.holdsBehindFailed else { return failed }
-        for state in [QueueState.failed, .quarantine] {
-            try spool.forEachName(in: state) { name, _ in
-                let kind = kinds.kind(of: name)
-                if kind.route.holdsBehindFailed { failed.note(EntryName(name), of: kind.route, to: kind.destination) }
-            }
+        try view.spool.withNamesLock(patience: QueueView.patience) { () throws(SpoolError) in
+            try list(&listing, authority, cut, open)
         }
-        return failed
+        return listing.end(clock)
     }
+}
 
-    /// Returns the order, and how many files have no name yet and may belong before any operation: foreign ones in
-    /// `new/`, and those that a run left in `claimed/`.
-    ///
-    /// `cut` has the operations that this pass may send; without it, the pass may send each that is listed. `own` is an
-    /// operation that this process has claimed to send it.
-    func takePrecedence(
-        _ cut: borrowing Cut?, own: OperationID? = nil, _ kinds: inout OperationKinds
-    ) throws(SpoolError) -> (precedence: Precedence, unnamed: (new: Int, claimed: Int)) {
-        var precedence = Precedence(apart: apart)
-        var unnamed = (new: 0, claimed: 0)
-        repeat {
-            let listed = try spool.forEachStandingName { name, state in
-                let kind = kinds.kind(of: name)
-                guard kind.isSequential else { return }
-                let standing: Precedence.Standing =
-                    if state == .claimed, name.id == own {
-                        .waiting(.due)
-                    } else if state == .claimed || !kind.isAskedFor || isSetAside(name) {
-                        .untouchable
-                    } else if !(cut?.has(name.id) ?? true) {
-                        .late(eligibility(of: name, kind))
-                    } else if isNamed(name) {
-                        .waiting(eligibility(of: name, kind))
-                    } else {
-                        .passedOver(eligibility(of: name, kind))
-                    }
-                precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
-            }
-            unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
-        } while precedence.needsAnotherListing()
-        return (precedence, unnamed)
-    }
-
-    /// Whether an operation that this process has claimed may be sent. False if an older one of its sequence waits, is
-    /// in flight, or has failed and holds it, if a newer one supersedes it, and while a file has no name yet, which may
-    /// be such a one.
-    package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
-        var kinds = kinds
-        defer { self.kinds = kinds }
-        return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-            let kind = kinds.kind(of: name)
-            guard kind.route.sequence(of: name, to: kind.destination) != nil else { return true }
-            var (precedence, unnamed) = try takePrecedence(nil, own: name.id, &kinds)
-            // A run removes what it supersedes before it is sent.
-            guard unnamed == (0, 0), precedence.position(of: name, of: kind.route, to: kind.destination) == .free,
-                !precedence.supersedesOthers(name, of: kind.route, to: kind.destination)
-            else { return false }
-            return try failedSequences(&kinds).holder(of: name, of: kind.route, to: kind.destination) == nil
-        }
-    }
-
-    // MARK: - Parts
-
-    func eligibility(of name: ListedName, _ kind: OperationKinds.Kind) -> Eligibility {
-        // `--now` overrides only waits from before this run. An operation that this run deferred waits as usual, or the
-        // run would repeat it without end.
-        let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
-        let ignoresAll = ignoresBackoff && options.ids != nil && isNamed(name)
-        let eligibility = Policy.eligibility(
-            of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: ignoresBackoff,
-            ignoringNotBefore: ignoresAll)
-        // A parked operation waits for a witness, with those of its sequence behind it. All others go on.
-        if !kind.parked.isEmpty, !ignoresAll, eligibility == .due, kind.parked[name.id] != nil { return .held }
-        // An operation without its kept value waits for an answer, with those of its sequence behind it.
-        if eligibility == .due, lack(EntryName(name), kind.keptNames, kind.route) != nil { return .held }
-        return eligibility
-    }
-
-    func isNamed(_ name: ListedName) -> Bool { options.ids == nil || isNamed(name.id) }
-
-    func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
-
-    func isSetAside(_ name: ListedName) -> Bool {
-        !setAside.isEmpty && setAside.contains(name.id)
+extension Chooser.Listing {
+    fileprivate mutating func end(_ clock: RunClock) -> Pass {
+        pass.errors += view.errors
+        pass.leftDue -= pass.chosen.count
+        for candidate in pass.chosen { destinations[candidate.destination.digest]?.chosen += 1 }
+        pass.cost = clock.instant() - pass.began
+        return pass
     }
 }

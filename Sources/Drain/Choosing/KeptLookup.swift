@@ -26,8 +26,9 @@ final class KeptLookup {
 
     /// Returns the chain of a waiting operation: the digest in its name, or if the route has a `chain`, that of its
     /// file. `nil` if it has none, or if its file cannot be read or is one too many.
-    func chain(of name: EntryName, _ route: Route) -> Digest? {
+    func chain(of name: some SequencedName, _ route: Route) -> Digest? {
         if route.chain == nil { return name.keyDigest }
+        let name = name.entryName
         if let known = chains[name.id] { return known }
         guard chains.count < Self.mostRead else { return nil }
         var chain: Digest?
@@ -58,15 +59,5 @@ final class KeptLookup {
             errors.append(error)
             return nil
         }
-    }
-}
-
-extension Chooser {
-    /// Returns the name of a kept value that an operation lacks; `nil` if it needs none, or has all.
-    ///
-    /// Also returns `nil` if the operation's chain is unknown: the attempt then finds what is missing.
-    func lack(_ name: @autoclosure () -> EntryName, _ names: Set<String>, _ route: Route) -> String? {
-        guard !names.isEmpty, let kept, let chain = kept.chain(of: name(), route) else { return nil }
-        return kept.lack(of: names, for: chain)
     }
 }

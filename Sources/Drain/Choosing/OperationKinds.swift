@@ -13,17 +13,24 @@ struct OperationKinds {
         let isAskedFor: Bool
         /// The destination's operations that wait for a witness, and until when.
         let parked: [OperationID: Timestamp]
+        /// What blocks its destination; `nil` if nothing does, or if a run asks the destination itself.
+        let block: Availability.Block?
+        /// Why this machine sends nothing to its destination now, likewise.
+        let refusal: String?
         /// Its destination within the run; `nil` before the first due or expired operation.
         var runDestination: RunDestination?
         /// The sort keys that the selection of each rank (`Peers.rank`) can still use. They shrink during a listing.
         var bounds: [SortKeyBounds]
+        fileprivate let key: Key
         private let typeBytes: [UInt8]
-        private let origin: Digest?
 
         fileprivate init(
-            _ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName,
-            _ waits: DestinationWaits, ranks: Int
+            _ key: Key, _ route: Route, _ destination: Destination, isAskedFor: Bool, _ waits: DestinationWaits,
+            _ block: Availability.Block?, _ refusal: String?, ranks: Int
         ) {
+            self.key = key
+            self.refusal = refusal
+            self.block = block
             bounds = Array(repeating: .everything, count: ranks)
             self.route = route
             self.destination = destination
@@ -33,16 +40,15 @@ struct OperationKinds {
             isSequential = route.isSequential
             keptNames = route.keptNames
             // As in a name, which leaves out the default type.
-            typeBytes = name.type == .default ? [] : Array(name.type.description.utf8)
-            origin = name.originDigest
+            typeBytes = key.type == .default ? [] : Array(key.type.description.utf8)
         }
 
         fileprivate func covers(_ name: ListedName) -> Bool {
-            origin == name.originDigest && name.typeBytes.elementsEqual(typeBytes)
+            key.origin == name.originDigest && name.typeBytes.elementsEqual(typeBytes)
         }
     }
 
-    private struct Key: Hashable {
+    fileprivate struct Key: Hashable {
         var type: TypeName
         var origin: Digest?
     }
@@ -52,6 +58,8 @@ struct OperationKinds {
     private let types: Set<TypeName>
     private let asked: Set<Digest>
     private let waits: [Digest: DestinationWaits]
+    private let known: KnownDestinations?
+    private let now: Timestamp
     private let ranks: Int
     private var kinds: [Key: Kind] = [:]
     /// The kind of the last name: most names have the kind of the name before.
@@ -59,8 +67,10 @@ struct OperationKinds {
 
     init(
         _ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions,
-        waits: [Digest: DestinationWaits], ranks: Int
+        waits: [Digest: DestinationWaits], _ known: KnownDestinations?, at now: Timestamp, ranks: Int
     ) {
+        self.known = known
+        self.now = now
         self.ranks = ranks
         self.configuration = configuration
         self.destinations = destinations
@@ -78,14 +88,22 @@ struct OperationKinds {
 
     mutating func kind(of name: EntryName) -> Kind {
         let key = Key(type: name.type, origin: name.originDigest)
-        if let kind = kinds[key] { return kind }
+        if let last, last.key == key { return last }
+        if let kind = kinds[key] {
+            last = kind
+            return kind
+        }
         let destination = destinations.destination(of: name)
         let isAskedFor =
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
+        var block: Availability.Block?
+        if case .blocked(let found)? = known?.availability(of: destination, at: now) { block = found }
         let kind = Kind(
-            configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name,
-            waits[destination.digest] ?? DestinationWaits(), ranks: ranks)
+            key, configuration.route(of: key.type), destination, isAskedFor: isAskedFor,
+            waits[destination.digest] ?? DestinationWaits(), block,
+            known?.refusal(of: destination), ranks: ranks)
         kinds[key] = kind
+        last = kind
         return kind
     }
 }

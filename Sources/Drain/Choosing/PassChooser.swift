@@ -33,7 +33,7 @@ final class PassChooser {
 
     /// Lists the queue for the operations that have an order.
     func cut() throws(SpoolError) -> Cut {
-        try spool.cut(patience: Chooser.patience) { configuration.route(of: TypeName($0)).isSequential }
+        try spool.cut(patience: QueueView.patience) { configuration.route(of: TypeName($0)).isSequential }
     }
 
     /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
@@ -61,13 +61,10 @@ final class PassChooser {
     private func list(
         _ budget: Int, _ authority: Chooser.Authority, _ peers: Peers, _ now: Timestamp, _ cut: borrowing Cut?
     ) throws(SpoolError) -> Pass {
-        var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: book.table, options: options, now: now,
-            authority: authority, setAside: operations.setAside.union(operations.claimsLost),
-            deferred: operations.deferred,
-            apart: operations.apart,
-            waits: book.waits(now), peers: peers, expiries: operations.expiries)
-        let pass = try chooser.choose(budget: budget, of: cut, clock: world.clock) { kind in
+        let view = QueueView(
+            spool, configuration, book.table, options, now, waits: book.waits(now), operations, peers)
+        let chooser = Chooser(authority, peers: peers, expiries: operations.expiries)
+        let pass = try chooser.choose(view, budget: budget, of: cut, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)
             if !destination.isBlocked, authority != .showsOnly { sender.prepare(for: kind.route, destination) }

@@ -151,10 +151,10 @@ package struct OperationChange {
     private mutating func change(_ batch: some Sequence<Entry>) throws(SpoolError) {
         var done: [(entry: Entry, due: Timestamp?)] = []
         var refused: [(entry: Entry, objection: OperatorAction.Objection)] = []
-        func change(_ entry: Entry, _ values: NewerValues?) throws(SpoolError) {
+        func change(_ entry: Entry, _ newer: OperationID?) throws(SpoolError) {
             if let objection = action.objection(to: entry) {
                 refused.append((entry, objection))
-            } else if let newer = values?.newer(than: entry) {
+            } else if let newer {
                 refused.append((entry, .isSuperseded(by: newer)))
             } else if try perform(on: entry) {
                 done.append((entry, due))
@@ -172,9 +172,14 @@ package struct OperationChange {
                     for entry in batch { try change(entry, nil) }
                     return
                 }
+                // Until the entries have moved: a run that sends a newer value has listed before, or will list them.
                 try spool.withNamesLock { () throws(SpoolError) in
-                    let values = try NewerValues(than: batch, in: spool, configuration)
-                    for entry in batch { try change(entry, values) }
+                    var view = QueueView(spool, configuration, DestinationTable(configuration), at: now)
+                    if batch.contains(where: { $0.state == .failed }) { _ = try view.readOrder() }
+                    for entry in batch {
+                        let newer = entry.state == .failed ? view.newer(than: entry.name) : nil
+                        try change(entry, newer)
+                    }
                 }
             }
         }

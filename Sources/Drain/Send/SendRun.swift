@@ -145,11 +145,9 @@ struct SendRun {
 
     /// Whether the operation overtakes no other. False if that is unknown: it then waits in the queue.
     private func isFirst() throws(SpoolError) -> Bool {
-        var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: book.table, now: world.now(),
-            authority: .hasSequenceLock)
+        var view = QueueView(spool, configuration, book.table, at: world.now())
         do throws(SpoolError) {
-            return try chooser.isFirst(member.name)
+            return try view.isFirst(member.name)
         } catch let error where error.isLocked {
             tally.inputOutput(error)
             return false

@@ -10,6 +10,11 @@ package struct KnownDestinations {
     package let offline: DestinationLedger.Offline?
     /// The failed operations, of routes that hold the operations behind a dead letter.
     package private(set) var failed = FailedSequences()
+    /// Why the configuration's conditions allow no attempts now: to other machines, and to this one. Whoever shows the
+    /// queue looks at the machine; a run looks itself.
+    package var refusals: (elsewhere: String?, here: String?) = (nil, nil)
+    /// The absence of a network that a run has found and that lasts; `nil` if there is a network.
+    package var absence: NetworkAbsence?
     /// The names that messages may suggest.
     package let names: [String]
     private let configuration: Configuration
@@ -29,10 +34,8 @@ package struct KnownDestinations {
     /// Reads the destinations' states, and the names of the failed operations that hold others.
     package init(of spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
         self.init(configuration, try DestinationsFile(spool: spool).read())
-        guard configuration.holdsBehindFailed else { return }
-        var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: table, now: now, authority: .showsOnly)
-        failed = try chooser.failedSequences()
+        var view = QueueView(spool, configuration, table, at: now)
+        failed = try view.failedSequences()
     }
 
     package func isHeld(_ destination: Destination) -> Bool {
@@ -53,6 +56,13 @@ package struct KnownDestinations {
 
     package func availability(of destination: Destination, at now: Timestamp) -> Availability {
         (states[destination.name] ?? DestinationState()).availability(table.settings(of: destination), at: now)
+    }
+
+    /// Returns why this machine sends nothing to the destination now; `nil` if it sends.
+    func refusal(of destination: Destination) -> String? {
+        let settings = table.settings(of: destination)
+        return (destination.isLocal(settings) ? refusals.here : refusals.elsewhere)
+            ?? (destination.isReachedLocally(settings) ? nil : absence?.description)
     }
 
     /// Whether a route, the configuration or a run has named the destination.

@@ -30,7 +30,7 @@ package struct QueueCount {
 
     private let known: KnownDestinations
     private let now: Timestamp
-    private var waitReasons: WaitReasons
+    private var view: QueueView
     private var counted: [DestinationCount] = []
     /// The indices of destinations in `counted`.
     private var indices: [Digest: Int] = [:]
@@ -57,7 +57,7 @@ package struct QueueCount {
     ) throws(SpoolError) {
         self.known = known
         self.now = now
-        waitReasons = try WaitReasons(spool, configuration, known, at: now)
+        view = try QueueView(spool, configuration, known, at: now)
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try spool.forEachEntry(in: state) { count($0) }
             if state == .new {
@@ -102,13 +102,13 @@ package struct QueueCount {
         let age = now - entry.name.createdAt
         let group = Self.ageGroups.first { age < $0.limit }?.word ?? "older"
         counted[index].countsByAge[group, default: 0] += 1
-        guard let waiting = waitReasons.waiting(of: entry) else { return }
+        guard let waiting = view.waiting(of: entry) else { return }
         switch waiting {
         case .older: waitingForOlder += 1
         case .newer: superseded += 1
         case .merged: merged += 1
         case .kept: lackingKept += 1
-        case .failed, .nothing, .time, .person, .destination, .witness, .resume: break
+        case .failed, .nothing, .time, .person, .destination, .conditions, .witness, .resume: break
         }
         guard let time = waiting.until(now) else { return }
         if time <= now { due += 1 }

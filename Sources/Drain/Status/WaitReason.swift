@@ -19,6 +19,8 @@ package enum WaitReason: Hashable {
     /// No answer has left the value of this name for its key.
     case kept(String)
     case destination(Availability.Block)
+    /// The machine has no network, or not the network or power that the configuration asks for. In words.
+    case conditions(String)
     /// The operation was refused. It waits for a witness to its credentials, at most until this time.
     case witness(until: Timestamp)
     /// The whole queue is paused.
@@ -31,15 +33,15 @@ extension WaitReason {
         switch self {
         case .person, .failed: true
         case .destination(let block): block.reason == .held
-        case .nothing, .time, .older, .newer, .merged, .kept, .witness, .resume: false
+        case .nothing, .time, .older, .newer, .merged, .kept, .conditions, .witness, .resume: false
         }
     }
 
     /// Returns the time from which a run may send the operation; `nil` if no time is known.
     package func until(_ now: Timestamp) -> Timestamp? {
         switch self {
-        // A pause of the queue does not change when operations are due.
-        case .nothing, .resume: now
+        // Neither a pause of the queue nor the machine changes when operations are due.
+        case .nothing, .conditions, .resume: now
         case .time(let moment): moment
         case .destination(let block): block.until
         case .witness(let until): until

@@ -68,13 +68,10 @@ final class MachineConditions {
         if asked.asksNothing { return }
         let start = world.clock.instant()
         let surroundings = world.surroundings(asked)
-        refusal = (nil, nil)
-        if case .wait(let reason) = asked.decision(in: surroundings) { refusal.elsewhere = reason }
-        // A missing network does not matter on this machine itself.
-        switch Conditions(power: asked.power).decision(in: surroundings) {
-        case .wait(let reason): refusal.here = reason
+        refusal = asked.refusals(in: surroundings)
         // One delay for the run, and none once there is mains power.
-        case .go(let delay): opens = delay > .zero ? opens ?? start + delay : nil
+        if case .go(let delay) = Conditions(power: asked.power).decision(in: surroundings) {
+            opens = delay > .zero ? opens ?? start + delay : nil
         }
         let end = world.clock.instant()
         nextLook = end + max(.seconds(1), start.duration(to: end) * 20)

@@ -7,7 +7,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         let now = Timestamp.now()
-        let known = try queue.knownDestinations()
+        let known = try queue.destinationsOfThisMachine()
         let filter = try OperationFilter(
             arguments.filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
         let limit = arguments.limit ?? .max
@@ -15,12 +15,12 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         reportUnread(found.unread)
         let entries = found.entries.prefix(limit)
         let terminal = Terminal.forResults(environment)
-        var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
+        var order = try QueueView(queue.spool, queue.configuration, known, at: now)
         var rows: [[Table.Cell]] = []
         var quarantined: [[Table.Cell]] = []
         for entry in entries {
             var view = queue.view(entry, known)
-            let waiting = waitReasons.waiting(of: entry)
+            let waiting = order.waiting(of: entry)
             view.waitsFor = waiting.flatMap(WaitView.init)
             view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             // A table needs only the last answer from the file: the name has the rest.

@@ -70,14 +70,14 @@ struct NamedOperations {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         let found = try queue.spool.found(unsent.map { .id($0) })
-        var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now, named: ids)
+        var order = try QueueView(queue.spool, queue.configuration, known, at: now, named: ids)
         var statuses: [ExitStatus] = []
         for id in unsent {
             guard case .operation(let entry)? = found[.id(id)]?.first else {
                 Messages.notice("'\(id)' is gone: another process has sent or dropped it")
                 continue
             }
-            let waiting = waitReasons.waiting(of: entry)
+            let waiting = order.waiting(of: entry)
             let isHeld = waiting?.needsPerson ?? false
             let reason =
                 switch waiting {

@@ -7,7 +7,7 @@ func show(_ arguments: ShowArguments, environment: [String: String]) throws(Comm
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
         let targets = try namedTargets(arguments.ids)
-        var showing = Showing(arguments, queue, try queue.knownDestinations(), .forResults(environment))
+        var showing = Showing(arguments, queue, try queue.destinationsOfThisMachine(), .forResults(environment))
         let found = try queue.spool.found(targets, withCopies: true)
         var status = ExitStatus.ok
         for target in targets {
@@ -29,7 +29,7 @@ private struct Showing {
     let asJSON: Bool
     let terminal: Terminal
     /// The reasons, found when the first operation is shown.
-    private var waitReasons: WaitReasons?
+    private var order: QueueView?
     private var isFirst = true
     private let preview: RequestPreview?
     private(set) var requests: RequestPrinter
@@ -66,8 +66,8 @@ private struct Showing {
                 let request = try preview.request(of: stored.operation, entry.name, to: destination)
                 return requests.print(request)
             }
-            if waitReasons == nil { waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now) }
-            let waiting = waitReasons?.waiting(of: entry)
+            if order == nil { order = try QueueView(queue.spool, queue.configuration, known, at: now) }
+            let waiting = order?.waiting(of: entry)
             var view = queue.view(entry, known)
             view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
             view.waitsFor = waiting.flatMap(WaitView.init)

@@ -190,12 +190,12 @@ struct Waiting {
         for _ in 1..<Self.missesOfGone where open.values.contains(where: { $0.misses > 0 }) { _ = try look() }
         if open.isEmpty { return .first(of: statuses) }
         let now = Timestamp.now()
-        let known = try queue.knownDestinations()
-        var reasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
+        let known = try queue.destinationsOfThisMachine()
+        var order = try QueueView(queue.spool, queue.configuration, known, at: now)
         for target in targets {
             guard let sight = open[target] else { continue }
             let entry = sight.entry
-            let waiting = entry.flatMap { reasons.waiting(of: $0) }
+            let waiting = entry.flatMap { order.waiting(of: $0) }
             let sentence =
                 entry.flatMap { entry in
                     waiting?.sentence(

@@ -1,5 +1,6 @@
 import CSystem
 import Configuration
+import Delivery
 import Drain
 import Policy
 import Spool
@@ -48,6 +49,17 @@ struct OpenQueue {
     /// Returns the destinations, with what runs remember of them at this moment.
     func knownDestinations() throws(SpoolError) -> KnownDestinations {
         try KnownDestinations(of: spool, configuration, at: .now())
+    }
+
+    /// Returns the destinations, also with what keeps this machine from sending to them now.
+    func destinationsOfThisMachine() throws(SpoolError) -> KnownDestinations {
+        var known = try knownDestinations()
+        let asked = configuration.conditions
+        if !asked.asksNothing {
+            known.refusals = asked.refusals(in: Surroundings.read(for: asked, environment: programEnvironment))
+        }
+        if let offline = known.offline { known.absence = NetworkState.read().absence(behind: offline.error) }
+        return known
     }
 }
 

@@ -14,6 +14,7 @@ extension WaitReason {
         case .failed(let id): return "held behind \(named(id))"
         case .kept(let name): return "for kept \(name)"
         case .resume: return "paused"
+        case .conditions: return "conditions"
         case .witness(let until): return "\(InWords.moment(until, from: now)) (parked)"
         case .destination(let block):
             let moment = block.until.map { InWords.moment($0, from: now) } ?? ""
@@ -42,6 +43,7 @@ extension WaitReason {
                 + "'\(pasted("drop", failed.description))' releases those behind it"
         case .kept(let name):
             return "waiting for '{kept.\(name)}': no answer has provided this value for its key yet"
+        case .conditions(let reason): return "not sent now: \(reason)"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
         case .witness(let until):
             return
@@ -68,7 +70,7 @@ struct WaitView: JSONObject {
     static let words = [
         "time", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
         "destinationHeld",
-        "retryAfter", "circuitBreaker", "witness",
+        "retryAfter", "circuitBreaker", "conditions", "witness",
     ]
 
     var what: String
@@ -76,16 +78,18 @@ struct WaitView: JSONObject {
     /// The name of the missing kept value.
     var name: String?
     var until: String?
+    var reason: String?
 
     static let fields: [JSONField<WaitView>] = [
         .field(
             "what", .word(words),
             "its time, its own release, an older operation that goes first, a newer one that replaces it "
-                + "or that it is merged into, an older one that failed and holds it, a value that no answer has provided for its key yet, the end of a pause of the queue, or the pause, hold, retry-after or open circuit breaker of its destination",
+                + "or that it is merged into, an older one that failed and holds it, a value that no answer has provided for its key yet, the end of a pause of the queue, the pause, hold, retry-after or open circuit breaker of its destination, or the network or power of this machine",
             \.what),
         .maybe("id", .text, "the other operation", \.id),
         .maybe("name", .text, "the name of that value", \.name),
         .maybe("until", .time, "the end of that, or the next probe of a hold", \.until),
+        .maybe("reason", .text, "the reason of `conditions`", \.reason),
     ]
 
     init?(_ waiting: WaitReason) {
@@ -111,6 +115,9 @@ struct WaitView: JSONObject {
             what = "kept"
             name = value
         case .resume: what = "resume"
+        case .conditions(let reason):
+            what = "conditions"
+            self.reason = reason
         case .witness(let moment):
             what = "witness"
             until = moment.rfc3339

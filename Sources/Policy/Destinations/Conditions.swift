@@ -63,6 +63,15 @@ extension Conditions {
         }
     }
 
+    /// Returns why a run makes no attempts in these surroundings: to other machines, and to this one, which needs no
+    /// network; `nil` if it makes them.
+    package func refusals(in surroundings: Surroundings) -> (elsewhere: String?, here: String?) {
+        func reason(_ conditions: Conditions) -> String? {
+            if case .wait(let reason) = conditions.decision(in: surroundings) { reason } else { nil }
+        }
+        return (reason(self), reason(Conditions(power: power)))
+    }
+
     /// Whether there are no conditions, so that a run does not have to look at the machine.
     package var asksNothing: Bool { network == .any && power == .any }
 }

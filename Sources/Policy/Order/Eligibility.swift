@@ -24,31 +24,15 @@ extension Eligibility {
 ///   however far away it is; `ignoringBackoff` (`--now`) does not override it, `ignoringNotBefore` (`run ID`) does.
 /// - A creation time in the future changes nothing: clocks jump.
 package func eligibility(
-    of name: EntryName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
-) -> Eligibility {
-    eligibility(
-        isHeld: name.isHeld, gate: name.gate, at: now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
-}
-
-/// Decides the same for a name of a listing, without copying it.
-package func eligibility(
-    of name: ListedName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool,
+    of name: some SequencedName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool,
     ignoringNotBefore: Bool = false
 ) -> Eligibility {
-    if ignoringNotBefore, !name.isHeld, case .notBefore = name.gate { return .due }
-    return eligibility(
-        isHeld: name.isHeld, gate: name.gate, at: now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
-}
-
-private func eligibility(
-    isHeld: Bool, gate: EntryName.Gate, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
-) -> Eligibility {
-    if isHeld { return .held }
-    switch gate {
+    if name.isHeld { return .held }
+    switch name.gate {
     case .open:
         return .due
     case .notBefore(let moment):
-        return moment <= now ? .due : .deferred(until: moment)
+        return moment <= now || ignoringNotBefore ? .due : .deferred(until: moment)
     case .retryAt(let moment):
         if moment <= now || ignoringBackoff || moment - now > longestDelay { return .due }
         return .deferred(until: moment)

@@ -6,19 +6,26 @@ package enum SequenceKey: Hashable, Sendable {
     case key(Digest, of: TypeName?, to: Digest)
 }
 
-/// The parts of a name that decide an operation's place among others; an `EntryName` or a `ListedName`.
+/// The parts of a name that decide whether an operation goes, and its place among others. It is an `EntryName` or a
+/// `ListedName`.
 package protocol SequencedName {
     var createdAt: Timestamp { get }
     var id: OperationID { get }
     var type: TypeName { get }
     var keyDigest: Digest? { get }
     var gate: EntryName.Gate { get }
+    var isHeld: Bool { get }
+    var attempts: Int { get }
+    var entryName: EntryName { get }
 }
 
-extension EntryName: SequencedName {}
+extension EntryName: SequencedName {
+    package var entryName: EntryName { self }
+}
 
 extension ListedName: SequencedName {
     package var type: TypeName { TypeName(self) }
+    package var entryName: EntryName { EntryName(self) }
 }
 
 extension Route {

@@ -1,0 +1,276 @@
+package import Policy
+package import Spool
+
+/// The one reader of order: says of each waiting operation whether a run may send it, what it waits for, or which newer
+/// one takes its place. A run goes by it, and `send`, `list`, `show`, `status`, `wait` and `retry` ask it, so none of
+/// them says another thing than a run does.
+///
+/// Reads names, the kept values of chains, and the files of operations whose route has a `chain`. The methods that are
+/// called for each name are `mutating`, although few change anything: Swift copies a structure for the others.
+package struct QueueView {
+    let spool: SpoolDirectory
+    let configuration: Configuration
+    let options: RunOptions
+    let now: Timestamp
+    var kinds: OperationKinds
+    private let isPaused: Bool
+    /// Operations that the run could not read or settle.
+    private let setAside: Set<OperationID>
+    /// Operations that the run has deferred.
+    private let deferred: Set<OperationID>
+    /// Groups whose operations cannot be merged, and which the run sends one after the other.
+    private let apart: Set<SequenceKey>
+    /// `nil` if no route sends kept values.
+    private let kept: KeptLookup?
+    /// The order of the operations that wait for each other; `nil` before it is read.
+    private(set) var precedence: Precedence?
+    private var failed = FailedSequences()
+
+    /// The view of a run that knows `operations`, or of `send`. It asks each destination itself whether it is blocked.
+    package init(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ destinations: DestinationTable,
+        options: RunOptions = RunOptions(), at now: Timestamp
+    ) {
+        self.init(spool, configuration, destinations, options, now, waits: [:], OperationBook(), Peers.none)
+    }
+
+    init(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ destinations: DestinationTable,
+        _ options: RunOptions, _ now: Timestamp, waits: [Digest: DestinationWaits], _ operations: OperationBook,
+        _ peers: Peers, _ known: KnownDestinations? = nil, isPaused: Bool = false
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.options = options
+        self.now = now
+        self.isPaused = isPaused
+        setAside = operations.setAside.union(operations.claimsLost)
+        deferred = operations.deferred
+        apart = operations.apart
+        kept = configuration.sendsKeptValues ? KeptLookup(spool) : nil
+        kinds = OperationKinds(
+            configuration, destinations, options, waits: waits, known, at: now, ranks: peers.count)
+    }
+
+    /// The view of a run that began now, for those who only show it. Takes no lock. `named`: the only operations that
+    /// the run would send.
+    package init(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp,
+        named: [OperationID]? = nil
+    ) throws(SpoolError) {
+        self.init(
+            spool, configuration, known.table, RunOptions(ids: named.map { Set($0) }), now, waits: known.waits(at: now),
+            OperationBook(), .none, known, isPaused: try spool.isPaused)
+        failed = known.failed
+        if configuration.hasSequentialRoutes { _ = try listOrder() }
+    }
+
+    /// The errors met in reading kept values. Operations whose values cannot be read wait as if they lacked them.
+    var errors: [SpoolError] { kept?.errors ?? [] }
+
+    // MARK: - Reading the order
+
+    /// The longest wait of a listing for the names lock. Holders other than listings keep it for milliseconds.
+    static let patience: Duration = .seconds(5)
+
+    /// Lists the order and the dead letters that hold others. The caller has the names lock if it decides by them.
+    ///
+    /// Returns how many files have no name yet and may belong before any operation: foreign ones in `new/`, and those
+    /// that a run left in `claimed/`. `cut` has the operations that a pass may send; without it, the pass may send each
+    /// that is listed. `own` is an operation that this process has claimed to send it.
+    mutating func readOrder(
+        _ cut: borrowing Cut? = nil, own: OperationID? = nil
+    ) throws(SpoolError) -> (new: Int, claimed: Int) {
+        let unnamed = try listOrder(cut, own: own)
+        failed = try failedSequences()
+        return unnamed
+    }
+
+    private mutating func listOrder(
+        _ cut: borrowing Cut? = nil, own: OperationID? = nil
+    ) throws(SpoolError) -> (new: Int, claimed: Int) {
+        let spool = spool
+        var precedence = Precedence(apart: apart)
+        var unnamed = (new: 0, claimed: 0)
+        repeat {
+            let listed = try spool.forEachStandingName { name, state in
+                let kind = kinds.kind(of: name)
+                guard kind.isSequential else { return }
+                let standing: Precedence.Standing =
+                    if state == .claimed, name.id == own {
+                        .waiting(.due)
+                    } else if state == .claimed || !kind.isAskedFor || isSetAside(name) {
+                        .untouchable
+                    } else if !(cut?.has(name.id) ?? true) {
+                        .late(eligibility(of: name, kind))
+                    } else if isNamed(name) {
+                        .waiting(eligibility(of: name, kind))
+                    } else {
+                        .passedOver(eligibility(of: name, kind))
+                    }
+                precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
+            }
+            unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
+        } while precedence.needsAnotherListing()
+        self.precedence = precedence
+        return unnamed
+    }
+
+    /// Returns the failed operations that hold the operations behind them. Reads names, and lists `failed/` if a route
+    /// asks for that.
+    mutating func failedSequences() throws(SpoolError) -> FailedSequences {
+        let spool = spool
+        var failed = FailedSequences()
+        guard configuration.holdsBehindFailed else { return failed }
+        for state in [QueueState.failed, .quarantine] {
+            try spool.forEachName(in: state) { name, _ in
+                let kind = kinds.kind(of: name)
+                if kind.route.holdsBehindFailed { failed.note(EntryName(name), of: kind.route, to: kind.destination) }
+            }
+        }
+        return failed
+    }
+
+    // MARK: - The operations of the run
+
+    mutating func isNamed(_ name: ListedName) -> Bool { options.ids == nil || isNamed(name.id) }
+
+    func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
+
+    mutating func isSetAside(_ name: ListedName) -> Bool {
+        !setAside.isEmpty && setAside.contains(name.id)
+    }
+
+    /// Returns what an operation waits for by itself; `nil` if for nothing.
+    mutating func ownWait(of name: some SequencedName, _ kind: OperationKinds.Kind) -> WaitReason? {
+        // `--now` overrides only waits from before this run. An operation that this run deferred waits as usual, or the
+        // run would repeat it without end.
+        let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
+        let ignoresAll = ignoresBackoff && (options.ids?.contains(name.id) ?? false)
+        switch Policy.eligibility(
+            of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: ignoresBackoff,
+            ignoringNotBefore: ignoresAll)
+        {
+        case .held: return .person
+        case .deferred(let until): return .time(until)
+        case .due: break
+        }
+        if !kind.keptNames.isEmpty, let lack = lack(name, kind) { return .kept(lack) }
+        if !kind.parked.isEmpty, !ignoresAll, let until = kind.parked[name.id] { return .witness(until: until) }
+        return nil
+    }
+
+    /// Returns the name of a kept value that an operation lacks; `nil` if it has all.
+    ///
+    /// Also returns `nil` if the operation's chain is unknown: the attempt then finds what is missing.
+    private func lack(_ name: some SequencedName, _ kind: OperationKinds.Kind) -> String? {
+        guard let kept, let chain = kept.chain(of: name, kind.route) else { return nil }
+        return kept.lack(of: kind.keptNames, for: chain)
+    }
+
+    /// Whether an operation may be attempted now, as far as it goes by itself. One that lacks a kept value, or is
+    /// parked, waits as if it were held, with those of its sequence behind it.
+    mutating func eligibility(of name: some SequencedName, _ kind: OperationKinds.Kind) -> Eligibility {
+        Eligibility(ownWait(of: name, kind))
+    }
+}
+
+extension Eligibility {
+    fileprivate init(_ own: WaitReason?) {
+        switch own {
+        case nil: self = .due
+        case .time(let until): self = .deferred(until: until)
+        default: self = .held
+        }
+    }
+}
+
+/// The answers of a view whose order has been read.
+extension QueueView {
+    /// The standing of a waiting operation.
+    enum Standing: Hashable {
+        /// A run may send it. `isHead`: no operation of its sequence stands before it.
+        case due(isHead: Bool)
+        case waits(WaitReason)
+        /// A newer operation of its key supersedes it.
+        case superseded(by: OperationID)
+        /// The request of a newer operation of its key carries its changes.
+        case part(of: OperationID)
+    }
+
+    /// Returns the standing of a waiting operation. A run that is to confirm its order asks once for each waiting name,
+    /// with the `mark` of the name.
+    mutating func standing(of name: some SequencedName, _ kind: OperationKinds.Kind, mark: UInt64 = 0) -> Standing {
+        var position = Precedence.Position.free
+        if kind.isSequential, precedence != nil {
+            position = precedence!.position(of: name, of: kind.route, to: kind.destination, mark: mark)
+        }
+        if case .superseded(let newer) = position, !kind.route.mergesPayloads { return .superseded(by: newer) }
+        let own = ownWait(of: name, kind)
+        // An operation that must not be sent by itself is not merged either.
+        if case .superseded(let newer) = position, Eligibility(own).mayBeMerged(gate: name.gate) {
+            return .part(of: newer)
+        }
+        if own == .person { return .waits(.person) }
+        if let failed = holder(of: name, kind) { return .waits(.failed(failed)) }
+        if case .blocked(let older) = position { return .waits(.older(older)) }
+        let isHead = position == .free
+        if let block = kind.block, block.stops(attempts: Self.attempts(of: name, isHead: isHead)) {
+            switch own {
+            case nil, .witness: return .waits(.destination(block))
+            case .time(let until) where block.until.map { $0 >= until } ?? true: return .waits(.destination(block))
+            default: break
+            }
+        }
+        if own == nil, let refusal = kind.refusal { return .waits(.conditions(refusal)) }
+        return own.map { .waits($0) } ?? .due(isHead: isHead)
+    }
+
+    /// Returns the attempts of an operation as an open circuit breaker counts them: an operation behind others of its
+    /// sequence goes when they have gone, whatever its own schedule allows.
+    static func attempts(of name: some SequencedName, isHead: Bool) -> Int { isHead ? name.attempts : 0 }
+
+    /// Returns the wait reason of an operation; `nil` if it is in flight or finished.
+    package mutating func waiting(of entry: Entry) -> WaitReason? {
+        guard entry.state == .new || entry.state == .deferred else { return nil }
+        return switch standing(of: entry.name, kinds.kind(of: entry.name)) {
+        case .due: isPaused ? .resume : .nothing
+        case .waits(let reason): reason
+        case .superseded(let newer): .newer(newer)
+        case .part(let newer): .merged(newer)
+        }
+    }
+
+    /// Whether an operation that this process has claimed may be sent. False if an older one of its sequence waits, is
+    /// in flight, or has failed and holds it, if a newer one supersedes it, and while a file has no name yet, which may
+    /// be such a one. Reads the order under the names lock.
+    mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
+        let spool = spool
+        return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
+            let kind = kinds.kind(of: name)
+            guard kind.route.sequence(of: name, to: kind.destination) != nil else { return true }
+            let unnamed = try readOrder(own: name.id)
+            // A run removes what it supersedes before it is sent.
+            return unnamed == (0, 0) && !supersedesOthers(name, kind) && holder(of: name, kind) == nil
+                && precedence!.position(of: name, of: kind.route, to: kind.destination) == .free
+        }
+    }
+
+    /// Whether an operation is the newest of its key, and supersedes older ones or carries their changes.
+    mutating func supersedesOthers(_ name: some SequencedName, _ kind: OperationKinds.Kind) -> Bool {
+        kind.route.coalesce && precedence?.supersedesOthers(name, of: kind.route, to: kind.destination) ?? false
+    }
+
+    /// Returns the newer operation of the key that stands in the queue, and supersedes this one or would carry its
+    /// changes; `nil` if there is none. The operation itself may be anywhere.
+    mutating func newer(than name: EntryName) -> OperationID? {
+        let kind = kinds.kind(of: name)
+        guard case .superseded(let newer)? = precedence?.position(of: name, of: kind.route, to: kind.destination)
+        else { return nil }
+        return newer
+    }
+
+    private mutating func holder(of name: some SequencedName, _ kind: OperationKinds.Kind) -> OperationID? {
+        failed.isEmpty ? nil : failed.holder(of: name, of: kind.route, to: kind.destination)
+    }
+}

@@ -1,0 +1,98 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// What is shown of a queue, and what a run makes of it.
+struct QueueViewTests {
+    let bench: Bench
+
+    init() throws {
+        bench = try Bench()
+    }
+
+    private func view(_ change: (inout KnownDestinations) -> Void = { _ in }) throws -> QueueView {
+        var known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        change(&known)
+        return try QueueView(bench.spool, bench.configuration, known, at: bench.now)
+    }
+
+    private func waiting(_ view: QueueView) throws -> [String: WaitReason] {
+        var (view, reasons) = (view, [String: WaitReason]())
+        for state in [QueueState.new, .deferred] {
+            for name in try bench.names(state) {
+                reasons[name.id.description] = view.waiting(of: Entry(state: state, name: name))
+            }
+        }
+        return reasons
+    }
+
+    /// Queues as they come about: operations that wait, are held, have failed or been deferred, and destinations that
+    /// are paused, or whose circuit breaker is open.
+    @Test(arguments: UInt64(0)..<40)
+    func `a run would send what is shown as due now, and nothing else`(seed: UInt64) throws {
+        var generator = SeededNumbers(seed)
+        var route = bench.configuration.defaultRoute
+        route.ordering = [Ordering.any, .key, .strict, .newest].randomElement(using: &generator)!
+        route.coalesce = Bool.random(using: &generator)
+        route.mergesPayloads = route.coalesce && Bool.random(using: &generator)
+        route.onFailure = [OnFailure.proceed, .hold].randomElement(using: &generator)!
+        bench.configuration.defaultRoute = route
+        bench.configuration.destinations["http://two"] = DestinationSettings(circuitBreaker: 1)
+        for _ in 0..<4 {
+            for type in ["default", "default", "other"] {
+                try bench.add(1, type: type, body: #"{"a":1}"#) { header in
+                    header.key = ["a", "b", nil].randomElement(using: &generator)!
+                    if Int.random(in: 0..<4, using: &generator) == 0 {
+                        header.notBefore = header.createdAt + .seconds([-1, 30].randomElement(using: &generator)!)
+                    }
+                }
+            }
+            for name in try bench.names(.new) where Int.random(in: 0..<6, using: &generator) == 0 {
+                _ = try bench.spool.hold(Entry(state: .new, name: name))
+            }
+            let status = [204, 404, 503].randomElement(using: &generator)!
+            _ = try bench.run(RunOptions(limit: 2)) { _ in .status(status) }
+            bench.now = bench.now + .seconds([1, 61].randomElement(using: &generator)!)
+        }
+        let run = Run(
+            spool: bench.spool, configuration: bench.configuration, options: RunOptions(limit: 1000),
+            world: bench.world { _ in .status(204) }
+        ) { _ in }
+        let planned = try run.plan().map(\.entry.name.id.description).sorted()
+        let shown = try waiting(try view()).filter { $0.value == .nothing }.keys.sorted()
+        #expect(planned == shown)
+    }
+
+    @Test func `what no run sends on this machine now is not shown as due`() throws {
+        bench.configuration.routes[TypeName("here")!] = Route(url: "http://localhost/")
+        try bench.add(1)
+        try bench.add(1, type: "here")
+        let refusals = Conditions(network: .online, power: .mains).refusals(in: Surroundings(isOnline: false))
+        var reasons = try waiting(try view { $0.refusals = refusals })
+        #expect(
+            reasons == [
+                "default-0": .conditions("there is no network, and conditions.network is 'online'"),
+                "here-0": .nothing,
+            ])
+        let onBattery = Conditions(network: .online, power: .mains).refusals(in: Surroundings(isOnBattery: true))
+        reasons = try waiting(try view { $0.refusals = onBattery })
+        #expect(reasons.values.allSatisfy { $0 == .conditions(onBattery.here!) })
+    }
+
+    @Test func `an older value is retried while a newer one opens later`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1) { ($0.key, $0.notBefore) = ("k", $0.createdAt + .seconds(3600)) }
+        var change = OperationChange(.retry(), in: bench.spool, bench.configuration, clock: bench.clock) { _ in }
+        try change.perform(on: .entries([Entry(state: .failed, name: try bench.names(.failed)[0])]))
+        #expect(try bench.names(.failed).isEmpty)
+        // A name has the due time in milliseconds.
+        bench.now = bench.now + .milliseconds(1)
+        let summary = try bench.run()
+        #expect(summary.delivered == 1)
+        #expect(bench.bodies == ["0"])
+    }
+}
