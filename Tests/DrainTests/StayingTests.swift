@@ -96,4 +96,15 @@ struct StayingTests {
         let summary = try run(bench, RunOptions(stay: .untilEmpty), world)
         #expect(summary.delivered == 2 && summary.recovered == 1)
     }
+
+    @Test(arguments: [RunOptions.Stay.no, .untilEmpty])
+    func `a run that a signal ends before it admits a file says that something is left`(stay: RunOptions.Stay) throws {
+        let bench = try Bench()
+        try Data(#"{"drainq":1,"payload":1}"#.utf8).write(to: bench.directory.appending(path: "new/dropped"))
+        bench.signals = [15]
+        let summary = try bench.run(RunOptions(stay: stay))
+        #expect(summary.outcomes == [.deferred] && summary.attempts == 0)
+        bench.signals = []
+        #expect(try bench.run().delivered == 1)
+    }
 }

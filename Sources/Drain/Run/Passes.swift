@@ -104,6 +104,8 @@ final class Passes {
         tally.summary.leftForeign = false
         let pass = try chooser.choose(budget: budget, authority, peers)
         if pass.foreign == 0 { return pass }
+        // Until they are admitted: a signal may come before.
+        tally.summary.leftForeign = true
         var cut = try chooser.cut()
         let isNamed = try admit(&cut) && cut.isWhole
         return try chooser.choose(budget: budget, isNamed ? authority : .undecided, peers, of: consume cut)
@@ -161,7 +163,7 @@ final class Passes {
         guard (try? begin()) != nil, let again = try? choose(budget: options.limit) else { return true }
         if !again.chosen.isEmpty || tally.summary.leftForeign {
             if clock.instant() >= nextEnd { self.end() }
-            return true
+            return !stop.mustStop()
         }
         // Another run may have the sequence lock: it leaves what this run then sends.
         let isLeft = again.undecided > 0 && !spoolRun.hasSequenceLock

@@ -14,7 +14,7 @@ import Testing
     story.accept(1)
     #expect(story.broken == [.kept])
     #expect(story.then { $0.leave(1, in: "new") }.broken.isEmpty)
-    #expect(story.then { $0.leave(1, in: "failed") }.broken.isEmpty)
+    #expect(story.then { $0.leave(1, in: "deferred") }.broken.isEmpty)
     #expect(story.then { $0.command(.drop, [1]) }.broken.isEmpty)
     #expect(story.then { $0.send([1], by: 1, status: 503) }.broken == [.kept])
 }

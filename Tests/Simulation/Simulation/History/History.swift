@@ -221,6 +221,7 @@ package struct RunChoice: Hashable, Sendable {
     package var maxTime: Duration?
     /// Whether it stays until the queue is empty, or for a time.
     package var stays = false
+    package var isUntilEmpty = false
 
     package init() {}
 }

@@ -78,21 +78,4 @@ extension Contract {
             }
         }
     }
-
-    /// An operation goes to quarantine for its interruptions only if so many processes died with it; a power cut is no
-    /// fault of it.
-    static func interruptions(_ record: Record) -> [Breach] {
-        record.lives.flatMap { life in
-            life.reports.compactMap { at, report -> Breach? in
-                guard case .quarantined(let id?, path: _) = report, id == life.id, life.isPromised, life.damaged == nil,
-                    life.offer.way != .foreign
-                else { return nil }
-                let deaths = record.kills.count { $0 > life.offered && $0 < at && !record.powerCuts.contains($0) }
-                if deaths >= record.history.setup.interruptions { return nil }
-                return Breach(
-                    .interruptions, [life.offered, at],
-                    "operation \(life.label) went to quarantine after \(deaths) deaths of processes")
-            }
-        }
-    }
 }

@@ -38,8 +38,13 @@ extension Contract {
                 counts(record.exchanges[place].reply, record.exchanges[place].status(of: life.label)) == true,
                 let attempt = record.exchanges[place].request.attempt
             else { return nil }
-            // Not every earlier request needs to have counted.
-            let delay = life.kind.delays.prefix(max(attempt, 1)).min() ?? .zero
+            // Not every earlier request needs to have counted, but those that a run has reported so have.
+            let isCertain = record.kills.isEmpty && life.touches.isEmpty && !life.isReplacing
+            let counted =
+                isCertain
+                ? life.reports.count { if case .deferred(_, counted: true) = $0.report { $0.at < at } else { false } }
+                : 0
+            let delay = life.kind.delays.dropFirst(counted).prefix(max(attempt - counted, 1)).min() ?? .zero
             return (learned, at, record.time(at: learned) + delay * (1 - life.kind.jitter))
         }
     }

@@ -8,9 +8,10 @@ extension Contract {
             record.events[$0].process
         }
         return record.events.indices.flatMap { index -> [Breach] in
-            guard case .endsRun(let status, _, _) = record.events[index].what else { return [] }
+            guard case .endsRun(let status, _, let waits) = record.events[index].what else { return [] }
             let process = record.events[index].process
             return said(status, reports[process] ?? [], index, record) + left(status, process, index, record)
+                + (waits ? early(process, index, record) : [])
         }
     }
 
@@ -56,15 +57,29 @@ extension Contract {
         return causes.contains(status) ? [] : [Breach(.runStatus, [end], "a run ended with \(status) without a cause")]
     }
 
+    /// Whether others may have had an operation in their hands, or have changed what may be sent.
+    private static func isShared(_ process: ProcessID, until end: Int, _ record: Record) -> Bool {
+        record.courses.contains { other, its in
+            other != process && its.began < end && (its.ended ?? .max) > record.course(of: process).began
+                && !its.isAdder
+        }
+    }
+
+    /// A run that stays until the queue is empty does not end while operations wait for a time.
+    private static func early(_ process: ProcessID, _ end: Int, _ record: Record) -> [Breach] {
+        let course = record.course(of: process)
+        guard let choice = course.choice, choice.isUntilEmpty, course.refusals.isEmpty, course.interruptions.isEmpty,
+            !record.hasClockSteps, !isShared(process, until: end, record),
+            record.events[end].time - record.events[course.began].time < choice.maxTime ?? .seconds(86_400)
+        else { return [] }
+        return [Breach(.runStatus, [course.began, end], "a run until the queue is empty ended while operations wait")]
+    }
+
     private static func left(_ status: Int32, _ process: ProcessID, _ end: Int, _ record: Record) -> [Breach] {
         let course = record.course(of: process)
-        guard status == 0, let choice = course.choice, choice.ids == nil, choice.maxTime == nil, !record.hasClockSteps,
-            course.refusals.isEmpty, course.stops.isEmpty, course.interruptions.isEmpty
+        guard status == 0, let choice = course.choice, choice.ids == nil, !record.hasClockSteps,
+            course.refusals.isEmpty, course.stops.isEmpty
         else { return [] }
-        // Others may have had an operation in their hands, or have changed what may be sent.
-        let isShared = record.courses.contains { other, its in
-            other != process && its.began < end && (its.ended ?? .max) > course.began && !its.isAdder
-        }
         // At the calm end nothing is paused or held.
         let isStopped =
             record.calm ?? .max > course.began
@@ -72,7 +87,7 @@ extension Contract {
                 if case .commands(let command) = event.what { command.verb.stops } else { false }
             }
         let sent = record.exchanges.filter { $0.process == process }.reduce(0) { $0 + $1.labels.count }
-        if isShared || isStopped || sent >= choice.limit { return [] }
+        if isShared(process, until: end, record) || isStopped || sent >= choice.limit { return [] }
         return record.lives.indices.compactMap { index in
             let life = record.lives[index]
             guard isFresh(index, at: course.began, end, record),

@@ -30,6 +30,10 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case runStatus = "run status"
     case writtenTimes = "written times"
     case concurrency
+    case choice
+    case places
+    case inFlight = "left in flight"
+    case sentApart = "sent apart"
 
     /// Judges a history by this sentence alone.
     var judge: (Record) -> [Breach] {
@@ -64,6 +68,10 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .runStatus: Contract.runStatus
         case .writtenTimes: Contract.writtenTimes
         case .concurrency: Contract.concurrency
+        case .choice: Contract.choice
+        case .places: Contract.places
+        case .inFlight: Contract.inFlight
+        case .sentApart: Contract.sentApart
         }
     }
 }

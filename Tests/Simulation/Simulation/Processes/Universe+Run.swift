@@ -40,6 +40,7 @@ extension Universe {
         choice.isNow = plan.ignoresBackoff
         choice.maxTime = plan.maxTime
         choice.stays = plan.stay != .no
+        choice.isUntilEmpty = plan.stay == .untilEmpty
         note(process.id, .runs(choice))
         let run = Run(spool: spool, configuration: configuration, options: options, world: world(of: process)) {
             [unowned self] event in take(event, of: process)

@@ -198,6 +198,8 @@ package struct Plan: Sendable {
         package var trickles = 0.0
         /// The labels that are refused for good.
         package var bad: Set<Label> = []
+        /// The operation whose request kills the process that sends it.
+        package var culprit: Label?
         /// The modes from each time on, in order.
         package var modes: [Phase] = []
 

@@ -58,6 +58,9 @@ final class SimulatedServers {
             var request = received(sent.request, host, number)
             request.sender = sink.sender
             world.note(.world, .receives(request))
+            if !isCalm, let culprit = plan.culprit, request.bodies.contains(where: { $0.contains(culprit) }) {
+                return sink.killSender()
+            }
             var reply = reply(to: request, sent.request, plan)
             if isDead { reply.kind = .agentDied } else if isStalled { reply.kind = .lost }
             let end = isStalled ? start + timeOut : arrival + latency / 2 + trickle

@@ -84,6 +84,12 @@ final class SimulatedSink: Sink {
         inFlight = [:]
     }
 
+    /// Kills the process that sends.
+    func killSender() {
+        world.note(process.id, .killed)
+        world.scheduler.kill(process, isCurrent: false)
+    }
+
     // MARK: - Agents
 
     /// Lets the agent of a host hang: it sends and reports nothing more.

@@ -121,6 +121,7 @@ package struct Shrinker {
             for label in plan[server: host].bad.sorted() {
                 hasChanged = set(\.[server: host].bad, to: plan[server: host].bad.subtracting([label])) || hasChanged
             }
+            hasChanged = set(\.[server: host].culprit, to: nil) || hasChanged
             for share: WritableKeyPath<Plan.ServerPlan, Double> in [
                 \.losesAfter, \.losesBefore, \.agentDies, \.agentHangs, \.stalls, \.trickles,
             ] {

@@ -13,6 +13,25 @@ extension PlanMaker {
         stops(&plan)
         if workload == .hosts, variety.happens(0.15) { unsetClock(&plan) }
         if variety.happens(0.04) { deaths(&plan) }
+        if variety.happens(0.04) { culprit(&plan) }
+        // Operations of several types stand in one strict order.
+        for index in plan.setup.kinds.indices.dropFirst() where plan.setup.kinds[0].order == .strict {
+            let kind = plan.setup.kinds[index]
+            if kind.host == plan.setup.kinds[0].host, kind.order == .any, variety.happens(0.5) {
+                plan.setup.kinds[index].order = .strict
+            }
+        }
+    }
+
+    /// Lets the request of one operation kill each run that sends it, as a defect would that its content meets.
+    private mutating func culprit(_ plan: inout Plan) {
+        guard let host = plan.servers.keys.sorted().first else { return }
+        plan.servers[host]?.culprit = 1 + variety.below(4)
+        let first = plan.actors.count
+        for _ in 0..<6 + variety.below(4) { add(.run(Plan.RunPlan()), to: &plan) }
+        for index in plan.actors.indices[first...] {
+            plan.actors[index].start = variety.pick(moments) + variety.duration(.zero, .seconds(30))
+        }
     }
 
     private mutating func vary(_ role: inout Plan.Role, _ setup: Setup) {
