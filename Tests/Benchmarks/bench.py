@@ -212,6 +212,17 @@ class SlowServer:
         self.url = f"http://127.0.0.1:{self.port}/drain"
 
 
+class SilentServers:
+    """So many ports of the loopback that take a connection and answer nothing, ever."""
+
+    def __init__(self, count):
+        self.sockets = [socket.socket() for _ in range(count)]
+        for listener in self.sockets:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(64)
+        self.urls = [f"http://127.0.0.1:{listener.getsockname()[1]}/" for listener in self.sockets]
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -227,12 +238,12 @@ def body(number, length=body_length):
 class Queue:
     """A queue of drainq, filled without drainq but with what it would have written."""
 
-    def __init__(self, path, url, binary=None, route={}, **destination):
+    def __init__(self, path, url, binary=None, route={}, others={}, **destination):
         self.path = pathlib.Path(path)
         self.binary = binary or drainq
         self("init", "--quiet")
         origin = url.rsplit("/", 1)[0]
-        document = {"routes": {"default": {"url": url, **route}}, "destinations": {origin: destination}}
+        document = {"routes": {"default": {"url": url, **route}, **others}, "destinations": {origin: destination}}
         (self.path / "drainq.json").write_text(json.dumps(document))
         self("add", input=body(0))
         (sample,) = (self.path / "new").iterdir()

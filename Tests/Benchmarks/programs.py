@@ -5,12 +5,13 @@ import pathlib
 import shlex
 import shutil
 import statistics
+import subprocess
 import sys
 import uuid
 
 import peers
 from bench import (
-    Nginx, Queue, SlowServer, body, body_length, compiled, fill_plain, here, measure, scratch, settle, tool)
+    Nginx, Queue, SilentServers, SlowServer, body, body_length, compiled, fill_plain, here, measure, scratch, settle, tool)
 
 concurrency = 5
 
@@ -171,6 +172,83 @@ class Ground:
 
         return Program(
             name, lambda: queue().command(*words), count=what, times=times, prepare=prepare, requests=requests)
+
+    def beside_silent(self, name, count, at_once, silent=30, known=False):
+        """A run until nginx has so many operations, behind two for each of some destinations that never answer. `known`:
+        an earlier run has met them."""
+        servers = self.once("silent", lambda: SilentServers(30))
+        others = {f"silent{number}": {"url": url, "timeouts": {"request": "3s"}}
+                  for number, url in enumerate(servers.urls[:silent])}
+        queues = []
+
+        def prepare():
+            queues[:] = [self.fresh_queue("beside-silent", 0, self.nginx.url, others=others)]
+            for kind in others:
+                queues[0]("add", "--type", kind, input="1\n2\n")
+            if known:
+                subprocess.run(queues[0].command("run", "--max-time", "4s"), stderr=subprocess.DEVNULL)
+            queues[0]("add", input="".join(body(number) + "\n" for number in range(count)))
+
+        return Program(
+            name, lambda: queues[0].command("run", "--limit", count + 60, "--concurrency", at_once, "--quiet"), count=count,
+            prepare=prepare, requests=count, endless=True)
+
+    # After an outage
+
+    def deferred_queue(self, name, count):
+        """A queue in which so many operations have had an attempt and wait for the next one."""
+        queue = self.fresh_queue(name, count, self.nginx.url)
+        new, deferred = queue.path / "new", queue.path / "deferred"
+        for file in os.listdir(new):
+            os.rename(new / file, deferred / f"{file[:-5]},a=1,t=20991231T000000Z.json")
+        return queue
+
+    def on_deferred(self, name, count, *words):
+        """A command over a queue of deferred operations, made anew if the command changes it."""
+        queues = []
+        changes = words[0] in ("retry", "hold", "drop")
+
+        def prepare():
+            if changes or not queues:
+                queues[:] = [self.deferred_queue(f"deferred-{words[0]}" if changes else "deferred", count)]
+
+        command = lambda: ["sh", "-c", 'exec "$@" >/dev/null', "sh", *queues[0].command(*words)]
+        return Program(name, command, count=count, prepare=prepare)
+
+    def unsent(self, name, count, status, route):
+        """A run that ends so many operations without a request, with this status."""
+        queues = []
+
+        def prepare():
+            queues[:] = [self.fresh_queue("unsent", count, self.nginx.url, route=route)]
+
+        command = lambda: ["sh", "-c", '"$@" 2>/dev/null; test $? -eq ' + str(status), "sh",
+                           *queues[0].command("run", "--max-time", "5m", "--until-empty")]
+        return Program(name, command, count=count, prepare=prepare)
+
+    def bad_line(self, megabytes):
+        queues = []
+
+        def prepare():
+            queues[:] = [self.fresh_queue("bad-line", 0, self.nginx.url)]
+
+        words = f'head -c {megabytes}M /dev/zero | tr "\\0" x | "$@" 2>/dev/null; test $? -eq 65'
+        return Program("drainq add", lambda: ["sh", "-c", words, "sh", *queues[0].command("add")], prepare=prepare)
+
+    def listing(self, count):
+        path = self.place / "deferred" / "deferred"
+        return Program("ls", ["sh", "-c", 'exec ls "$1" >/dev/null', "sh", path], count=count)
+
+    def c_changing(self, name, count, removes=False):
+        path, other = self.place / "changed", self.place / "changed-to"
+
+        def prepare():
+            shutil.rmtree(other, ignore_errors=True)
+            other.mkdir()
+            fill_plain(path, count)
+
+        return Program(
+            name, lambda: [compiled("limits/change.c"), path, "-" if removes else other], count=count, prepare=prepare)
 
     # Limits and peers that drain a directory of files
 
@@ -339,6 +417,24 @@ class Ground:
         return Program(
             "drainq add", lambda: queues[0].command("add"), count=count, times=times, prepare=prepare, check=check,
             input=self.lines(count))
+
+    def streaming(self, name, count, standing):
+        """One `add` of a stream whose lines come one by one, into an ordered route of a queue that has so many already."""
+        queues = []
+
+        def prepare():
+            path = f"stream-{standing}"
+            queues[:] = [self.fresh_queue(path, standing, self.nginx.url, route={"ordering": "strict"})]
+
+        def check():
+            if queues[0].waiting() != standing + count:
+                raise RuntimeError(f"{queues[0].waiting()} operations wait")
+
+        words = 'python3 "$1" "$2" | { shift 2; exec "$@" >/dev/null; }'
+        return Program(
+            name, lambda: ["sh", "-c", words, "sh", here / "limits/tail.py", self.lines(count),
+                           *queues[0].command("add")],
+            count=count, prepare=prepare, check=check)
 
     def c_adding(self, name, count, times, batch):
         path = self.place / "c-adding"

@@ -72,7 +72,7 @@ def rows(ground):
         "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered, "envelope": envelope,
         "runs": runs, "slow-directory": slow_directory, "auto": adaptive,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
-        "slow": slow, "checksum": checksum, "tls": by_tls, "http2": by_tls, "big": big,
+        "slow": slow, "silent": silent, "outage": outage, "stream": stream, "checksum": checksum, "tls": by_tls, "http2": by_tls, "big": big,
     }
 
 
@@ -277,11 +277,18 @@ def taking(ground, wanted):
 
 
 def memories(ground, wanted):
-    count = ground.many(100_000)
+    count = many = ground.many(100_000)
     return [Row("memory", f"memory while draining {count:,}", "MB", memory, [
         ground.ours("drainq, libcurl", count), ground.ours("drainq, libcurl, a hundredth", count // 100),
         ground.ours("drainq, URLSession", count, transport="urlsession"), ground.curl_parallel(count),
-        ground.syslog_ng(count)], [Aim("≤ 60 MB, all processes", at_most=60)])]
+        ground.syslog_ng(count)], [Aim("≤ 60 MB, all processes", at_most=60)]),
+        *(Row("memory", f"memory while {many:,} operations {words}", "MB", memory, [
+            ground.unsent(f"drainq, {many:,}", many, status, route), ground.unsent("drainq, a hundredth", many // 100, status, route)],
+            [Aim("≤ 60 MB", at_most=60)])
+          for words, status, route in (
+              ("expire", 1, {"expiresAfter": "1h"}), ("are superseded", 0, {"key": "{type}", "coalesce": True}))),
+        Row("memory", f"memory while a bad line of {ground.many(300)} MB comes in", "MB", memory,
+            [ground.bad_line(ground.many(300))], [Aim("≤ 500 MB", at_most=500)])]
 
 
 def growth(ground, wanted):
@@ -315,6 +322,45 @@ def growth(ground, wanted):
         Row("growth", f"run --limit {more}, whole", "ms", milliseconds, programs),
         Row("growth", "run --limit 1, whole", "ms", milliseconds, singles)]
     return found
+
+
+def silent(ground, wanted):
+    """A good destination behind thirty that take connections and never answer, with two operations and 3 s each."""
+    count = ground.many(10_000)
+    alone = ground.beside_silent("drainq, no silent ones", count, "auto", silent=0)
+    return [
+        Row("silent", "first delivery behind 30 silent destinations", "ms", milliseconds, [
+            ground.beside_silent("drainq, concurrency by default", 1, "auto"),
+            ground.beside_silent("drainq, --concurrency 5, which an earlier run has met", 1, 5, known=True),
+            ground.beside_silent("drainq, --concurrency 5", 1, 5)], [Aim("≤ 1 s", at_most=1000)]),
+        Row("silent", f"drain {count:,} beside 30 silent destinations", "operations/s", rate, [
+            ground.beside_silent("drainq, 30 silent ones", count, "auto"), alone],
+            [Aim("≥ 0.8 × without them", alone.name, at_least=0.8)])]
+
+
+def outage(ground, wanted):
+    """What an operator waits for after an outage."""
+    count = ground.many(100_000)
+    ls, renames = ground.listing(count), ground.c_changing("C: readdir, rename", count)
+    removals = ground.c_changing("C: readdir, unlink", count, removes=True)
+    shown = [ground.on_deferred(f"drainq {word}", count, *word.split()) for word in ("list", "list --long", "status")]
+    found = [Row("outage", f"{program.name}, {count:,} deferred", "ms", milliseconds, [program, ls], aims)
+             for program, aims in zip(shown, ([Aim("≤ 4 × ls", ls.name, at_most=4)], [], [Aim("≤ 4 × ls", ls.name, at_most=4)]))]
+    for word, limit in (("retry", renames), ("hold", renames), ("drop", removals)):
+        ours = ground.on_deferred(f"drainq {word} --all", count, word, "--all")
+        found.append(Row("outage", f"{word} --all, {count:,} deferred", "ms", milliseconds, [ours, limit],
+                         [Aim("≤ 1.5 × the bare calls", limit.name, at_most=1.5)]))
+    return found
+
+
+def stream(ground, wanted):
+    count, found = ground.many(10_000), []
+    empty, full = (ground.streaming(f"drainq add, {size:,} wait", count, size) for size in (0, ground.many(100_000)))
+    return [
+        Row("stream", f"add a stream of {count:,} lines to an ordered route", "lines/s", rate, [full, empty],
+            [Aim("≥ 500/s", at_least=500), Aim("≥ 0.8 × into an empty queue", empty.name, at_least=0.8)]),
+        Row("stream", f"add a stream of {count:,} lines, memory", "MB", memory, [full, empty],
+            [Aim("≤ 1.2 × into an empty queue", empty.name, at_most=1.2)])]
 
 
 def slow(ground, wanted):

@@ -21,6 +21,27 @@ struct DestinationBookTests {
         #expect(try other.book.read(identity, bench.now).block?.reason == .held)
     }
 
+    @Test(arguments: [true, false])
+    func `each change of a ledger is synced while it has a hold, whoever began that`(isHeld: Bool) throws {
+        var count = 0
+        var system = SystemCalls.real
+        system.fsync = { file throws(Errno) in
+            count += 1
+            try SystemCalls.real.fsync(file)
+        }
+        let bench = try Bench(system: system)
+        let parts = try Parts(bench)
+        let destination = parts.book.destination(Destination(named: "http://one"), bench.now)
+        count = 0
+        if isHeld {
+            hold(parts, destination)
+        } else {
+            parts.book.apply(.unreachable("refused"), to: destination, at: bench.now)
+            parts.book.tell()
+        }
+        #expect((count > 0) == isHeld)
+    }
+
     @Test func `a hold stays although another run has drawn the salt of fingerprints first`() throws {
         let bench = try Bench()
         let (one, other) = (try Parts(bench), try Parts(bench))

@@ -225,4 +225,20 @@ struct LookingTests {
         }
         #expect(count("attempts") == "4" && count("delivered") == "3" && count("deferred") == "1")
     }
+
+    @Test func `a long list opens no file of a deferred operation unless it is asked to`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        try queue.run("add", input: numbered(1001))
+        for name in try queue.names("new") {
+            let deferred = "deferred/\(name.dropLast(5)),a=1,t=20991231T000000Z.json"
+            try FileManager.default.moveItem(
+                at: queue.queue.appending(path: "new/\(name)"), to: queue.queue.appending(path: deferred))
+        }
+        func last(_ options: String...) throws -> Set<String> {
+            Set(try queue.start(["list"] + options, input: "").finish().lines.dropFirst().map { String($0.last!) })
+        }
+        #expect(try last() == ["?"])
+        #expect(try last("--long") == ["-"])
+        #expect(try last("--limit", "1000") == ["-"])
+    }
 }

@@ -76,7 +76,7 @@ package struct DestinationsFile {
             }
             ledger.forgetStale(at: now)
             guard ledger != content.ledger, let bytes = StateFile.encode(ledger) else { return nil }
-            hasStop = ledger.hasOperatorStop
+            hasStop = ledger.hasStop
             let changes = content.ledger.changes(to: ledger, of: Set(events.map(\.destination)), at: now)
             result = .success(Content(bytes: bytes, ledger: ledger, changes: changes))
             return bytes
@@ -118,7 +118,7 @@ package struct DestinationsFile {
             guard let ledger = Self.changeable(old) else { return nil }
             var changed = ledger
             body(&changed)
-            hasStop = changed.hasOperatorStop
+            hasStop = changed.hasStop
             return changed == ledger ? nil : StateFile.encode(changed)
         }
     }

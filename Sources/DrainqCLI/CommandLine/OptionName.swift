@@ -59,6 +59,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case until
     case follow
     case all
+    case long
     case reason
     case followers
     case to

@@ -16,6 +16,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         let entries = found.entries.prefix(limit)
         let terminal = Terminal.forResults(environment)
         var order = try QueueView(queue.spool, queue.configuration, known, at: now)
+        let readsFiles = arguments.isJSON || arguments.isLong || entries.count <= listedFiles
         var rows: [[Table.Cell]] = []
         var quarantined: [[Table.Cell]] = []
         for entry in entries {
@@ -24,7 +25,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             view.waitsFor = waiting.flatMap(WaitView.init)
             view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             // A table needs only the last answer from the file: the name has the rest.
-            if arguments.isJSON || entry.mayHaveAttempts,
+            if readsFiles, arguments.isJSON || entry.mayHaveAttempts,
                 case .operation(let stored) = try queue.spool.read(entry)
             {
                 view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
@@ -32,7 +33,8 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             if arguments.isJSON {
                 JSONLine.write(view)
             } else {
-                rows.append(row(view, entry.name.createdAt, waiting, now, terminal))
+                let last = readsFiles || !entry.mayHaveAttempts ? view.lastResult ?? "-" : "?"
+                rows.append(row(view, entry.name.createdAt, last: last, waiting, now, terminal))
             }
         }
         if filter.states.contains(.quarantined) {
@@ -55,6 +57,10 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
     }
 }
 
+/// The most operations whose files a table opens without being asked: a list of 100,000 operations after an outage is
+/// one of names.
+let listedFiles = 1000
+
 private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"].map { Table.Column(title: $0) }
 
 /// The columns that a narrow terminal shrinks or drops, in order. The id is never cut, so that it can be copied.
@@ -65,24 +71,27 @@ private let narrowings: [Table.Narrowing] = [
 ]
 
 private func row(
-    _ view: EntryView, _ createdAt: Timestamp, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal
+    _ view: EntryView, _ createdAt: Timestamp, last: String, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal
 ) -> [Table.Cell] {
     // At a terminal the beginning of another id is enough to find its line.
     func named(_ id: OperationID) -> String {
         terminal.columns == nil ? id.description : id.description.truncated(to: 9)
     }
-    let last =
-        view.lastStatus.map { "\($0)" } ?? view.lastError
-        ?? view.rule.map {
-            String($0.prefix { $0 != " " && $0 != ":" })
-        } ?? view.destinationHold?.reason
     return [
         Table.Cell(view.id), Table.Cell(view.type),
         Table.Cell(view.state, ShownState(rawValue: view.state)?.paint ?? .plain),
         Table.Cell(InWords.moment(createdAt, from: now)),
         Table.Cell(view.attemptsInWords), Table.Cell(waiting?.words(now, named: named) ?? "-"),
-        Table.Cell(last ?? "-"),
+        Table.Cell(last),
     ]
+}
+
+extension EntryView {
+    /// The result of the last attempt in a word; without one the reason of the hold.
+    fileprivate var lastResult: String? {
+        lastStatus.map { "\($0)" } ?? lastError ?? rule.map { String($0.prefix { $0 != " " && $0 != ":" }) }
+            ?? destinationHold?.reason
+    }
 }
 
 /// Returns the row of a file in quarantine, with its id or else the name of its file: other commands take either.

@@ -47,10 +47,9 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] ?? DestinationState()
     }
 
-    /// Whether an operator has held or paused a destination.
-    package var hasOperatorStop: Bool {
-        destinations.values.contains { $0.isPaused || $0.hold?.isByHand ?? false }
-    }
+    /// Whether a destination is held or paused. Each change of such a ledger is synced, so a ledger that a power cut has
+    /// emptied had no stop to lose.
+    package var hasStop: Bool { destinations.values.contains { $0.isPaused || $0.hold != nil } }
 
     package mutating func apply(
         _ event: DestinationEvent, to name: String, _ settings: DestinationSettings, at now: Timestamp
