@@ -71,7 +71,8 @@ private let narrowings: [Table.Narrowing] = [
 ]
 
 private func row(
-    _ view: EntryView, _ createdAt: Timestamp, last: String, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal
+    _ view: EntryView, _ createdAt: Timestamp, last: String, _ waiting: WaitReason?, _ now: Timestamp,
+    _ terminal: Terminal
 ) -> [Table.Cell] {
     // At a terminal the beginning of another id is enough to find its line.
     func named(_ id: OperationID) -> String {

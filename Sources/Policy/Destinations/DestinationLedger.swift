@@ -47,8 +47,8 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] ?? DestinationState()
     }
 
-    /// Whether a destination is held or paused. Each change of such a ledger is synced, so a ledger that a power cut has
-    /// emptied had no stop to lose.
+    /// Whether a destination is held or paused. Each change of such a ledger is synced: one that a power cut empties
+    /// has no stop to lose.
     package var hasStop: Bool { destinations.values.contains { $0.isPaused || $0.hold != nil } }
 
     package mutating func apply(
