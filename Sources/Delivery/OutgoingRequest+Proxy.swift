@@ -15,7 +15,7 @@ extension OutgoingRequest {
 
 /// The proxies that the environment names, read as libcurl 7.88 reads them.
 struct EnvironmentProxy {
-    private let variables: [String: String]
+    private var variables: [String: String] = [:]
     /// The hosts that no proxy carries; `nil` for all of them.
     private let excluded: [String]?
 
@@ -25,14 +25,17 @@ struct EnvironmentProxy {
     /// libcurl does not read `HTTP_PROXY`, which a server may set from a header field of a request. An empty variable
     /// counts as not set.
     init(_ environment: [String: String]) {
-        variables = environment.filter { !$0.value.isEmpty }
-        let list = variables["no_proxy"] ?? variables["NO_PROXY"] ?? ""
+        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        for name in ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"] {
+            variables[name] = variable(name)
+        }
+        let list = variable("no_proxy") ?? variable("NO_PROXY") ?? ""
         excluded = list == "*" ? nil : list.utf8.split { ", \t".utf8.contains($0) }.map { Substring($0).lowercased() }
     }
 
     /// Returns the proxy for a URL; `nil` if it needs none.
     func proxy(for url: String) -> String? {
-        guard let origin = Origin(url: url) else { return nil }
+        guard !variables.isEmpty, let origin = Origin(url: url) else { return nil }
         let names = origin.scheme == .https ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         guard let proxy = (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap({ variables[$0] }).first, let excluded,
             !excluded.contains(where: { Self.covers($0, origin.host.lowercased()) })

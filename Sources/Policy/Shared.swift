@@ -1,8 +1,8 @@
 /// A large value that all copies share until one of them changes it, so copying it costs one reference count.
-struct Shared<Value: Hashable & Sendable>: Hashable, Sendable {
+package struct Shared<Value> {
     private var box: Box
 
-    private final class Box: Sendable {
+    fileprivate final class Box {
         let value: Value
 
         init(_ value: Value) {
@@ -10,11 +10,11 @@ struct Shared<Value: Hashable & Sendable>: Hashable, Sendable {
         }
     }
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         box = Box(value)
     }
 
-    var value: Value {
+    package var value: Value {
         _read { yield box.value }
         _modify {
             var value = box.value
@@ -22,12 +22,19 @@ struct Shared<Value: Hashable & Sendable>: Hashable, Sendable {
             yield &value
         }
     }
+}
 
-    static func == (left: Shared, right: Shared) -> Bool {
+extension Shared.Box: Sendable where Value: Sendable {}
+extension Shared: Sendable where Value: Sendable {}
+
+extension Shared: Equatable where Value: Equatable {
+    package static func == (left: Shared, right: Shared) -> Bool {
         left.box === right.box || left.value == right.value
     }
+}
 
-    func hash(into hasher: inout Hasher) {
+extension Shared: Hashable where Value: Hashable {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(value)
     }
 }

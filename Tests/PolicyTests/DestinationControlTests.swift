@@ -55,7 +55,7 @@ struct DestinationControlTests {
             result: status == 0
                 ? .failure(.refused, detail: "") : .answer(AttemptReport.Answer(status: status)),
             duration: .milliseconds(10))
-        var facts = AttemptEnd<String>.Facts(ids: ids(letters), route: route, credentials: "token", began: now)
+        var facts = AttemptEnd<String>.Facts(ids: ids(letters), route: Shared(route), credentials: "token", began: now)
         (facts.isSample, facts.isProbe) = (word.contains("*"), word.contains("!"))
         (facts.isShared, facts.isWitnessed, facts.isMerged) =
             (word.contains("&"), word.contains("~"), word.contains("+"))

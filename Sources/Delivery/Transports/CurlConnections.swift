@@ -51,6 +51,9 @@ struct CurlConnections {
     private var multiplexed: Set<Origin> = []
     /// The origins that have sent an answer to no request over HTTP/1.1.
     private var straying: Set<Origin> = []
+    /// The pass of libcurl in which an origin's resting connections were looked at last. The requests of one pass begin
+    /// together, and each looks at its own connection again before it leaves.
+    private var lookedAt: [Origin: Int] = [:]
     private let sockets: CurlSockets
 
     init(concurrency: Int, sockets: CurlSockets) {
@@ -70,6 +73,10 @@ struct CurlConnections {
     /// Returns whether a server sends answers to no request: one did so now, on a connection that rests, or before.
     mutating func isStraying(_ origin: Origin) -> Bool {
         if straying.contains(origin) { return true }
+        if lookedAt.updateValue(sockets.performCount, forKey: origin) == sockets.performCount { return false }
+        let candidates = resting.lazy.filter { $0.origin == origin }.compactMap(\.socket)
+        // Each request asks, and hardly ever is there an answer.
+        guard sockets.haveInput(candidates, atMost: resting.count) else { return false }
         let isFound = resting.contains { rest in
             rest.origin == origin && rest.socket.map { sockets.hasStray($0, usesTLS: rest.usesTLS) } ?? false
         }

@@ -140,7 +140,11 @@ struct CurlOptions {
 extension OutgoingRequest {
     /// Whether TLS carries the request, to its server or to a proxy.
     var usesTLS: Bool {
-        [url, proxy].contains { $0?.prefix(6).lowercased() == "https:" }
+        isSecure(url) || proxy.map(isSecure) ?? false
+    }
+
+    private func isSecure(_ url: String) -> Bool {
+        url.utf8.prefix(6).lazy.map { $0 | 0x20 }.elementsEqual("https:".utf8)
     }
 
     /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field,

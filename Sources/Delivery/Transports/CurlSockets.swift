@@ -43,6 +43,19 @@ final class CurlSockets {
         #endif
     }
 
+    /// Returns whether one of at most `count` sockets has unread input, or has been closed by its peer. Asks for all of
+    /// them by one system call.
+    func haveInput(_ candidates: some Sequence<CurlSocket>, atMost count: Int) -> Bool {
+        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: max(1, count)) { space in
+            var filled = 0
+            for socket in candidates where filled < count && sockets[socket.descriptor] === socket {
+                space[filled] = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+                filled += 1
+            }
+            return filled > 0 && poll(space.baseAddress, nfds_t(filled), 0) != 0
+        }
+    }
+
     /// Returns whether a socket that rests, if it is still open, has received an answer to no request.
     func hasStray(_ socket: CurlSocket, usesTLS: Bool) -> Bool {
         sockets[socket.descriptor] === socket && socket.hasStray(usesTLS: usesTLS)

@@ -4,7 +4,8 @@ import Policy
 /// The requests of one route to one destination: made from the route, the secrets that it names, and the fields that
 /// its command signs.
 final class RequestMaker {
-    let route: Route
+    var route: Route { sharedRoute.value }
+    let sharedRoute: Shared<Route>
     private let form: RequestForm
     private let settings: DestinationSettings
     private let secretNames: Set<String>
@@ -31,7 +32,7 @@ final class RequestMaker {
     }
 
     init(_ route: Route, _ settings: DestinationSettings, _ world: World) {
-        self.route = route
+        sharedRoute = Shared(route)
         self.settings = settings
         form = RequestForm(route)
         secretNames = form.secretNames(settings: settings)

@@ -5,7 +5,7 @@ package struct AttemptEnd<Attempt> {
     package struct Facts {
         /// The operations of the request.
         package var ids: [OperationID]
-        package var route: Route
+        package let route: Shared<Route>
         /// The names of its credentials, see `Parking.Entry`.
         package var credentials: String
         package var began: Timestamp
@@ -22,7 +22,7 @@ package struct AttemptEnd<Attempt> {
         /// Whether its request carries the changes of several operations of one key.
         package var isMerged = false
 
-        package init(ids: [OperationID], route: Route, credentials: String, began: Timestamp) {
+        package init(ids: [OperationID], route: Shared<Route>, credentials: String, began: Timestamp) {
             self.ids = ids
             self.route = route
             self.credentials = credentials
@@ -30,7 +30,7 @@ package struct AttemptEnd<Attempt> {
         }
     }
 
-    package var attempt: Attempt
+    private let shared: Shared<Attempt>
     package var facts: Facts
     package var report: SealedReport
     package var verdict: Verdict
@@ -43,11 +43,13 @@ package struct AttemptEnd<Attempt> {
     package var isContradicted = false
 
     package init(attempt: Attempt, facts: Facts, report: SealedReport, verdict: Verdict) {
-        self.attempt = attempt
+        shared = Shared(attempt)
         self.facts = facts
         self.report = report
         self.verdict = verdict
     }
+
+    package var attempt: Attempt { shared.value }
 
     /// Whether the server refuses the credentials, or the operation with them.
     package var isRefusal: Bool { verdict.accused() == .credentials && verdict.status != nil }

@@ -184,7 +184,9 @@ extension DestinationControl {
     package mutating func judge(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
         var end = end
         end.releasesSequence = end.verdict.outcome == .failed && holds == nil && storm.withholds
-        guard let answer = answer(of: end) else { return [.settle(end, as: end.verdict)] }
+        guard let answer = answer(of: end), holds != nil || storm.minds(answer) else {
+            return [.settle(end, as: end.verdict)]
+        }
         let step =
             holds == nil
             ? storm.take(end, answer, isSample: end.facts.isSample) : holds!.take(end, answer)
@@ -208,7 +210,7 @@ extension DestinationControl {
     private mutating func learn(from end: End, at now: Timestamp) -> Bool {
         let wasHeld = state.hold != nil
         let events = DestinationEvent.events(
-            of: end.report, end.verdict, route: end.facts.route, settings: settings, blamed: nil, now: now)
+            of: end.report, end.verdict, route: end.facts.route.value, settings: settings, blamed: nil, now: now)
         for event in events {
             if case .held = event { continue }
             // A delivery that was in flight when the hold began does not end the hold: only a probe does.
@@ -321,7 +323,7 @@ extension DestinationControl {
     private mutating func conclude(
         _ end: End, _ parking: inout Parking, _ blamed: () -> String, at now: Timestamp
     ) -> Effect {
-        guard end.isRefusal, end.facts.route.ordering != .strict, block?.reason != .held else {
+        guard end.isRefusal, end.facts.route.value.ordering != .strict, block?.reason != .held else {
             return hold(end, as: end.verdict)
         }
         let refusals = refusals(of: end, blamed())

@@ -69,6 +69,9 @@ package struct StormGuard<Element> {
     /// Returns the number of failures in a row with this status.
     package func failed(with status: Int) -> Int { row?.status == status ? row?.count ?? 0 : 0 }
 
+    /// Whether an answer changes the guard, or waits for it.
+    func minds(_ answer: Answer) -> Bool { answer != .delivered || phase != .cleared || row != nil }
+
     /// Takes the next answer, in any order. `isSample` says that the operation was attempted because of `sample`. Other
     /// attempts that were in flight by then meet their end beside the first ones and prove nothing.
     package mutating func take(_ element: Element, _ answer: Answer, isSample: Bool = false) -> Step {

@@ -113,3 +113,25 @@ import Testing
             $0.event(1, .endsRun(status: 0, leftDue: 0, waits: true))
         }.broken.isEmpty)
 }
+
+@Test func `order: what was delivered does not come back behind a newer one`() {
+    var story = Story(.ordered(.key))
+    story.accept(1)
+    story.accept(2)
+    story.event(1, .begins("run"))
+    story.send([1], by: 1)
+    let back = story.then {
+        $0.send([2], by: 1)
+        $0.event(0, .cutPower)
+        $0.event(2, .begins("run"))
+        $0.send([1], by: 2)
+    }
+    #expect(back.broken.contains(.order))
+    let repeated = story.then {
+        $0.event(0, .cutPower)
+        $0.event(2, .begins("run"))
+        $0.send([1], by: 2)
+        $0.send([2], by: 2)
+    }
+    #expect(!repeated.broken.contains(.order))
+}

@@ -9,6 +9,7 @@ extension Contract {
             guard let key = exchange.request.idempotencyKey, exchange.texts.count == 1,
                 let life = exchange.labels.first.flatMap(record.life), life.kind.coalescing == .merge
             else { continue }
+            if exchange.labels.contains(where: { record.life($0).map(record.sharesID) ?? false }) { continue }
             guard let known = documents[key] else {
                 documents[key] = (exchange.texts[0], place)
                 continue

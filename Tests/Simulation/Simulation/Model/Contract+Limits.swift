@@ -67,7 +67,7 @@ extension Contract {
         let waits = Waits(record)
         return record.lives.flatMap { life in
             life.reports.compactMap { at, report -> Breach? in
-                guard case .evicted = report else { return nil }
+                guard case .evicted = report, !record.sharesID(life) else { return nil }
                 let process = record.events[at].process
                 return evictedForOlder(life, at, process, record)
                     ?? evictedBeforeOlder(life, at, process, record, waits)

@@ -5,13 +5,40 @@ extension Contract {
         return record.sequences.flatMap { sequence, members -> [Breach] in
             let merges = members.contains { record.lives[$0].kind.coalescing == .merge }
             guard !sequence.isValue || merges else { return [] }
-            return waits.overtakings(in: members, isWithinValues: sequence.isValue).map { older, newer, exchange in
-                Breach(
-                    .order,
-                    [record.lives[older].entered, record.lives[newer].offered, record.exchanges[exchange].received],
-                    "request \(record.exchanges[exchange].request.number) carried operation \(record.lives[newer].label) while the older \(record.lives[older].label) of its sequence waited"
-                )
+            return (sequence.isValue ? [] : cameBack(members, record))
+                + waits.overtakings(in: members, isWithinValues: sequence.isValue).map { older, newer, exchange in
+                    Breach(
+                        .order,
+                        [
+                            record.lives[older].entered, record.lives[newer].offered,
+                            record.exchanges[exchange].received,
+                        ],
+                        "request \(record.exchanges[exchange].request.number) carried operation \(record.lives[newer].label) while the older \(record.lives[older].label) of its sequence waited"
+                    )
+                }
+        }
+    }
+
+    /// An operation that was delivered does not come back once a newer one of its sequence has been sent.
+    private static func cameBack(_ members: [Int], _ record: Record) -> [Breach] {
+        members.compactMap { index in
+            let older = record.lives[index]
+            let exchanges = older.exchanges.map { record.exchanges[$0] }
+            let taken = exchanges.first { exchange in
+                exchange.body(of: older.label).flatMap { exchange.delivered(body: $0) } != nil
             }
+            guard let learned = taken?.learned,
+                let again = exchanges.first(where: { $0.received > learned && !record.isExcusedSender(of: $0) }),
+                !older.touches.contains(where: { $0.began < again.received && $0.told ?? .max > learned })
+            else { return nil }
+            let between = members.lazy.filter { older.precedes(record.lives[$0]) }.flatMap {
+                record.lives[$0].exchanges
+            }
+            .map { record.exchanges[$0] }.first { $0.received > learned && $0.received < again.received }
+            guard let between else { return nil }
+            return Breach(
+                .order, [learned, between.received, again.received],
+                "operation \(older.label) was sent again after request \(between.request.number), which is behind it")
         }
     }
 

@@ -5,7 +5,7 @@ extension Contract {
     static func superseded(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report in
-                guard case .superseded(_, let by) = report else { return nil }
+                guard case .superseded(_, let by) = report, !record.sharesID(life) else { return nil }
                 guard life.kind.coalescing != .none, life.offer.key != nil else {
                     return Breach(
                         .superseded, [life.offered, at], "operation \(life.label) is of a kind that does not coalesce")
@@ -25,7 +25,7 @@ extension Contract {
                         }
                     }
                 }
-                if isRight { return nil }
+                if isRight || by.map({ record.lives(of: $0, before: at).count > 1 }) ?? false { return nil }
                 return Breach(
                     .superseded, [life.offered, at],
                     "operation \(life.label) was superseded by \(by?.description ?? "one"), which is no newer value of its key"

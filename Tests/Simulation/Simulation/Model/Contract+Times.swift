@@ -5,6 +5,7 @@ extension Contract {
     static func expiry(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         return record.lives.flatMap { life -> [Breach] in
+            if record.sharesID(life) { return [] }
             let expiries = life.leaves.filter { $0.leave == .failed(isExpired: true) }
             guard let expiry = expiry(of: life) else {
                 guard life.kind.expiresAfter == nil else { return [] }

@@ -49,6 +49,12 @@ struct Record {
         }
     }
 
+    /// Whether another content that replaces none was handed in with the same id: a report then names either.
+    func sharesID(_ life: Life) -> Bool {
+        guard let id = life.id else { return false }
+        return (byID[id] ?? []).contains { lives[$0].label != life.label && !lives[$0].isReplacing }
+    }
+
     /// When an operation was handed in; for a content that replaces another one, when the first one of its id was.
     func firstOffer(of life: Life) -> Int {
         guard life.isReplacing, let id = life.id else { return life.offered }

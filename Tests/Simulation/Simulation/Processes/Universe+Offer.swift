@@ -18,7 +18,7 @@ extension Universe {
         offer.expiresAt = planned.expires.map { now + $0 }
         offer.isDurable = planned.isDurable
         offer.isStranger = process.user != 0
-        if planned.hasOwnID { offer.id = OperationID("own-\(planned.label)") }
+        if planned.hasOwnID { offer.id = OperationID("own-\(planned.sharesIDWith ?? planned.label)") }
         let header = OperationHeader(
             id: offer.id ?? .random(using: &process.chance), type: offer.type, createdAt: offer.createdAt ?? now,
             contentType: "application/json", key: offer.key, notBefore: offer.notBefore, expiresAt: offer.expiresAt)

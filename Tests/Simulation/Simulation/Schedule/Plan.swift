@@ -98,6 +98,8 @@ package struct Plan: Sendable {
         package var type: TypeName
         package var key: String?
         package var hasOwnID = false
+        /// The operation whose own id it is given, too.
+        package var sharesIDWith: Label?
         /// The id that is given, if it is one of another operation.
         package var idOf: Target?
         /// How much earlier than the moment of writing it says that it was created; negative is the future.

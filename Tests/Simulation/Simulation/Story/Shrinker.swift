@@ -219,6 +219,7 @@ package struct Shrinker {
 
     private mutating func simplifyOffer(_ index: Int, _ offer: Int) -> Bool {
         var hasChanged = set(\.actors[index].role.offers[offer].idOf, to: nil)
+        hasChanged = set(\.actors[index].role.offers[offer].sharesIDWith, to: nil) || hasChanged
         hasChanged = set(\.actors[index].role.offers[offer].hasOwnID, to: false) || hasChanged
         hasChanged = set(\.actors[index].role.offers[offer].isDurable, to: true) || hasChanged
         for time: WritableKeyPath<Plan.PlannedOffer, Duration?> in [\.age, \.notBefore, \.expires] {

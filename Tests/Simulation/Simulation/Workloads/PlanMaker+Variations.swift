@@ -14,11 +14,27 @@ extension PlanMaker {
         if workload == .hosts, variety.happens(0.15) { unsetClock(&plan) }
         if variety.happens(0.04) { deaths(&plan) }
         if variety.happens(0.04) { culprit(&plan) }
+        if variety.happens(0.04) { sharedIDs(&plan) }
         // Operations of several types stand in one strict order.
         for index in plan.setup.kinds.indices.dropFirst() where plan.setup.kinds[0].order == .strict {
             let kind = plan.setup.kinds[index]
             if kind.host == plan.setup.kinds[0].host, kind.order == .any, variety.happens(0.5) {
                 plan.setup.kinds[index].order = .strict
+            }
+        }
+    }
+
+    /// Gives several operations the same id, as a program that hands in again what it is not sure of.
+    private mutating func sharedIDs(_ plan: inout Plan) {
+        var first: Label?
+        for actor in plan.actors.indices {
+            for index in plan.actors[actor].role.offers.indices where variety.happens(0.4) {
+                var offer = plan.actors[actor].role.offers[index]
+                if offer.idOf != nil { continue }
+                offer.hasOwnID = true
+                offer.sharesIDWith = first
+                first = first ?? offer.label
+                plan.actors[actor].role.offers[index] = offer
             }
         }
     }
