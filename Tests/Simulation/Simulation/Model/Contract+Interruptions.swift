@@ -4,7 +4,7 @@ extension Contract {
     /// An accepted operation goes to quarantine after five processes have died, not before, and is not sent again then. A
     /// power cut does not count.
     static func interruptions(_ record: Record) -> [Breach] {
-        record.lives.flatMap { early($0, record) + late($0, record) }
+        record.lives.flatMap { record.sharesID($0) ? [] : early($0, record) + late($0, record) }
     }
 
     private static func early(_ life: Life, _ record: Record) -> [Breach] {

@@ -53,16 +53,17 @@ extension Contract {
         }
     }
 
-    /// The parts of a merged document that a server has refused are sent by themselves before one of them fails.
+    /// The operations of a merged document or a batch that a server has refused are sent by themselves before one of
+    /// them fails.
     static func sentApart(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report -> Breach? in
-                guard case .failed(_, isExpired: false) = report, life.kind.coalescing == .merge,
+                guard case .failed(_, isExpired: false) = report, !record.sharesID(life),
                     let place = life.exchanges.last(where: { record.exchanges[$0].received < at })
                 else { return nil }
                 let exchange = record.exchanges[place]
                 guard exchange.process == record.events[at].process, let body = exchange.body(of: life.label),
-                    exchange.request.bodies[body].count > 1, let status = exchange.status(ofBody: body),
+                    exchange.labels.count > 1, let status = exchange.status(ofBody: body),
                     [400, 404, 409, 410, 422].contains(status)
                 else { return nil }
                 return Breach(

@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// Only a newer value of its type, key and destination supersedes an operation.
+    /// Only a newer value of its type, key and destination, whose time has come, supersedes an operation.
     static func superseded(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report in
@@ -14,6 +14,12 @@ extension Contract {
                 let isRight = rivals.contains { place in
                     let rival = record.lives[place]
                     guard by == nil || rival.id == nil || rival.id == by, rival.offered < at, !rival.isRejected else {
+                        return false
+                    }
+                    // A value that opens later leaves the older one to be sent before.
+                    if let opens = rival.offer.notBefore, !rival.isReplacing, rival.touches.isEmpty,
+                        !record.hasClockSteps, !record.hasSeveralHosts, record.time(at: at) + lateness < opens
+                    {
                         return false
                     }
                     guard life.precedes(rival) || rival.created == nil || life.created == nil else { return false }
