@@ -18,7 +18,7 @@ extension Contract {
                         Breach(.nothingFromNowhere, [exchange.received], "nobody had handed in operation \(label)"))
                     continue
                 }
-                if let (at, reason) = prohibition(of: life, for: exchange, in: record) {
+                if !record.sharesID(life), let (at, reason) = prohibition(of: life, for: exchange, in: record) {
                     breaches.append(
                         Breach(
                             .nothingFromNowhere, [life.offered, at, exchange.received],

@@ -35,7 +35,9 @@ extension Contract {
     /// The answer is "in flight" only if the old one may be.
     static func replaced(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
-            guard life.isReplacing, let id = life.id, let answer = life.answers.last else { return [] }
+            guard life.isReplacing, let id = life.id, let answer = life.answers.last, !record.sharesID(life) else {
+                return []
+            }
             let older = record.lives.filter {
                 $0.label != life.label && $0.id == id && $0.entered ?? .max < answer.at && !$0.isRejected
                     && $0.isBefore(life)

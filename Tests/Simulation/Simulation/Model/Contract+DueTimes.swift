@@ -12,6 +12,8 @@ extension Contract {
                 guard let last = deferrals.last(where: { $0.told < exchange.received }),
                     record.time(at: exchange.received) < last.due, !record.isExcusedSender(of: exchange),
                     !record.isWanted(life, by: exchange.process),
+                    // A later end of an attempt, which somebody wanted, has set another time.
+                    !life.reports.contains(where: { $0.at > last.told && $0.at < exchange.received }),
                     !record.isTakenByPowerCut(last.told, before: exchange.received),
                     !life.touches.contains(where: {
                         $0.verb.frees && $0.began < exchange.received && ($0.told ?? .max) > last.learned

@@ -48,7 +48,10 @@ extension Contract {
         guard let most = record.history.setup.concurrency, !record.hasSeveralHosts else { return [] }
         var flying: [String: [(number: Int, end: Int)]] = [:]
         return record.exchanges.compactMap { exchange in
-            if record.isExcusedSender(of: exchange) { return nil }
+            // A run that cannot lock a slot says so, and goes on by its own limit.
+            if record.isExcusedSender(of: exchange) || !record.course(of: exchange.process).refusals.isEmpty {
+                return nil
+            }
             let host = exchange.request.host
             // An attempt that a run cuts off ends before anybody learns it.
             let known = exchange.isLost ? exchange.ended : exchange.learned

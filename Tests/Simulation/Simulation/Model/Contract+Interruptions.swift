@@ -29,6 +29,8 @@ extension Contract {
             let wasReset =
                 record.powerCuts.contains { $0 > deaths.first ?? .max && $0 < exchange.received }
                 || life.touches.contains { $0.began < exchange.received && $0.told ?? .max > deaths.first ?? .max }
+                // The end of an attempt that reached no server.
+                || life.reports.contains { $0.at > deaths.first ?? .max && $0.at < exchange.received }
             if wasReset { deaths = [] }
             if deaths.count >= record.history.setup.interruptions {
                 return [

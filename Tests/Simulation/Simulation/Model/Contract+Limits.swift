@@ -20,7 +20,7 @@ extension Contract {
                     let others = record.lives.count {
                         $0.label != life.label && mayWait($0, from: life.offered, to: at)
                     }
-                    if others >= most || record.isFullDisk { return nil }
+                    if others >= most || record.isFullDisk || record.hasUnmarkedRemoval(before: at) { return nil }
                     return Breach(
                         .limits, [life.offered, at],
                         "operation \(life.label) found no room, although \(others) others wait at most, of \(most)")
@@ -117,6 +117,16 @@ extension Record {
         if life.left.contains(where: { $0.directory == .new || $0.directory == .deferred }) { return events.count }
         let requests = life.exchanges.map { exchanges[$0].received }
         return max(life.entered ?? 0, requests.max() ?? 0, life.touches.map(\.began).max() ?? 0)
+    }
+
+    /// Whether a process died soon after it had removed an operation: it may not have marked that for those who count.
+    func hasUnmarkedRemoval(before index: Int) -> Bool {
+        lives.contains { life in
+            life.leaves.contains { leave in
+                guard let killed = course(of: events[leave.at].process).killed, killed < index else { return false }
+                return killed > leave.at && events[killed].time - events[leave.at].time <= Contract.removal
+            }
+        }
     }
 
     /// Whether the disk was full at a time.

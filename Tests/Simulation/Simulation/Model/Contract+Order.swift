@@ -23,6 +23,8 @@ extension Contract {
     private static func cameBack(_ members: [Int], _ record: Record) -> [Breach] {
         members.compactMap { index in
             let older = record.lives[index]
+            // Of a kind that coalesces it stands where the newest value of its key stands.
+            if older.kind.coalescing != .none { return nil }
             let exchanges = older.exchanges.map { record.exchanges[$0] }
             let taken = exchanges.first { exchange in
                 exchange.body(of: older.label).flatMap { exchange.delivered(body: $0) } != nil
@@ -45,7 +47,7 @@ extension Contract {
     /// Behind a dead letter, or a file in quarantine, with `onFailure: "hold"` no request of its sequence goes out.
     static func deadLetterHolds(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
-            guard life.kind.holdsBehindFailed, let failed = life.deadFrom else { return [] }
+            guard life.kind.holdsBehindFailed, let failed = life.deadFrom, !record.sharesID(life) else { return [] }
             let touched = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }
             // Another content, edited and put in its place, is no dead letter.
             let replaced = life.leaves.first { $0.leave == .replaced && $0.at > failed }

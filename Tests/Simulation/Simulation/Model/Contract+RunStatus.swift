@@ -11,7 +11,7 @@ extension Contract {
             guard case .endsRun(let status, _, let waits) = record.events[index].what else { return [] }
             let process = record.events[index].process
             return said(status, reports[process] ?? [], index, record) + left(status, process, index, record)
-                + (waits ? early(process, index, record) : [])
+                + (waits && (status == 0 || status == 75) ? early(process, index, record) : [])
         }
     }
 

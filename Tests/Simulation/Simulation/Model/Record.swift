@@ -49,10 +49,9 @@ struct Record {
         }
     }
 
-    /// Whether another content that replaces none was handed in with the same id: a report then names either.
+    /// Whether several contents that replace none were handed in with its id: a report then names either.
     func sharesID(_ life: Life) -> Bool {
-        guard let id = life.id else { return false }
-        return (byID[id] ?? []).contains { lives[$0].label != life.label && !lives[$0].isReplacing }
+        life.id.map { (byID[$0] ?? []).count { !lives[$0].isReplacing } > 1 } ?? false
     }
 
     /// When an operation was handed in; for a content that replaces another one, when the first one of its id was.

@@ -26,6 +26,8 @@ extension PlanMaker {
 
     /// Gives several operations the same id, as a program that hands in again what it is not sure of.
     private mutating func sharedIDs(_ plan: inout Plan) {
+        // A report of one would be taken for the other's value.
+        if plan.setup.kinds.contains(where: \.keeps) { return }
         var first: Label?
         for actor in plan.actors.indices {
             for index in plan.actors[actor].role.offers.indices where variety.happens(0.4) {
