@@ -142,6 +142,20 @@ with test("a queue that others can write to is refused where it matters, and can
             expect(queue("run").returncode == 0, "after the repair")
     told += [f"{len(cases)} modes"]
 
+with test("who may not write the queue is told so, and nothing is taken in") as told:
+    queue = Queue(receiver.url)
+    queue("add", input="1\n")
+    lines = queue("export").stdout
+    queue.path.chmod(0o755)
+    for path in queue.path.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for words, given in ((["import"], lines), (["add"], "2\n"), (["run"], "")):
+        result = subprocess.run(
+            queue.command(*words), input=given, capture_output=True, text=True, user=nobody, group=nobody, extra_groups=[])
+        expect(result.returncode == 77 and "Permission denied" in result.stderr, words, result.returncode, result.stderr)
+        expect("hint: the queue must be writable" in result.stderr, words, result.stderr)
+    expect(len(list(queue.files("new"))) == 1)
+
 with test("a configuration that is another user's names no programs, unless it is asked for") as told:
     ran = scratch / "ran"
     queue = Queue(receiver.url + "/{id}", hooks={"failed": ["touch", str(ran)]}, route={"url": refusing.url})

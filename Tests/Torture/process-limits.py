@@ -190,4 +190,23 @@ with test("without /proc") as told:
     expect(len(list(queue.files("new"))) == 1 and not receiver.ids(), list(queue.files("deferred")))
     told.append(f"{points + 1} points")
 
+with test("standard streams that do not block are waited for") as told:
+    queue = Queue("http://127.0.0.1:9/")
+    (given, source), (results, output) = os.pipe(), os.pipe()
+    for descriptor in (given, output):
+        os.set_blocking(descriptor, False)
+    process = subprocess.Popen(queue.command("add"), stdin=given, stdout=output)
+    os.close(given)
+    os.close(output)
+    # The reader finds nothing at first, and later the pipe of the results is full.
+    lines = b"".join(b'{"n":%d}\n' % number for number in range(4000))
+    time.sleep(0.2)
+    os.write(source, lines[:9000])
+    time.sleep(0.2)
+    with open(source, "wb") as rest:
+        rest.write(lines[9000:])
+    with open(results, "rb") as ids:
+        expect(len(set(ids.read().splitlines())) == 4000)
+    expect(process.wait() == 0 and len(list(queue.files("new"))) == 4000)
+
 end()

@@ -87,7 +87,8 @@ extension Chooser {
         listing.pass.mayComeDue(until)
     }
 
-    /// Fails an operation that waits for this reason, and returns true, if its name says that it has expired.
+    /// Notes that the pass does not attempt an operation, for this reason. Returns whether its name says that the
+    /// operation has expired: then the pass fails it.
     private func expire(
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ kind: OperationKinds.Kind,
         _ reason: WaitReason, _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination

@@ -41,7 +41,7 @@ package struct Chooser {
         var hasOrder = false
         /// Operations whose files may say that they have expired.
         var passedOver: PassedOver
-        /// The operations of merging kinds that are not attempted in this pass: neither are those that they carry.
+        /// The operations of merging kinds that this pass does not attempt. The parts of their documents wait too.
         var waitingCarriers: Set<OperationID> = []
 
         var options: RunOptions { view.options }

@@ -1,12 +1,12 @@
 package import Policy
 package import Spool
 
-/// The one reader of order: says of each waiting operation whether a run may send it, what it waits for, or which newer
-/// one takes its place. A run goes by it, and `send`, `list`, `show`, `status`, `wait` and `retry` ask it, so none of
-/// them says another thing than a run does.
+/// The reader of order: says of each waiting operation whether a run may send it, what it waits for, or which newer
+/// operation takes its place. A run decides by this view, and `send`, `list`, `show`, `status`, `wait` and `retry` ask
+/// the same view.
 ///
 /// Reads names, the kept values of chains, and the files of operations whose route has a `chain`. The methods that are
-/// called for each name are `mutating`, although few change anything: Swift copies a structure for the others.
+/// called for each name are `mutating`, although few change anything: Swift copies the structure for other methods.
 package struct QueueView {
     let spool: SpoolDirectory
     let configuration: Configuration
@@ -26,7 +26,7 @@ package struct QueueView {
     private(set) var precedence: Precedence?
     private var failed = FailedSequences()
 
-    /// The view of a run that knows `operations`, or of `send`. It asks each destination itself whether it is blocked.
+    /// Makes the view of `send` or of an operator's command, which knows nothing of operations but their files.
     package init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ destinations: DestinationTable,
         options: RunOptions = RunOptions(), at now: Timestamp
@@ -34,6 +34,8 @@ package struct QueueView {
         self.init(spool, configuration, destinations, options, now, waits: [:], OperationBook(), Peers.none)
     }
 
+    /// Makes the view of a run, which knows what it has made of `operations`. Without `known` the view leaves the state
+    /// of destinations to the run.
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ destinations: DestinationTable,
         _ options: RunOptions, _ now: Timestamp, waits: [Digest: DestinationWaits], _ operations: OperationBook,
@@ -52,7 +54,7 @@ package struct QueueView {
             configuration, destinations, options, waits: waits, known, at: now, ranks: peers.count)
     }
 
-    /// The view of a run that began now, for those who only show it. Takes no lock. `named`: the only operations that
+    /// Makes the view of a command that shows what a run would do now. Takes no lock. `named`: the only operations that
     /// the run would send.
     package init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp,
@@ -73,11 +75,12 @@ package struct QueueView {
     /// The longest wait of a listing for the names lock. Holders other than listings keep it for milliseconds.
     static let patience: Duration = .seconds(5)
 
-    /// Lists the order and the dead letters that hold others. The caller has the names lock if it decides by them.
+    /// Lists the order, and the dead letters that hold other operations. A caller that decides by the order has the
+    /// names lock.
     ///
-    /// Returns how many files have no name yet and may belong before any operation: foreign ones in `new/`, and those
-    /// that a run left in `claimed/`. `cut` has the operations that a pass may send; without it, the pass may send each
-    /// that is listed. `own` is an operation that this process has claimed to send it.
+    /// Returns how many files have no name yet and may belong before any operation: foreign files in `new/`, and files
+    /// that a run left in `claimed/`. `cut` has the operations that a pass may send; without a cut the pass may send
+    /// each listed operation. `own` is an operation that this process has claimed for sending.
     mutating func readOrder(
         _ cut: borrowing Cut? = nil, own: OperationID? = nil
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
@@ -168,8 +171,8 @@ package struct QueueView {
         return kept.lack(of: kind.keptNames, for: chain)
     }
 
-    /// Whether an operation may be attempted now, as far as it goes by itself. One that lacks a kept value, or is
-    /// parked, waits as if it were held, with those of its sequence behind it.
+    /// Returns whether an operation may be attempted now, whatever its sequence and destination allow. A parked
+    /// operation, and one that lacks a kept value, waits like a held one and keeps back its sequence.
     mutating func eligibility(of name: some SequencedName, _ kind: OperationKinds.Kind) -> Eligibility {
         Eligibility(ownWait(of: name, kind))
     }

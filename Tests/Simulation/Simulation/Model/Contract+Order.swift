@@ -23,7 +23,7 @@ extension Contract {
     private static func cameBack(_ members: [Int], _ record: Record) -> [Breach] {
         members.compactMap { index in
             let older = record.lives[index]
-            // Of a kind that coalesces it stands where the newest value of its key stands.
+            // A value of a kind that coalesces has the place of the newest value of its key.
             if older.kind.coalescing != .none { return nil }
             let exchanges = older.exchanges.map { record.exchanges[$0] }
             let taken = exchanges.first { exchange in

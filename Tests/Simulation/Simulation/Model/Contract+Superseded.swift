@@ -18,7 +18,8 @@ extension Contract {
                     }
                     // A value that opens later leaves the older one to be sent before.
                     if let opens = rival.offer.notBefore, !rival.isReplacing, rival.touches.isEmpty,
-                        !record.hasClockSteps, !record.hasSeveralHosts, record.time(at: at) + lateness < opens
+                        !record.hasClockSteps, !record.hasSeveralHosts, !record.isNamed(rival, before: at),
+                        record.time(at: at) + lateness < opens
                     {
                         return false
                     }

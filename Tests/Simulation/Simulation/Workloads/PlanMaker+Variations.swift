@@ -29,10 +29,9 @@ extension PlanMaker {
         // A report of one would be taken for the other's value.
         if plan.setup.kinds.contains(where: \.keeps) { return }
         var first: Label?
-        for actor in plan.actors.indices {
+        for actor in plan.actors.indices where !plan.actors[actor].role.imports {
             for index in plan.actors[actor].role.offers.indices where variety.happens(0.4) {
                 var offer = plan.actors[actor].role.offers[index]
-                if offer.idOf != nil { continue }
                 offer.hasOwnID = true
                 offer.sharesIDWith = first
                 first = first ?? offer.label
@@ -121,5 +120,12 @@ extension PlanMaker {
             plan.actors[index].start = variety.pick(moments) + variety.duration(.zero, .seconds(20))
             plan.faults.append(.kill(actor: plan.actors[index].number, call: 40 + variety.below(120)))
         }
+    }
+}
+
+extension Plan.Role {
+    /// Whether it imports: an id then means the operation that has it.
+    fileprivate var imports: Bool {
+        if case .enter(let plan) = self, case .importing = plan.way { true } else { false }
     }
 }
