@@ -116,7 +116,7 @@ struct OperationInput {
     private mutating func read(_ item: JSONInput.Item, _ source: String, _ take: (Item) throws -> Void) throws {
         switch item {
         case .bad(let text, let line, let mistake, let reason):
-            hint(at: text, source)
+            hint(at: text, Place(source: source, line: line))
             let reason = mistake == line ? reason : "\(reason) in line \(mistake)"
             try take(.refused(text: text, place: Place(source: source, line: line), reason: reason))
         case .value(let text, let line):
@@ -187,13 +187,13 @@ struct OperationInput {
     }
 
     /// Says once how plain text becomes an operation.
-    private mutating func hint(at text: [UInt8], _ source: String) {
+    private mutating func hint(at text: [UInt8], _ place: Place) {
         guard !hasSeenPlainText, let first = text.first(where: { !$0.isJSONWhitespace }), first.isASCIILetter else {
             return
         }
         hasSeenPlainText = true
         Messages.warning(
-            "'\(source)' looks like plain text, and not like JSON",
+            "line \(place.line) of '\(place.source)' looks like plain text, and not like JSON",
             hint: "'jq -R .' makes each line a JSON string; '--content-type text/plain' makes the whole input one body")
     }
 
