@@ -124,6 +124,26 @@ struct OperationChangeTests {
         #expect(try bench.names(.failed).map(\.id.description) == ["default-1"])
     }
 
+    @Test func `a dead letter is not retried beside a newer value, however many keys the queue has`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.destinations["http://one"] = DestinationSettings(stormGuard: 0)
+        // Beyond some thousand keys a listing knows a key with one value by a hash alone. Which keys those are, the
+        // order of the directory decides: the newer values come first and last.
+        func addNewer(_ keys: Range<Int>) throws { for key in keys { try bench.add(1) { $0.key = "k\(key)" } } }
+        try addNewer(0..<20)
+        #expect(try bench.run { _ in .status(404) }.failed == 20)
+        try addNewer(0..<10)
+        var others = 0
+        try bench.add(12_000) {
+            $0.key = "other\(others)"
+            others += 1
+        }
+        try addNewer(10..<20)
+        let refused = try change(.retry(), .entries(try bench.names(.failed).map { Entry(state: .failed, name: $0) }))
+        #expect(refused.count == 20 && refused.allSatisfy { $0.contains("isSuperseded") })
+        #expect(try bench.names(.failed).count == 20)
+    }
+
     @Test(arguments: [false, true])
     func `a dead letter is not retried while a newer value of its key is in the queue`(isClaimed: Bool) throws {
         bench.configuration.defaultRoute.coalesce = true

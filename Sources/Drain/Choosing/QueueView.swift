@@ -89,8 +89,14 @@ package struct QueueView {
         return unnamed
     }
 
+    /// Lists the order that dead letters would return into: each has its place there, and replaces nothing. Then
+    /// `newer(than:)` answers for them.
+    mutating func readOrder(returning names: [EntryName]) throws(SpoolError) {
+        _ = try listOrder(returning: names)
+    }
+
     private mutating func listOrder(
-        _ cut: borrowing Cut? = nil, own: OperationID? = nil
+        _ cut: borrowing Cut? = nil, own: OperationID? = nil, returning names: [EntryName] = []
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
         let spool = spool
         var precedence = Precedence(apart: apart)
@@ -112,6 +118,11 @@ package struct QueueView {
                         .passedOver(eligibility(of: name, kind))
                     }
                 precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
+            }
+            for name in names {
+                let kind = kinds.kind(of: name)
+                let mark = UInt64(truncatingIfNeeded: name.hashValue)
+                precedence.note(name, .late(.due), of: kind.route, to: kind.destination, mark: mark)
             }
             unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
         } while precedence.needsAnotherListing()
@@ -264,8 +275,8 @@ extension QueueView {
         kind.route.coalesce && precedence?.supersedesOthers(name, of: kind.route, to: kind.destination) ?? false
     }
 
-    /// Returns the newer operation of the key that stands in the queue, and supersedes this one or would carry its
-    /// changes; `nil` if there is none. The operation itself may be anywhere.
+    /// Returns the newer operation of its key that stands in the queue, and supersedes a dead letter or would carry its
+    /// changes; `nil` if there is none, or if the order was read without the dead letter.
     mutating func newer(than name: EntryName) -> OperationID? {
         let kind = kinds.kind(of: name)
         guard case .superseded(let newer)? = precedence?.position(of: name, of: kind.route, to: kind.destination)

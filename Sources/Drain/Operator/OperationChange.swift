@@ -175,7 +175,10 @@ package struct OperationChange {
                 // Until the entries have moved: a run that sends a newer value has listed before, or will list them.
                 try spool.withNamesLock { () throws(SpoolError) in
                     var view = QueueView(spool, configuration, DestinationTable(configuration), at: now)
-                    if batch.contains(where: { $0.state == .failed }) { _ = try view.readOrder() }
+                    let returning = batch.filter { entry in
+                        entry.state == .failed && configuration.route(of: entry.name.type).coalesce
+                    }
+                    if !returning.isEmpty { try view.readOrder(returning: returning.map(\.name)) }
                     for entry in batch {
                         let newer = entry.state == .failed ? view.newer(than: entry.name) : nil
                         try change(entry, newer)
