@@ -217,6 +217,28 @@ struct DestinationTests {
         #expect(summary.delivered == 1 && summary.attempts == 2)
     }
 
+    @Test func `a request that is sent again with a renewed secret is the same attempt, and the next one is another`()
+        throws
+    {
+        let bench = try Bench()
+        var (secret, numbers) = ("old", [String]())
+        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.refresh = { _ in
+            secret = "new"
+            return true
+        }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(1)
+        for _ in 0..<2 {
+            _ = try bench.run { request in
+                numbers += request.headers.filter { $0.isNamed("Drainq-Attempt") }.map(\.value)
+                return request.headers.contains { $0.value == "old" } ? .status(401) : .status(503)
+            }
+            bench.now = bench.now + .seconds(61)
+        }
+        #expect(numbers == ["1", "1", "2"])
+    }
+
     @Test func `a token that expires twice in a run is renewed twice`() throws {
         let bench = try Bench()
         var (token, uses, refreshes) = (1, 0, 0)

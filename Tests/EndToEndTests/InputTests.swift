@@ -162,6 +162,30 @@ struct InputTests {
         #expect(receiver.requests().first?.header("Content-Type") == "text/plain")
     }
 
+    @Test func `a media type that is given goes before the header of the route`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver, #"headers: { "Content-Type": "application/json; charset=utf-8" }"#)
+        try drainq.run("add", input: "1")
+        try drainq.run("add", "--content-type", "text/csv", input: "a;b")
+        try drainq.run("add", "--envelope", input: #"{"body":"a;b","contentType":"text/csv"}"#)
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.run("send", "--content-type", "text/csv", input: "a;b").status == 0)
+        let types = receiver.requests().compactMap { $0.header("Content-Type") }
+        #expect(types.sorted() == ["application/json; charset=utf-8", "text/csv", "text/csv", "text/csv"])
+    }
+
+    @Test func `an id that is given twice means one operation`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        let id = try drainq.run("add", input: "1").lines[0]
+        #expect(try drainq.run("show", "--json", id, id).lines.count == 1)
+        #expect(try drainq.run("run", "--dry-run", id, id).lines.count == 1)
+        let waited = try drainq.run("wait", "--timeout", "100ms", id, id)
+        #expect(waited.error.matches(of: /is not delivered yet/).count == 1)
+        #expect(try drainq.run("run", id, id).status == 0)
+        #expect(receiver.requests().count == 1)
+    }
+
     @Test func `files dropped into new are delivered where they are operations and quarantined where not`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)

@@ -224,6 +224,10 @@ colours_are_ours() {
     type_in 'TERM=dumb drainq status'
     finish
     equal "$(screen | sed 's/ *$//')" "$(screen -e | sed 's/ *$//')"
+    # An empty NO_COLOR is none (no-color.org).
+    type_in 'NO_COLOR= drainq status'
+    finish
+    screen -e | grep -qF $'\e[1m\e[31mheld\e[' || screen -e | grep -qF $'\e[1;31mheld\e['
 }
 
 pipes_are_whole() {
