@@ -28,7 +28,7 @@ binary = os.environ.get("DRAINQ", str(here.parent.parent / ".build/debug/drainq"
 effort = int(os.environ.get("DRAINQ_TORTURE", "1"))
 # As strace and /proc name it, wherever TMPDIR leads.
 scratch = pathlib.Path(tempfile.mkdtemp(prefix="drainq-torture-")).resolve()
-failed = False
+failures = []
 
 for name in list(os.environ):
     if name.lower().endswith("_proxy") or name.startswith("DRAINQ"):
@@ -50,15 +50,14 @@ def _clean():
 def test(name):
     """One test: `ok NAME` if nothing is raised in it, else `not ok NAME` and what was raised. `yield`s a list whose
     items are told in the line, for counts: `ok NAME (153 points, 12 re-deliveries)`."""
-    global failed
     told = []
     start = time.monotonic()
     try:
         yield told
-    except Exception:
-        failed = True
+    except Exception as problem:
         print(f"not ok {name}")
         print("    " + traceback.format_exc().rstrip().replace("\n", "\n    "))
+        failures.append(f"{name}: {problem}")
     else:
         counts = ", ".join(told + [f"{time.monotonic() - start:.0f} s"])
         print(f"ok {name} ({counts})")
@@ -66,8 +65,10 @@ def test(name):
 
 
 def end():
-    """What a suite ends with."""
-    sys.exit(1 if failed else 0)
+    """What a suite ends with: what was raised in each test that failed, once more, where the output of a long suite ends."""
+    for failure in failures:
+        print("failed: " + failure.replace("\n", "\n    "))
+    sys.exit(1 if failures else 0)
 
 
 def expect(condition, *told):
