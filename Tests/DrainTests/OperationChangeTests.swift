@@ -53,6 +53,15 @@ struct OperationChangeTests {
         #expect(try change(.release, targets("default-1")) == ["default-1 isNotHeld"])
     }
 
+    @Test(arguments: [OperatorAction.retry(), .hold, .release, .drop()])
+    func `no command changes what a request carries`(action: OperatorAction) throws {
+        try bench.add(1)
+        let run = try bench.spool.beginRun(now: bench.now)
+        _ = try run.claim(Entry(state: .new, name: bench.names(.new)[0]))
+        #expect(try change(action, targets("default-0")) == ["default-0 state(Spool.QueueState.claimed)"])
+        #expect(try bench.names(.claimed).count == 1)
+    }
+
     @Test func `a retry at a rate gives each operation its own due time, and a dry run changes nothing`() throws {
         try bench.add(3)
         _ = try bench.run { _ in .status(404) }

@@ -46,16 +46,15 @@ struct OperatorTests {
         #expect(try queue.entries().isEmpty && queue.names("quarantine").isEmpty && queue.names("tmp").isEmpty)
     }
 
-    @Test func `what is being attempted is neither dropped nor retried`() throws {
+    @Test func `what a run has claimed since it was listed stays as it is`() throws {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)
         _ = try run.claim(entry)
-        let claimed = try #require(try queue.entries().first)
-        #expect(try !queue.open().drop(claimed) && queue.open().retry(claimed, now: now) == nil)
-        #expect(
-            try !queue.open().drop(entry)
-                && queue.open().retry(Entry(state: .failed, name: entry.name), now: now) == nil)
-        #expect(try queue.entries() == [claimed])
+        let claimed = try queue.entries()
+        #expect(try !queue.open().drop(entry) && queue.open().hold(entry) == nil)
+        #expect(try queue.open().release(entry, now: now) == nil)
+        #expect(try queue.open().retry(Entry(state: .failed, name: entry.name), now: now) == nil)
+        #expect(try queue.entries() == claimed)
     }
 
     @Test func `bad input is kept, with its reason, and can be read again`() throws {
@@ -203,21 +202,6 @@ struct OperatorTests {
         let entry = Entry(state: .new, name: name)
         let held = try #require(try queue.open().hold(entry))
         #expect(try queue.open().release(held, now: now) == entry)
-    }
-
-    @Test func `only what waits is held or released`() throws {
-        for disposition in [Disposition.failed(countsAttempt: true), .delivered(keep: true), .quarantined(reason: "x")]
-        {
-            let entry = try settled("a", disposition)
-            #expect(try queue.open().hold(entry) == nil && queue.open().release(entry, now: now) == nil)
-            #expect(try queue.open().drop(entry))
-        }
-        let run = try queue.open().beginRun(now: now)
-        let entry = try queue.add(["b"])[0]
-        _ = try run.claim(entry)
-        let claimed = try #require(try queue.entries().first)
-        #expect(try queue.open().hold(claimed) == nil && queue.open().hold(entry) == nil)
-        #expect(try queue.open().release(claimed, now: now) == nil && queue.open().release(entry, now: now) == nil)
     }
 
     @Test(arguments: [true, false], [true, false])

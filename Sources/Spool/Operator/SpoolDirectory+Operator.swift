@@ -2,7 +2,8 @@ import CSystem
 package import Policy
 
 /// The operator's commands on operations. Each is one rename of a name that is there or not: a run that was faster
-/// wins, and the result says so.
+/// wins, and the result says so. The caller has asked which command an operation of this state takes
+/// (`OperatorAction.objection`): none moves a claim, or an operation into a row that the command does not name.
 extension SpoolDirectory {
     /// Carries out an operator's command on many operations, and makes all of it durable after `body` has returned:
     /// syncs each directory once, not for each operation, and keeps the names lock from one to the next. If it throws,
@@ -22,13 +23,11 @@ extension SpoolDirectory {
     /// Row X, D, N, K or Q → D or N: makes an operation due again, with all its attempts, for the next run.
     ///
     /// An attempted operation goes to `deferred/`, due now: its name tells it from one that was never attempted, which
-    /// goes to `new/`. A hold of the operation itself ends. Returns `nil` if the operation is no longer there, or is
-    /// claimed.
+    /// goes to `new/`. A hold of the operation itself ends. Returns `nil` if the operation is no longer there.
     ///
     /// With a future `notBefore` the operation goes to `new/` and waits for that time, however far away: a due time
     /// further away than the schedule could have set it would count as past.
     package func retry(_ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Entry? {
-        guard entry.state != .claimed else { return nil }
         let result = Self.retried(entry, now, notBefore)
         guard try replace(entry, by: result, "retry") else { return nil }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
@@ -65,10 +64,8 @@ extension SpoolDirectory {
         return Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
     }
 
-    /// Row N or D → the same row, on hold until its release. Returns `nil` if the operation is no longer there, is
-    /// claimed, or does not wait at all.
+    /// Row N or D → the same row, on hold until its release. Returns `nil` if the operation is no longer there.
     package func hold(_ entry: Entry) throws(SpoolError) -> Entry? {
-        guard entry.state == .new || entry.state == .deferred else { return nil }
         var result = entry
         result.name.isHeld = true
         return try replace(entry, by: result, "hold") ? result : nil
@@ -77,10 +74,8 @@ extension SpoolDirectory {
     /// Row N or D → the same row, not on hold any more, and with all its attempts: an operator wants it sent.
     ///
     /// The operation is due now, unless it was never attempted and asked not to be sent before a time. An operation
-    /// that is not on hold is returned as it is. Returns `nil` if it is no longer there, is claimed, or does not wait
-    /// at all.
+    /// that is not on hold is returned as it is. Returns `nil` if it is no longer there.
     package func release(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
-        guard entry.state == .new || entry.state == .deferred else { return nil }
         guard entry.name.isHeld else { return try replace(entry, by: entry, "release") ? entry : nil }
         var name = entry.name
         name.isHeld = false
@@ -95,9 +90,8 @@ extension SpoolDirectory {
         return try replace(entry, by: result, "release") ? result : nil
     }
 
-    /// Any row but C → gone. Returns false if the operation is no longer there, or is claimed.
+    /// Any row but C → gone. Returns false if the operation is no longer there.
     package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
-        guard entry.state != .claimed else { return false }
         guard try dropByWayOfScratch(QueuePath(entry.path)) else { return false }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
         try syncAfterMove(from: entry.state.path)
