@@ -864,7 +864,23 @@ struct DestinationTests {
         #expect(try bench.run().inputOutputErrors == 0)
     }
 
-    @Test(arguments: [[], [0, 0, 0, 0], Array("{\"version\":1,\"dest".utf8), Array("{\"version".utf8) + [0, 0]])
+    /// What a power cut may leave of a ledger that was not synced.
+    static let remains: [[UInt8]] = [
+        [], [0, 0, 0, 0], Array("{\"version\":1,\"dest".utf8), Array("{\"version".utf8) + [0, 0],
+    ]
+
+    @Test(arguments: remains)
+    func `a hold that begins after a power cut lasts`(bytes: [UInt8]) throws {
+        let bench = try Bench()
+        try bench.add(3)
+        try bench.spool.writeState(StateFile.destinations.rawValue, bytes)
+        let first = try bench.run { _ in .status(401) }
+        #expect(first.attempts > 1 && first.delivered == 0)
+        #expect(try bench.state(of: "http://one").hold != nil)
+        #expect(try bench.run().attempts == 0)
+    }
+
+    @Test(arguments: remains)
     func `what a power cut leaves of a ledger that was not synced is no damage`(bytes: [UInt8]) throws {
         let bench = try Bench()
         try bench.add(1)

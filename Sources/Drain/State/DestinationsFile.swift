@@ -136,7 +136,8 @@ package struct DestinationsFile {
     /// a newer drainq wrote it.
     private static func changeable(_ bytes: [UInt8]?) -> DestinationLedger? {
         do throws(SpoolError) {
-            return if let bytes { try decode(bytes) } else { DestinationLedger() }
+            let content = try decode(bytes, knowing: nil)
+            return content.isDamaged ? nil : content.ledger
         } catch {
             return nil
         }
