@@ -115,10 +115,79 @@ import Testing
         story.then {
             $0.wait(.seconds(3600)); $0.send([2], by: 2)
         }.broken.isEmpty)
-    #expect(
-        story.then {
-            $0.report(.holdEnded("http://one"), by: 3); $0.send([2], by: 2)
-        }.broken.isEmpty)
+}
+
+@Test func `holds: a probe that is delivered ends a hold, and what left before the hold does not`() {
+    var story = Story(.plain)
+    for label in 1...3 { story.accept(label) }
+    story.leave(1, in: "new")
+    story.leave(3, in: "new")
+    story.event(1, .begins("run"))
+    let early = story.receive([2], by: 1)
+    story.send([1], by: 1, status: 401)
+    story.report(.putBack(story.id(1)), by: 1)
+    story.report(.destinationHeld("http://one"), by: 1)
+    story.reply(early, [2], to: 1)
+    #expect(story.broken.isEmpty)
+    #expect(story.then { $0.report(.holdEnded("http://one"), by: 1) }.broken == [.holds])
+    story.wait(.seconds(3600))
+    story.event(2, .begins("run"))
+    story.event(2, .runs(RunChoice()))
+    story.send([3], by: 2)
+    let ended = story.then { $0.event(2, .ends(status: 0)) }
+    #expect(ended.broken.contains(.holds))
+    #expect(!story.then { $0.report(.holdEnded("http://one"), by: 2) }.broken.contains(.holds))
+}
+
+@Test(arguments: [5, 6])
+func `storms: one incident costs at most five operations`(count: Int) {
+    var story = Story(.plain)
+    for label in 1...7 { story.accept(label) }
+    story.leave(7, in: "new")
+    for label in count + 1..<7 { story.leave(label, in: "new") }
+    for label in 1...count {
+        // In one run or in several.
+        let process = label < 4 ? 1 : 2
+        if label == 1 || label == 4 {
+            story.event(process, .begins("run"))
+            story.event(process, .runs(RunChoice()))
+        }
+        story.send([label], by: process, status: 404)
+        story.report(.failed(story.id(label), isExpired: false), by: process)
+        story.leave(label, in: "failed")
+        if label == 3 { story.event(1, .ends(status: 0)) }
+    }
+    #expect(story.broken == (count > 5 ? [.storms] : []))
+}
+
+@Test func `storms: a delivery ends the count`() {
+    var story = Story(.plain)
+    for label in 1...7 { story.accept(label) }
+    story.event(1, .begins("run"))
+    story.event(1, .runs(RunChoice()))
+    for label in 1...7 {
+        story.send([label], by: 1, status: label == 4 ? 200 : 404)
+        if label == 4 { continue }
+        story.report(.failed(story.id(label), isExpired: false), by: 1)
+        story.leave(label, in: "failed")
+    }
+    #expect(story.broken.isEmpty)
+}
+
+@Test(arguments: [true, false])
+func `credentials: what is refused with 401 fails only beside a delivery`(isWitnessed: Bool) {
+    var story = Story(.plain)
+    for label in 1...2 { story.accept(label) }
+    story.event(1, .begins("run"))
+    story.event(1, .runs(RunChoice()))
+    story.send([1], by: 1, status: 401)
+    story.report(.parked(story.id(1)), by: 1)
+    if isWitnessed { story.send([2], by: 1) } else { story.leave(2, in: "new") }
+    story.wait(.seconds(600))
+    story.send([1], by: 1, status: 401)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    story.leave(1, in: "failed")
+    #expect(story.broken == (isWitnessed ? [] : [.credentials]))
 }
 
 @Test func `holds: a parked operation waits five minutes for a witness`() {

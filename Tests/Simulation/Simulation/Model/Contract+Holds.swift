@@ -1,11 +1,54 @@
 import Policy
 
 extension Contract {
-    /// While a run's hold of a destination lasts, it gets no request but a probe each `holdProbe`. A parked operation is
-    /// not sent for five minutes, unless a witness is delivered or an operator asks for it.
+    /// While a run's hold of a destination lasts, it gets no request but a probe each `holdProbe`. A probe that is
+    /// delivered ends the hold, and nothing that left before the hold does. A parked operation is not sent for five
+    /// minutes, unless a witness is delivered or an operator asks for it.
     static func holds(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
-        return destinationHolds(record) + parkings(record)
+        return destinationHolds(record) + holdEnds(record) + parkings(record)
+    }
+
+    private static func holdEnds(_ record: Record) -> [Breach] {
+        var holds: [String: (told: Int, process: ProcessID)] = [:]
+        var breaches: [Breach] = []
+        let releases = Releases(record)
+        for (index, event) in record.events.enumerated() {
+            switch event.what {
+            case .reports(.destinationHeld(let name)):
+                holds[host(of: name)] = (index, event.process)
+            case .reports(.holdEnded(let name)):
+                let host = host(of: name)
+                guard let hold = holds.removeValue(forKey: host),
+                    record.isTold(by: hold.process, since: hold.told),
+                    !releases.any(of: host, from: hold.told, to: index),
+                    !record.exchanges.contains(where: {
+                        $0.request.host == host && $0.received > hold.told && $0.learned ?? .max < index
+                    })
+                else { continue }
+                breaches.append(
+                    Breach(.holds, [hold.told, index], "the hold of \(host) ended, and no request was sent meanwhile"))
+            default: break
+            }
+        }
+        for (host, hold) in holds {
+            let probe = record.exchanges.first { exchange in
+                exchange.request.host == host && exchange.received > hold.told && exchange.delivered(body: 0) != nil
+                    && record.course(of: exchange.process).choice != nil
+                    && record.course(of: exchange.process).began > hold.told
+                    && record.isTold(by: exchange.process, since: exchange.learned!)
+                    && record.course(of: exchange.process).ended != nil
+                    && record.course(of: exchange.process).stops.isEmpty
+            }
+            guard let probe, record.isTold(by: hold.process, since: hold.told),
+                !releases.any(of: host, from: hold.told, to: probe.learned!)
+            else { continue }
+            breaches.append(
+                Breach(
+                    .holds, [hold.told, probe.received, probe.learned],
+                    "request \(probe.request.number) was delivered to \(host), and its hold did not end"))
+        }
+        return breaches
     }
 
     private static func destinationHolds(_ record: Record) -> [Breach] {

@@ -34,6 +34,8 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case places
     case inFlight = "left in flight"
     case sentApart = "sent apart"
+    case storms
+    case credentials
 
     /// Judges a history by this sentence alone.
     var judge: (Record) -> [Breach] {
@@ -72,6 +74,8 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .places: Contract.places
         case .inFlight: Contract.inFlight
         case .sentApart: Contract.sentApart
+        case .storms: Contract.storms
+        case .credentials: Contract.credentials
         }
     }
 }

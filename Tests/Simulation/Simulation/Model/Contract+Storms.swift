@@ -1,0 +1,116 @@
+import Policy
+
+extension Contract {
+    /// The most operations that one incident may cost a destination.
+    private static let stormGuard = 5
+    /// The statuses that end an operation and hold no destination by themselves.
+    private static let permanent: Set<Int> = [400, 404, 405, 406, 410, 422, 501, 505]
+
+    /// One incident costs a destination at most five operations: no more fail in a row by one permanent status, in one
+    /// run or in several. A delivery ends the row, and so does another permanent status.
+    static func storms(_ record: Record) -> [Breach] {
+        if record.hasClockSteps { return [] }
+        let releases = Releases(record)
+        return Set(record.lives.map(\.kind.host)).sorted().compactMap { host in
+            var row = Row(status: 0)
+            for step in steps(of: host, in: record) {
+                switch step.what {
+                case .delivery: row = Row(status: 0)
+                case .failure(let status, let process):
+                    if row.status != status { row = Row(status: status) }
+                    row.failures.append((step.at, process))
+                    let first = row.failures[0].at
+                    guard row.failures.count > stormGuard * row.sideBySide(record),
+                        !releases.any(of: host, from: first, to: step.at),
+                        row.failures.allSatisfy({ record.isTold(by: $0.process, since: $0.at) })
+                    else { continue }
+                    return Breach(
+                        .storms, row.failures.map(\.at),
+                        "\(row.failures.count) operations for \(host) failed in a row by \(status)")
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Failures of one status, with no delivery between them.
+    private struct Row {
+        let status: Int
+        var failures: [(at: Int, process: ProcessID)] = []
+
+        /// The number of runs that failed operations while another one did: each learns of the others' failures only
+        /// from the state that these write.
+        func sideBySide(_ record: Record) -> Int {
+            let spans = Set(failures.map(\.process)).map { process in
+                let course = record.course(of: process)
+                return course.began...max(course.began, course.ended ?? .max)
+            }
+            return max(1, spans.indices.count { here in
+                spans.indices.contains { $0 != here && spans[$0].overlaps(spans[here]) }
+            })
+        }
+    }
+
+    private enum Step {
+        case delivery
+        case failure(status: Int, ProcessID)
+    }
+
+    /// Returns what changes the count of a destination's failures, in order. A delivery stands twice: it may count when
+    /// the server answers, and when its run learns the answer.
+    private static func steps(of host: String, in record: Record) -> [(at: Int, what: Step)] {
+        var steps: [(at: Int, what: Step)] = []
+        for exchange in record.exchanges where exchange.request.host == host {
+            let isDelivery = exchange.request.bodies.indices.contains { body in
+                exchange.status(ofBody: body).map { (200..<300).contains($0) } ?? false
+            }
+            guard isDelivery else { continue }
+            steps += [exchange.replied, exchange.learned].compactMap(\.self).map { ($0, .delivery) }
+        }
+        for life in record.lives where life.kind.host == host {
+            for (at, report) in life.reports {
+                let process = record.events[at].process
+                guard case .failed(_, isExpired: false) = report, record.course(of: process).choice != nil,
+                    let status = record.lastStatus(of: life, to: process, before: at), permanent.contains(status)
+                else { continue }
+                steps.append((at, .failure(status: status, process)))
+            }
+        }
+        return steps.sorted { $0.at < $1.at }
+    }
+
+    // MARK: - Credentials
+
+    /// An operation whose credentials were refused fails only if another one was delivered since: a token that expired
+    /// costs no operation.
+    static func credentials(_ record: Record) -> [Breach] {
+        record.lives.flatMap { life in
+            life.reports.compactMap { at, report -> Breach? in
+                let process = record.events[at].process
+                guard case .failed(_, isExpired: false) = report, record.course(of: process).choice != nil,
+                    let status = record.lastStatus(of: life, to: process, before: at),
+                    [401, 403, 407].contains(status),
+                    let first = life.exchanges.map({ record.exchanges[$0] }).first(where: {
+                        $0.status(of: life.label).map { [401, 403, 407].contains($0) } ?? false
+                    })
+                else { return nil }
+                let isWitnessed = record.exchanges.contains { exchange in
+                    exchange.request.host == life.kind.host && exchange.learned.map { $0 > first.received } ?? false
+                        && exchange.request.bodies.indices.contains { exchange.delivered(body: $0) != nil }
+                }
+                if isWitnessed { return nil }
+                return Breach(
+                    .credentials, [first.received, at],
+                    "operation \(life.label) failed by \(status), and no other one was delivered")
+            }
+        }
+    }
+}
+
+extension Record {
+    /// Returns the status that a process got last for an operation; `nil` if it got none.
+    fileprivate func lastStatus(of life: Life, to process: ProcessID, before index: Int) -> Int? {
+        life.exchanges.last { exchanges[$0].process == process && exchanges[$0].learned.map { $0 < index } ?? false }
+            .flatMap { exchanges[$0].status(of: life.label) }
+    }
+}
