@@ -4,8 +4,7 @@ import Policy
 /// standard output gets the four commands to begin with.
 func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     do throws(CommandFailure) {
-        standardOutput.setWhenClosed(CommandName.status.outputWhenClosed)
-        return try status(StatusArguments(), environment: environment)
+        return try StatusCommand().perform(environment: environment)
     } catch {
         guard error.status == .noInput || error.status == .usage else { throw error }
         Messages.error(
