@@ -97,22 +97,17 @@ struct AddCommand: Command {
                     .usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
             }
             let queue = try OpenQueue(self.queue, environment)
-            let report = AddReport(verb: .add, isJSON: isJSON, waits: waits)
+            let report = AddReport(verb: Self.name, isJSON: isJSON, waits: waits)
             defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
-            var adder = Adder(
-                to: queue.spool, queue.configuration,
-                Adder.Options(isAtomic: isAtomic, isDurable: sync.isDurable), clock: .ofProcess
-            ) { report.take($0) }
-            do {
+            let options = Adder.Options(isAtomic: isAtomic, isDurable: sync.isDurable)
+            try report.withAdder(to: queue, options) { adder in
                 let now = Timestamp.now()
                 let notBefore = at?.timestamp(now: now) ?? delay.map { now + $0 }
                 var input = OperationInput(queue: queue, options: input, notBefore: notBefore, at: now)
                 try input.read { item in
                     switch item {
-                    case .operation(let given):
-                        try adder.take(given.submission, GivenValue(given.text, given.place.named))
-                    case .refused(let text, let place, let reason):
-                        try adder.refuse(GivenValue(text, place.named), reason: reason)
+                    case .operation(let given): try adder.take(given.submission, given.value)
+                    case .refused(let value, let reason): try adder.refuse(value, reason: reason)
                     case .refusedFile(let path, let refusal):
                         adder.refuseFile()
                         report.refuse(bodyFile: path, refusal)
@@ -124,10 +119,6 @@ struct AddCommand: Command {
                 guard try adder.end() else {
                     throw report.nothingEntered(unusable.isEmpty ? .dataInvalid : .first(of: unusable))
                 }
-            } catch let error as AdderError {
-                throw CommandFailure(error, .add)
-            } catch let error as SpoolError {
-                throw CommandFailure(error, hasBegun: adder.hasAdded)
             }
             if report.awaited.isEmpty { return .first(of: report.applying) }
             var waiting = Waiting(forAdded: report.awaited, in: queue, asJSON: isJSON)
@@ -135,8 +126,4 @@ struct AddCommand: Command {
             return .first(of: report.applying.union([end]))
         }
     }
-}
-
-extension OperationInput.Place {
-    fileprivate var named: GivenValue.Place { GivenValue.Place(source: source, line: line) }
 }

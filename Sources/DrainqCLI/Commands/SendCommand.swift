@@ -147,7 +147,8 @@ struct SendCommand: Command {
                         let result = try sender(given.submission)
                         if case .postponed(let postponement) = result { counting.take(postponement) }
                         applying.append(report.answer(given, result))
-                    case .refused(_, let place, let reason):
+                    case .refused(let value, let reason):
+                        let place = value.place
                         applying.append(
                             report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
                     case .refusedFile(let path, let refusal):
@@ -186,7 +187,7 @@ private struct SendReport {
         switch result {
         case .duplicate(let state): return reportDuplicate(id, in: state)
         case .refused(let refusal):
-            let reason = "line \(given.place.line) of '\(given.place.source)': \(refusal)"
+            let reason = "line \(given.value.place.line) of '\(given.value.place.source)': \(refusal)"
             return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)
         case .delivered(let event, let answer, let isSettled):
             let status = answerDelivered(answer, event, id)
