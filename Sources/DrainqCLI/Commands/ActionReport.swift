@@ -3,7 +3,8 @@ import Policy
 import Spool
 
 extension ActionOptions {
-    /// Performs an action on the operations that the options choose, and reports it.
+    /// Performs an action on the operations that the options choose, and reports it. `verb` is the name of the command,
+    /// for messages and the log.
     ///
     /// `remedy` returns the command that helps with an operation which cannot change; `nil` if there is none.
     func perform(

@@ -1,6 +1,5 @@
 import Drain
 import Policy
-import Spool
 
 /// `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
 struct AddCommand: Command {

@@ -1,5 +1,4 @@
 import Drain
-import Policy
 
 /// `drainq drop`: removes operations for good.
 struct DropCommand: Command {

@@ -1,4 +1,3 @@
-import Delivery
 import Drain
 import Policy
 import Spool

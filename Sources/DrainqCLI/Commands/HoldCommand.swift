@@ -1,6 +1,5 @@
 import Drain
 import Policy
-import Spool
 
 /// `drainq hold`: holds operations, or a destination with its later ones, until a person releases them.
 struct HoldCommand: Command {

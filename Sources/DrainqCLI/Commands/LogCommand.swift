@@ -1,5 +1,4 @@
 import Dispatch
-import Drain
 import Policy
 import Spool
 

@@ -1,5 +1,4 @@
 import Policy
-import Spool
 
 /// `drainq status`: prints what waits, where, since when and why, and how the last run ended.
 struct StatusCommand: Command {

@@ -1,5 +1,3 @@
-import Policy
-
 /// Performs `drainq` without a command: shows the status of the queue. Without a queue it is a usage error, and
 /// standard output gets the four commands to begin with.
 func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
