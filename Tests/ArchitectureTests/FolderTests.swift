@@ -33,6 +33,18 @@ struct `The folders of DrainqCLI` {
         for line in lines { Issue.record("\(line)\nthis type stands on a floor above: move one of the two") }
     }
 
+    /// The compiler does not miss a command without a row: the parser would not know the command.
+    @Test func `every command has a row in the table of commands`() {
+        let table = House.text("Sources/DrainqCLI/Commands/CommandTable.swift")
+        let commands = Self.files.flatMap(\.lines).filter {
+            $0.code.hasPrefix("struct ") && $0.code.hasSuffix(": Command {")
+        }
+        #expect(commands.count > 20)
+        for command in commands.map({ $0.words[1] }) {
+            #expect(table.contains(" \(command).self,"), "add \(command).self to CommandTable.swift")
+        }
+    }
+
     @Test func `the reader of types sees them`() {
         #expect(Self.types["ParsedCommand"] == 0 && Self.types["OpenQueue"] == 2 && Self.types.count > 50)
     }

@@ -14,7 +14,7 @@ struct AddReportTests {
     func `a refused value that cannot be kept has the status of the error, if nothing was added before`(
         kind: SpoolError.Kind, hasAdded: Bool, status: DrainqCLI.ExitStatus
     ) {
-        for verb in [AddReport.Verb.add, .import] {
+        for verb in ["add", "import"] {
             let report = AddReport(verb: verb, isJSON: false)
             if hasAdded { report.take(.added(Accepted(results: []))) }
             let error = SpoolError(kind: kind, verb: "write", path: "tmp/x", code: 13)

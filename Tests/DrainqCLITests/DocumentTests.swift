@@ -69,7 +69,7 @@ struct DocumentTests {
         let escapes = ["\\-": "-", "\\(aq": "'", "\\(ga": "`", "\\(ha": "^", "\\(ti": "~", "\\e": "\\"]
         let shown = Set(lines.map { line in escapes.reduce(line) { $0.replacing($1.key, with: $1.value) } })
         for command in CommandDescription.visible {
-            #expect(lines.contains(".Ss \(command.name.rawValue)"))
+            #expect(lines.contains(".Ss \(command.name)"))
             for example in command.examples { #expect(shown.contains(example.line), "\(example.line)") }
         }
         for row in OptionDescription.table {
@@ -112,7 +112,7 @@ struct DocumentTests {
     }
 
     @Test func `help shows every option with its initial value`() {
-        let help = helpText(of: .of(.run))
+        let help = helpText(of: RunCommand.description)
         #expect(help.contains("  -t, --type TYPE             attempt only this type\n"))
         #expect(help.contains("[default: auto]"))
         #expect(help.contains("  drainq run --until-empty --max-time 1h\n"))

@@ -27,7 +27,7 @@ struct ManualWriter {
 
     private mutating func synopsis() {
         for command in CommandDescription.visible {
-            lines += [".Nm", ".Cm \(command.name.rawValue)"]
+            lines += [".Nm", ".Cm \(command.name)"]
             if command.takesOptions { lines.append(".Op Ar options") }
             if let operands = command.operands.macro { lines.append(operands) }
         }
@@ -35,12 +35,12 @@ struct ManualWriter {
 
     private mutating func commands() {
         for command in CommandDescription.visible {
-            lines.append(".Ss \(command.name.rawValue)")
+            lines.append(".Ss \(command.name)")
             prose(command.details)
-            let rows = OptionDescription.of(command.name).filter { $0.group == .own }
+            let rows = command.options.filter { $0.group == .own }
             let described = rows.filter { $0.home == command.name }
             if !described.isEmpty { list(described) }
-            let pointers = pointers(to: OptionDescription.of(command.name), from: command.name)
+            let pointers = pointers(to: command.options, from: command.name)
             if !pointers.isEmpty {
                 lines.append(".Pp")
                 prose(pointers.joined(separator: " "))
@@ -49,12 +49,12 @@ struct ManualWriter {
     }
 
     /// Returns sentences that point to options explained with an earlier command, and to the section of the filters.
-    private func pointers(to rows: [OptionDescription], from command: CommandName) -> [String] {
+    private func pointers(to rows: [OptionDescription], from command: String) -> [String] {
         let foreign = rows.filter { $0.group == .own && $0.home != command }
-        let homes = CommandName.allCases.filter { home in foreign.contains { $0.home == home } }
+        let homes = CommandDescription.visible.map(\.name).filter { home in foreign.contains { $0.home == home } }
         let sentences = homes.map { home in
             let names = foreign.filter { $0.home == home }.map(\.name.spelling)
-            return "As with `drainq \(home.rawValue)`: \(names.joined(separator: ", "))."
+            return "As with `drainq \(home)`: \(names.joined(separator: ", "))."
         }
         return sentences + (rows.contains { $0.group == .filter } ? ["Filters are in FILTER OPTIONS."] : [])
     }
@@ -66,7 +66,7 @@ struct ManualWriter {
         }
         prose(
             """
-            Filters choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation \
+            Filters choose operations for \(owners.map { "`\($0)`" }.joined(separator: ", ")). An operation \
             has to pass every given filter.
             """)
         list(filters)
@@ -145,7 +145,7 @@ struct ManualWriter {
             let short = row.short.map { "Fl \($0) , " } ?? ""
             var details = row.details
             if row.group == .global, let reach = row.reach {
-                let names = reach.commands.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+                let names = reach.commands.map { "`\($0)`" }.joined(separator: ", ")
                 details += reach.isOnly ? " Only \(names) take it." : " Every command but \(names) takes it."
             }
             if let initial = row.initial { details += " The default is `\(initial)`." }

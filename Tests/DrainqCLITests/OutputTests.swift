@@ -34,7 +34,7 @@ struct OutputTests {
     }
 
     @Test func `commands that do work finish it when nobody reads`() {
-        #expect(CommandName.run.outputWhenClosed == .discard)
-        #expect(CommandName.list.outputWhenClosed == .endProcess)
+        #expect(!RunCommand.description.onlyPrints)
+        #expect(ListCommand.description.onlyPrints)
     }
 }

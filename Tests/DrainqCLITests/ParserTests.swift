@@ -5,23 +5,15 @@ import Testing
 @testable import DrainqCLI
 
 struct ParserTests {
-    /// The arguments of a command, which `line` has to be.
-    private func parse<Arguments>(_ line: String, as case: (Command) -> Arguments?) throws -> Arguments {
-        try #require(`case`(try ParsedCommand(arguments: shellWords(line)).command), "\(line)")
+    /// The command that `line` has to be.
+    private func parse<Parsed: Command>(_ line: String) throws -> Parsed {
+        try #require(try ParsedCommand(arguments: shellWords(line)).command as? Parsed, "\(line)")
     }
 
-    private func add(_ line: String) throws -> AddArguments {
-        try parse(line) { if case .add(let arguments) = $0 { arguments } else { nil } }
-    }
-    private func run(_ line: String) throws -> RunArguments {
-        try parse(line) { if case .run(let arguments) = $0 { arguments } else { nil } }
-    }
-    private func list(_ line: String) throws -> ListArguments {
-        try parse(line) { if case .list(let arguments) = $0 { arguments } else { nil } }
-    }
-    private func help(_ line: String) throws -> HelpArguments {
-        try parse(line) { if case .help(let arguments) = $0 { arguments } else { nil } }
-    }
+    private func add(_ line: String) throws -> AddCommand { try parse(line) }
+    private func run(_ line: String) throws -> RunCommand { try parse(line) }
+    private func list(_ line: String) throws -> ListCommand { try parse(line) }
+    private func help(_ line: String) throws -> HelpCommand { try parse(line) }
 
     @Test func `options may stand anywhere`() throws {
         let lines = [
@@ -97,18 +89,18 @@ struct ParserTests {
         #expect(try list("list").limit == nil)
         #expect(try add("add").input.type == nil)
         #expect(try add("add --id x").input.id?.description == "x")
-        #expect(OptionDescription.row(.concurrency, of: .run)?.initial == "auto")
-        #expect(OptionDescription.row(.grace, of: .run)?.initial == "10s")
-        #expect(OptionDescription.row(.progress, of: .run)?.initial == "auto")
+        #expect(OptionDescription.row(.concurrency, of: RunCommand.description)?.initial == "auto")
+        #expect(OptionDescription.row(.grace, of: RunCommand.description)?.initial == "10s")
+        #expect(OptionDescription.row(.progress, of: RunCommand.description)?.initial == "auto")
     }
 
     @Test func `help and version end the reading where they stand`() throws {
-        #expect(try help("--help").topic == nil)
-        #expect(try help("help").topic == nil)
-        #expect(try help("run -vh --nonsense").topic == .run)
-        #expect(try help("drop --help").topic == .drop)
-        #expect(try ParsedCommand(arguments: ["--version"]).name == .version)
-        #expect(try ParsedCommand(arguments: ["run", "--version"]).name == .version)
+        #expect(try help("--help").words == [])
+        #expect(try help("help").words == [])
+        #expect(try help("run -vh --nonsense").words == ["run"])
+        #expect(try help("drop --help").words == ["drop"])
+        #expect(try ParsedCommand(arguments: ["--version"]).command is VersionCommand)
+        #expect(try ParsedCommand(arguments: ["run", "--version"]).command is VersionCommand)
     }
 
     @Test(

@@ -12,25 +12,24 @@ struct TableTests {
             }
         }
         let json = try #require(OptionDescription.table.first { $0.name == .json }?.reach)
-        #expect(!json.isOnly && json.commands.contains(.pause) && !json.commands.contains(.run))
+        #expect(!json.isOnly && json.commands.contains("pause") && !json.commands.contains("run"))
     }
 
     @Test func `run has all global options, so that they can be looked for in its rows`() {
         let all = OptionDescription.table.filter { $0.group == .global }
-        #expect(Set(all).subtracting(OptionDescription.of(.run)) == [])
+        #expect(Set(all).subtracting(RunCommand.description.options) == [])
     }
 
-    @Test func `every command and every option has its row`() {
-        for name in CommandName.allCases {
-            #expect(CommandDescription.of(name).name == name, "CommandTable.swift has the row of another command")
-        }
+    @Test func `every command has a name of its own, and every option a command`() {
+        #expect(Set(CommandDescription.table.map(\.name)).count == CommandDescription.table.count)
         let unused = Set(OptionName.allCases).subtracting(OptionDescription.table.map(\.name))
-        #expect(unused.isEmpty, "these cases of OptionName have no Option: write one in CommandLine/Arguments")
+        #expect(
+            unused.isEmpty, "these cases of OptionName have no Option: write one in Commands or CommandLine/Options")
     }
 
-    @Test(arguments: CommandName.allCases)
-    func `names and letters are unique within a command`(command: CommandName) {
-        let rows = OptionDescription.of(command)
+    @Test(arguments: CommandDescription.table)
+    func `names and letters are unique within a command`(command: CommandDescription) {
+        let rows = command.options
         #expect(Set(rows.map(\.name)).count == rows.count)
         let letters = rows.compactMap(\.short)
         #expect(Set(letters).count == letters.count)
@@ -75,14 +74,15 @@ struct TableTests {
             for word in Prose(row.details).options {
                 for command in row.commands {
                     #expect(
-                        OptionDescription.of(command).contains { $0.name.rawValue == word }, "--\(word) in \(row.name)")
+                        CommandDescription.named(command)?.options.contains { $0.name.rawValue == word } == true,
+                        "--\(word) in \(row.name)")
                 }
             }
         }
         for command in CommandDescription.table {
             for word in Prose(command.details).options {
                 #expect(
-                    OptionDescription.of(command.name).contains { $0.name.rawValue == word },
+                    command.options.contains { $0.name.rawValue == word },
                     "--\(word) in \(command.name)")
             }
         }
@@ -99,34 +99,34 @@ struct TableTests {
         for command in CommandDescription.visible {
             for example in command.examples {
                 #expect(
-                    callsOfDrainq(in: example.line).contains { $0.first == command.name.rawValue }, "\(example.line)")
+                    callsOfDrainq(in: example.line).contains { $0.first == command.name }, "\(example.line)")
                 #expect(example.explanation.last != ".")
             }
-            #expect(!command.examples.isEmpty || command.name == .version)
+            #expect(!command.examples.isEmpty || command.name == VersionCommand.name)
         }
     }
 
-    @Test(arguments: CommandName.allCases)
-    func `initial values are read as values`(command: CommandName) throws {
-        for row in OptionDescription.of(command) {
+    @Test(arguments: CommandDescription.table)
+    func `initial values are read as values`(command: CommandDescription) throws {
+        for row in command.options {
             guard let initial = row.initial else { continue }
             let given = GivenOption(name: row.name, spelling: row.name.spelling, text: RawText(initial))
-            _ = try CommandDescription.of(command).read([given], [])
+            _ = try command.read([given], [])
         }
     }
 
     @Test func `options that exclude each other belong to the command`() {
         for command in CommandDescription.table {
             for name in command.exclusive.joined() {
-                #expect(OptionDescription.of(command.name).contains { $0.name == name })
+                #expect(command.options.contains { $0.name == name })
             }
         }
     }
 
-    @Test(arguments: [CommandName.agent, .complete])
-    func `what only programs call is in no document and never suggested`(name: CommandName) throws {
-        #expect(!CommandDescription.visible.contains { $0.name == name })
-        #expect(OptionDescription.of(name).isEmpty)
-        #expect(try !MadePage.text("drainq.1").contains(".Ss \(name.rawValue)"))
+    @Test(arguments: [AgentCommand.description, CompleteCommand.description])
+    func `what only programs call is in no document and never suggested`(command: CommandDescription) throws {
+        #expect(!CommandDescription.visible.contains { $0.name == command.name })
+        #expect(command.options.isEmpty)
+        #expect(try !MadePage.text("drainq.1").contains(".Ss \(command.name)"))
     }
 }

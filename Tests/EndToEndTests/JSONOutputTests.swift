@@ -48,8 +48,8 @@ struct JSONOutputTests {
 
     @Test func `every command that has --json is in the table, and no other`() {
         let printing = Set(OutputObject.table.flatMap(\.printedBy).map { String($0.prefix { $0 != " " }) })
-        let having = CommandDescription.visible.map(\.name).filter { OptionDescription.row(.json, of: $0) != nil }
-        let known = Set(having.map(\.rawValue) + ["export"])
+        let having = CommandDescription.visible.filter { OptionDescription.row(.json, of: $0) != nil }
+        let known = Set(having.map(\.name) + ["export"])
         #expect(
             known.subtracting(printing) == [],
             "these print JSON: give each an OutputObject in Sources/DrainqCLI/Documents/OutputObject+Table.swift")

@@ -1,8 +1,9 @@
 import CSystem
-import DrainqCLI
 import LoopbackReceiver
 import Synchronization
 import Testing
+
+@testable import DrainqCLI
 
 struct ReceiveCommandTests {
     /// The lines of a command that gets these requests, one connection each, in order.
@@ -57,13 +58,14 @@ struct ReceiveCommandTests {
     }
 
     @Test func `bodies are lines of JSON and nothing else`() async throws {
-        let (lines, _, _) = try await lines(of: ReceiveCommand(count: 2, bodies: true), for: [Self.post, Self.odd])
+        let (lines, _, _) = try await lines(
+            of: ReceiveCommand(count: 2, printsOnlyBodies: true), for: [Self.post, Self.odd])
         #expect(lines == [#"{"a":  1}"#, #""a\"\u0007\n""#])
     }
 
     @Test func `events are lines of JSON`() async throws {
         let (lines, notices, _) = try await lines(
-            of: ReceiveCommand(count: 1, json: true, bodies: true), for: [Self.post])
+            of: ReceiveCommand(count: 1, printsOnlyBodies: true, isJSON: true), for: [Self.post])
         #expect(lines.count == 3)
         #expect(
             lines[0]

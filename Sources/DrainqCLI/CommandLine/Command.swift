@@ -1,31 +1,48 @@
-/// A command with its arguments.
-enum Command: Sendable {
-    case initialize(InitArguments)
-    case add(AddArguments)
-    case send(SendArguments)
-    case wait(WaitArguments)
-    case run(RunArguments)
-    case list(ListArguments)
-    case show(ShowArguments)
-    case status(StatusArguments)
-    case log(LogArguments)
-    case retry(RetryArguments)
-    case drop(DropArguments)
-    case hold(HoldArguments)
-    case release(ReleaseArguments)
-    case pause(PauseArguments)
-    case resume(PauseArguments)
-    case export(ExportArguments)
-    case importOperations(ImportArguments)
-    case check(CheckArguments)
-    case explain(ExplainArguments)
-    case demo(DemoArguments)
-    case receive(ReceiveArguments)
-    case completions(CompletionsArguments)
-    case manual(ManualArguments)
-    case schema(NoArguments)
-    case version(NoArguments)
-    case help(HelpArguments)
-    case agent(NoArguments)
-    case complete(CompleteArguments)
+import Policy
+
+/// A command: its name, its arguments with their options, its description, and its work. A new value has the defaults
+/// of the arguments. `CommandTable.swift` lists the commands.
+protocol Command: Sendable {
+    /// The word after `drainq`.
+    static var name: String { get }
+    /// Whether documents and suggestions leave the command out: only programs call it.
+    static var isHidden: Bool { get }
+    static var description: CommandDescription { get }
+    /// The options in the order of the documents, each with the property that it sets.
+    @OptionList<Self> static var options: [Option<Self>] { get }
+    init()
+    /// Takes the operands in their order. The parser gives none to a command without operands.
+    mutating func take(operands: [String])
+    /// Does the work, and returns the exit status.
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus
+}
+
+extension Command {
+    static var isHidden: Bool { false }
+    static var options: [Option<Self>] { [] }
+    mutating func take(operands: [String]) {}
+
+    /// Sets the properties that `options` name from the `given` options. Throws at the first value that it cannot read.
+    init(_ given: [GivenOption], by options: [Option<Self>], operands: [String]) throws(UsageError) {
+        self.init()
+        for one in given {
+            guard let option = options.first(where: { $0.description.name == one.name }) else { continue }
+            do throws(ValueDefect) {
+                try option.take(&self, one.text ?? "")
+            } catch {
+                throw UsageError(
+                    "cannot read '\(one.spelling) \(one.text?.path ?? "")': \(error.reason)", hint: error.hint)
+            }
+        }
+        take(operands: operands)
+    }
+}
+
+/// One use of an option.
+struct GivenOption {
+    var name: OptionName
+    /// The option as written: `-q`, `--queue`.
+    var spelling: String
+    /// The value as given; `nil` for a flag.
+    var text: RawText?
 }

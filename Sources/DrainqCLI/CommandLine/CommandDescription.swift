@@ -1,6 +1,9 @@
+import Drain
+
 /// One command, as the parser, the help, the manual and the completions know it.
 package struct CommandDescription: Sendable {
-    package var name: CommandName
+    /// The word after `drainq`.
+    package let name: String
     /// A few words: lower case, no period.
     package var summary: String
     /// Paragraphs for the help and the manual. `--name` is an option, `` `text` `` is literal.
@@ -8,53 +11,61 @@ package struct CommandDescription: Sendable {
     package var operands: Operands
     package let options: [OptionDescription]
     /// Makes the command from its options and operands. Throws at the first value that it cannot read.
-    let read: @Sendable (_ given: [GivenOption], _ operands: [String]) throws(UsageError) -> Command
+    let read: @Sendable (_ given: [GivenOption], _ operands: [String]) throws(UsageError) -> any Command
     /// Sets of options that exclude each other.
     package var exclusive: [[OptionName]]
     package var examples: [Example]
-    /// Whether documents and suggestions leave the command out.
-    package var isHidden: Bool
+    /// Whether the command only prints. If standard output is closed, such a command ends; any other finishes its work.
+    let onlyPrints: Bool
+    /// The states of the operations that the command mostly changes; empty if the state does not matter.
+    let states: [ShownState]
 
-    /// A command line for the shell, and an explanation.
-    package struct Example: Sendable {
-        package var line: String
-        package var explanation: String
-
-        init(_ line: String, _ explanation: String) {
-            self.line = line
-            self.explanation = explanation
-        }
-    }
-
-    /// Makes the description of the command that `make` makes from its arguments. The options are those of `Arguments`.
-    init<Arguments: CommandArguments>(
-        _ name: CommandName, _ make: @escaping @Sendable (Arguments) -> Command, _ summary: String, _ details: String,
-        operands: Operands = .none, exclusive: [[OptionName]] = [], examples: [Example] = [], isHidden: Bool = false
+    /// Makes the description of `command`, with its name and its options.
+    init<Described: Command>(
+        _ command: Described.Type, _ summary: String, _ details: String, operands: Operands = .none,
+        exclusive: [[OptionName]] = [], onlyPrints: Bool = false, states: [ShownState] = [], examples: [Example] = []
     ) {
-        self.name = name
+        name = command.name
         self.summary = summary
         self.details = details
         self.operands = operands
         self.exclusive = exclusive
+        self.onlyPrints = onlyPrints
+        self.states = states
         self.examples = examples
-        self.isHidden = isHidden
-        let own = Arguments.options
-        options = own.map(\.description) + (isHidden ? [] : [.help, .version])
-        read = { given, operands throws(UsageError) in make(try Arguments(given, by: own, operands: operands)) }
+        let own = command.options
+        options = own.map(\.description) + (command.isHidden ? [] : [.help, .version])
+        read = { given, operands throws(UsageError) in try Described(given, by: own, operands: operands) }
     }
 
     /// The commands that documents show, in the order of the table.
-    package static var visible: [CommandDescription] { table.filter { !$0.isHidden } }
+    package static let visible = commands.filter { !$0.isHidden }.map { $0.description }
+
+    /// Returns the description of the command with this name, and makes no other; `nil` if there is no such command.
+    static func named(_ name: String) -> CommandDescription? {
+        commands.first { $0.name == name }?.description
+    }
 
     /// The usage as help shows it: `drainq add [OPTIONS] [FILE...]`.
     var usage: String {
-        ["drainq", name.rawValue, takesOptions ? "[OPTIONS]" : nil, operands.usage].compactMap { $0 }.joined(
+        ["drainq", name, takesOptions ? "[OPTIONS]" : nil, operands.usage].compactMap { $0 }.joined(
             separator: " ")
     }
 
     /// Whether the command has options other than `--help` and `--version`.
     var takesOptions: Bool {
         options.contains { $0.name != .help && $0.name != .version }
+    }
+}
+
+/// A command line for the shell, and an explanation.
+package struct Example: Sendable {
+    package var line: String
+    package var explanation: String
+
+    init(_ line: String, _ explanation: String) {
+        self.line = line
+        self.explanation = explanation
     }
 }
 

@@ -2,7 +2,7 @@ package import Drain
 import Policy
 
 /// The candidates for the last word of a command line that is being typed. Reads nothing but the words.
-package struct Completion: Hashable {
+package struct Completion {
     /// What can stand in one place of a command line.
     package enum Candidates: Hashable {
         /// No program can propose a value.
@@ -29,7 +29,7 @@ package struct Completion: Hashable {
     package private(set) var queue: String?
     package private(set) var configuration: String?
 
-    private var command: CommandName?
+    private var command: CommandDescription?
     /// The option whose value is the next word.
     private var pending: OptionDescription?
     private var given: Set<OptionName> = []
@@ -54,7 +54,7 @@ package struct Completion: Hashable {
                 operands += 1
                 return true
             }
-            command = CommandName(rawValue: word)
+            command = CommandDescription.named(word)
             return command != nil
         } else if word == "--" {
             hasOnlyOperands = true
@@ -117,10 +117,10 @@ package struct Completion: Hashable {
         } else if !hasOnlyOperands, word.begins(with: "-"), let use = uses(in: word).use, let value = use.value {
             (kept, typed, candidates) = (use.kept, value, use.row.kind.candidates)
         } else if !hasOnlyOperands, word.begins(with: "-") {
-            let rows = command.map(OptionDescription.of) ?? OptionDescription.table.filter { $0.group == .global }
+            let rows = command?.options ?? OptionDescription.table.filter { $0.group == .global }
             candidates = .options(rows.filter { $0.repeats || !given.contains($0.name) })
         } else if let command {
-            candidates = CommandDescription.of(command).candidates(afterOperands: operands)
+            candidates = command.candidates(afterOperands: operands)
         } else {
             candidates = .commands
         }
@@ -149,7 +149,7 @@ extension CommandDescription {
     fileprivate func candidates(afterOperands count: Int) -> Completion.Candidates {
         switch operands {
         case .files: .files
-        case .ids, .optionalIDs, .selection, .optionalSelection: .ids(in: name.statesActedOn)
+        case .ids, .optionalIDs, .selection, .optionalSelection: .ids(in: states)
         case .none, .anything: .none
         case _ where count > 0: .none
         case .directory: .directories
@@ -163,16 +163,3 @@ extension CommandDescription {
 private let statuses = [
     "400", "401", "403", "404", "408", "409", "410", "413", "422", "429", "500", "502", "503", "504",
 ]
-
-extension CommandName {
-    /// The states of the operations that the command mostly changes; empty if the state does not matter.
-    fileprivate var statesActedOn: [ShownState] {
-        switch self {
-        case .retry: [.failed, .deferred, .held]
-        case .hold: [.new, .deferred]
-        case .release: [.held]
-        case .run: [.new, .deferred]
-        default: []
-        }
-    }
-}

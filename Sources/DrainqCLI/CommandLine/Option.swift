@@ -48,7 +48,7 @@ extension Option {
     }
 }
 
-extension Option where Arguments: CommandArguments {
+extension Option where Arguments: Command {
     /// Makes an option with a default, the property's value in new arguments. The last use counts.
     init<Value>(
         _ name: OptionName, short: Unicode.Scalar? = nil, _ syntax: ValueSyntax<Value>,

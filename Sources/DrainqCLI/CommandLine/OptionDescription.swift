@@ -34,13 +34,13 @@ package struct OptionDescription: Hashable, Sendable {
     }
 
     /// The commands that have exactly this option, in the order of the documents.
-    package var commands: [CommandName] {
+    package var commands: [String] {
         CommandDescription.table.filter { $0.options.contains(self) }.map(\.name)
     }
 
     /// The visible commands that take the option (`isOnly`), or the visible commands that do not: the shorter list.
     /// `nil` if all commands take the option.
-    var reach: (isOnly: Bool, commands: [CommandName])? {
+    var reach: (isOnly: Bool, commands: [String])? {
         let takers = Set(commands)
         let all = CommandDescription.visible.map(\.name)
         let taking = all.filter { takers.contains($0) }
@@ -49,7 +49,7 @@ package struct OptionDescription: Hashable, Sendable {
     }
 
     /// The first command, in the order of the documents, that has this option: the manual explains the option there.
-    var home: CommandName? {
+    var home: String? {
         CommandDescription.visible.first { $0.options.contains(self) }?.name
     }
 
@@ -65,26 +65,23 @@ package struct OptionDescription: Hashable, Sendable {
         }
     }()
 
-    /// The options of `command` in the order of the documents.
-    package static func of(_ command: CommandName) -> [OptionDescription] {
-        CommandDescription.of(command).options
-    }
-
     /// Returns the option `name` of `command`; if that is `nil`, only a global option.
-    package static func row(_ name: OptionName, of command: CommandName?) -> OptionDescription? {
+    package static func row(_ name: OptionName, of command: CommandDescription?) -> OptionDescription? {
         row(of: command) { $0.name == name }
     }
 
-    static func row(short: Unicode.Scalar, of command: CommandName?) -> OptionDescription? {
+    static func row(short: Unicode.Scalar, of command: CommandDescription?) -> OptionDescription? {
         row(of: command) { $0.short == short }
     }
 
     private static func row(
-        of command: CommandName?, where isMeant: (OptionDescription) -> Bool
+        of command: CommandDescription?, where isMeant: (OptionDescription) -> Bool
     ) -> OptionDescription? {
         // `run` has all global options. Making the rows of all commands takes ten times as long.
-        guard let command else { return of(.run).first { $0.group == .global && isMeant($0) } }
-        return of(command).first(where: isMeant)
+        guard let command else {
+            return CommandDescription.named("run")?.options.first { $0.group == .global && isMeant($0) }
+        }
+        return command.options.first(where: isMeant)
     }
 }
 

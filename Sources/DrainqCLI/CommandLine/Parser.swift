@@ -3,11 +3,11 @@ import Policy
 /// The parser of a command line. Reads the arguments once, from left to right, by the descriptions of commands.
 struct Parser {
     private var rest: ArraySlice<RawText>
-    private var command: CommandName?
+    private var command: CommandDescription?
     private var operands: [String] = []
     private var given: [GivenOption] = []
-    /// The command that `--help` or `--version` asks for. Once set, the parser ignores the remaining arguments.
-    private var interruption: CommandName?
+    /// The option `--help` or `--version` if it is given. Once set, the parser ignores the remaining arguments.
+    private var interruption: OptionName?
 
     init(arguments: [RawText]) {
         rest = arguments[...]
@@ -25,10 +25,8 @@ struct Parser {
                 try take(operand: argument)
             }
         }
-        switch interruption {
-        case .help: return ParsedCommand(.help, .help(HelpArguments(topic: command)))
-        case .some: return ParsedCommand(.version, .version(NoArguments()))
-        case nil: break
+        if let interruption, let named = CommandDescription.named(interruption.rawValue) {
+            return ParsedCommand(command: try named.read([], command.map { [$0.name] } ?? []))
         }
         guard let command else {
             throw UsageError("no command is given", hint: "'drainq help' lists the commands")
@@ -36,11 +34,10 @@ struct Parser {
         for one in given where OptionDescription.row(one.name, of: command) == nil {
             throw foreign(option: one.name.spelling, name: one.name, in: command)
         }
-        let description = CommandDescription.of(command)
-        let made = try description.read(given, operands)
-        try checkCombination(for: description)
-        let directory = description.operands == .directory ? operands.first : nil
-        return ParsedCommand(command, made, queue: directory ?? given.last { $0.name == .queue }?.text?.path)
+        let made = try command.read(given, operands)
+        try checkCombination(for: command)
+        let directory = command.operands == .directory ? operands.first : nil
+        return ParsedCommand(command: made, queue: directory ?? given.last { $0.name == .queue }?.text?.path)
     }
 
     /// Whether the option is on the command line.
@@ -88,8 +85,7 @@ struct Parser {
 
     private mutating func record(flag row: OptionDescription) {
         switch row.name {
-        case .help: interruption = .help
-        case .version: interruption = .version
+        case .help, .version: interruption = row.name
         default: given.append(GivenOption(name: row.name, spelling: row.name.spelling))
         }
     }
@@ -115,29 +111,29 @@ struct Parser {
             return foreign(option: option, name: name, in: command)
         }
         let candidates =
-            command.map(OptionDescription.of) ?? OptionDescription.table.filter { $0.group == .global }
+            command?.options ?? OptionDescription.table.filter { $0.group == .global }
         if option.begins(with: "--"), let near = nearest(to: option, in: candidates.map(\.name.spelling)) {
             return UsageError("unknown option '\(option)'", hint: "did you mean \(near)?")
         }
-        let help = command.map { "drainq \($0.rawValue) --help" } ?? "drainq help"
+        let help = command.map { "drainq \($0.name) --help" } ?? "drainq help"
         return UsageError("unknown option '\(option)'", hint: "'\(help)' lists the options")
     }
 
     /// Returns the error for an option that exists, but not for this command, or not before a command.
-    private func foreign(option: String, name: OptionName, in command: CommandName?) -> UsageError {
-        let owners = CommandDescription.visible.map(\.name).filter { OptionDescription.row(name, of: $0) != nil }
+    private func foreign(option: String, name: OptionName, in command: CommandDescription?) -> UsageError {
+        let owners = CommandDescription.visible.filter { OptionDescription.row(name, of: $0) != nil }.map(\.name)
         guard let command else {
             return UsageError(
                 "option '\(option)' comes before the command",
-                hint: "write it after the command: drainq \(owners[0].rawValue) \(option)")
+                hint: "write it after the command: drainq \(owners[0]) \(option)")
         }
         let twin = [OptionName.maxTime: OptionName.timeout, .timeout: .maxTime][name]
         if let twin, OptionDescription.row(twin, of: command) != nil {
             return UsageError("unknown option '\(option)'", hint: "did you mean \(twin.spelling)?")
         }
         return UsageError(
-            "unknown option '\(option)' for 'drainq \(command.rawValue)'",
-            hint: "it is an option of " + owners.map { "drainq \($0.rawValue)" }.joined(separator: ", "))
+            "unknown option '\(option)' for 'drainq \(command.name)'",
+            hint: "it is an option of " + owners.map { "drainq \($0)" }.joined(separator: ", "))
     }
 
     // MARK: - Commands and operands
@@ -145,18 +141,18 @@ struct Parser {
     private mutating func take(operand given: RawText) throws(UsageError) {
         let operand = given.path
         guard let command else {
-            guard let name = CommandName(rawValue: operand) else { throw unknown(command: operand) }
-            self.command = name
+            guard let named = CommandDescription.named(operand) else { throw unknown(command: operand) }
+            self.command = named
             return
         }
-        switch CommandDescription.of(command).operands {
+        switch command.operands {
         case .none:
             let isQueue = OptionDescription.row(.queue, of: command) != nil && operand.contains("/")
             throw UsageError(
                 "unexpected operand '\(operand)'",
                 hint: isQueue
-                    ? "a queue is named by --queue: \(pasted(command.rawValue, "--queue", operand))"
-                    : "'drainq \(command.rawValue) --help' lists its options")
+                    ? "a queue is named by --queue: \(pasted(command.name, "--queue", operand))"
+                    : "'drainq \(command.name) --help' lists its options")
         case .files:
             if operand.isEmpty { throw emptyOperand }
             return operands.append(operand)
@@ -213,7 +209,7 @@ struct Parser {
     }
 
     private func unknown(command word: String) -> UsageError {
-        let near = nearest(to: word, in: CommandDescription.visible.map(\.name.rawValue))
+        let near = nearest(to: word, in: CommandDescription.visible.map(\.name))
         return UsageError(
             "unknown command '\(word)'",
             hint: near.map { "did you mean drainq \($0)?" } ?? "'drainq help' lists the commands")
@@ -232,7 +228,7 @@ struct Parser {
         case .ids, .one:
             if operands.isEmpty {
                 throw UsageError(
-                    "drainq \(description.name.rawValue) needs an operand", hint: "usage: \(description.usage)")
+                    "drainq \(description.name) needs an operand", hint: "usage: \(description.usage)")
             }
         case .optionalIDs:
             if let first = operands.first,
@@ -260,7 +256,7 @@ struct Parser {
         let ways = [operands.first.map { "'\($0)'" }, filter, isGiven(.all) ? "--all" : nil].compactMap { $0 }
         if ways.isEmpty, !isOptional {
             throw UsageError(
-                "drainq \(description.name.rawValue) needs a choice of operations",
+                "drainq \(description.name) needs a choice of operations",
                 hint: "give ids, a filter such as --state failed, or --all")
         }
         if ways.count > 1 {

@@ -3,14 +3,14 @@ import Policy
 import Spool
 
 extension ActionOptions {
-    /// Performs an action on the operations that the options choose, and reports it.
+    /// Performs an action on the operations that the options choose, and reports it. `verb` is the name of the command,
+    /// for messages and the log.
     ///
     /// `remedy` returns the command that helps with an operation which cannot change; `nil` if there is none.
     func perform(
-        _ action: OperatorAction, by command: CommandName, on queue: OpenQueue,
+        _ action: OperatorAction, by verb: String, on queue: OpenQueue,
         remedy: @escaping (Entry) -> String? = { _ in nil }
     ) throws -> ExitStatus {
-        let verb = command.rawValue
         let report = ActionReport(options: self, verb: verb, remedy: remedy)
         let choice: OperationChange.Choice
         if ids.isEmpty {
@@ -23,7 +23,7 @@ extension ActionOptions {
         } else {
             choice = .targets(try namedTargets(ids))
         }
-        if command == .drop, isForAll, !isDryRun, case .filter(let filter, let known, isStrict: _) = choice {
+        if case .drop = action, isForAll, !isDryRun, case .filter(let filter, let known, isStrict: _) = choice {
             guard try confirmsDrop(of: queue.spool.entries(filter, known).entries) else { return .failed }
         }
         var change = OperationChange(
@@ -32,7 +32,7 @@ extension ActionOptions {
         ) { report.take($0) }
         defer {
             if !isDryRun {
-                queue.log(command, of: report.changed, count: report.changedCount)
+                queue.log(verb, of: report.changed, count: report.changedCount)
                 queue.log(LogEvent.evictions(report.evicted, at: .now()))
             }
         }

@@ -1,53 +1,128 @@
 import Drain
 import Policy
-import Spool
 
-/// Performs `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
-func add(_ arguments: AddArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        if arguments.timeout != nil, !arguments.waits {
-            throw CommandFailure(.usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
-        }
-        let queue = try OpenQueue(arguments.queue, environment)
-        let report = AddReport(verb: .add, isJSON: arguments.isJSON, waits: arguments.waits)
-        defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
-        var adder = Adder(
-            to: queue.spool, queue.configuration,
-            Adder.Options(isAtomic: arguments.isAtomic, isDurable: arguments.sync.isDurable), clock: .ofProcess
-        ) { report.take($0) }
-        do {
-            let now = Timestamp.now()
-            let notBefore = arguments.at?.timestamp(now: now) ?? arguments.delay.map { now + $0 }
-            var input = OperationInput(queue: queue, options: arguments.input, notBefore: notBefore, at: now)
-            try input.read { item in
-                switch item {
-                case .operation(let given):
-                    try adder.take(given.submission, GivenValue(given.text, given.place.named))
-                case .refused(let text, let place, let reason):
-                    try adder.refuse(GivenValue(text, place.named), reason: reason)
-                case .refusedFile(let path, let refusal):
-                    adder.refuseFile()
-                    report.refuse(bodyFile: path, refusal)
-                }
-            } pause: {
-                try adder.pause()
-            }
-            let unusable = report.applying
-            guard try adder.end() else {
-                throw report.nothingEntered(unusable.isEmpty ? .dataInvalid : .first(of: unusable))
-            }
-        } catch let error as AdderError {
-            throw CommandFailure(error, .add)
-        } catch let error as SpoolError {
-            throw CommandFailure(error, hasBegun: adder.hasAdded)
-        }
-        if report.awaited.isEmpty { return .first(of: report.applying) }
-        var waiting = Waiting(forAdded: report.awaited, in: queue, asJSON: arguments.isJSON)
-        let end = try waiting.wait(atMost: arguments.timeout, isQuiet: arguments.verbosity.isQuiet)
-        return .first(of: report.applying.union([end]))
+/// `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
+struct AddCommand: Command {
+    static let name = "add"
+
+    var input = InputOptions()
+    var delay: Duration?
+    var at: PointInTime?
+    /// Whether the command waits for the operations.
+    var waits = false
+    /// The longest time to wait; `nil` waits for ever.
+    var timeout: Duration?
+    var isAtomic = false
+    var sync = Sync.full
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { input.files = operands }
+
+    static var options: [Option<Self>] {
+        InputOptions.options.map { $0.within(\.input) }
+        Option(
+            .delay, .duration, \.delay, "make the operations due after this delay",
+            "The time that the operations wait before they are due.")
+        Option(
+            .at, .time(.future), \.at, "make the operations due at this time",
+            "The time at which the operations become due. Not together with --delay.")
+        Option(
+            .wait, \.waits, "wait until they are delivered or have failed",
+            """
+            Then waits for the operations, as `drainq wait` does, and ends with its status. The command prints the \
+            kept answers instead of the ids. A run that is faster than this command makes no difference, as it can \
+            for a `drainq wait` that begins later.
+            """)
+        Option(
+            .timeout, .duration, \.timeout, "wait at most this long",
+            "How long --wait waits; for ever unless given. The operations stay in the queue.")
+        Option.atomic(\.isAtomic)
+        Option.sync(\.sync)
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
     }
-}
 
-extension OperationInput.Place {
-    fileprivate var named: GivenValue.Place { GivenValue.Place(source: source, line: line) }
+    static let description = CommandDescription(
+        Self.self, "put operations into the queue",
+        """
+        Reads JSON from the files, or from standard input, and queues one operation for each value: one value on each \
+        line, or documents over several lines. The first line decides: if it has whole values, each line is read by \
+        itself. The queue keeps the payload byte for byte. The command prints the ids, \
+        one on each line, once the operations are safe on disk.
+
+        A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
+        exit status is 65. A document over several lines that has a mistake is kept there as a whole, and none of its \
+        lines becomes an operation. Such a document ends with the input, before three lines in a row that are values \
+        by themselves, or, if its own lines are indented, before a line that begins with a bracket. With --atomic the \
+        command queues all operations or none.
+
+        The input need not end: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
+        queues each line once its line break is written, and prints the id once the line is safe. If the pipe breaks, \
+        lines without a printed id are not in the queue; tail does not record its place in the file. `--type \
+        '{payload.level}'` gives each line the type that its member `level` names, and `--key '{payload.user}'` its \
+        key.
+
+        With --content-type each file, or the whole of standard input, is the body of one operation and need not be \
+        JSON. With --body-file the body stays in its file until it is sent.
+
+        An operation that can never be sent is treated as a bad line: one with a line break in a header \
+        field, one whose payload does not meet the `require` of its route, or one that lacks a value that a template \
+        of its route needs.
+        """,
+        operands: .files,
+        exclusive: [
+            [.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
+            [.each, .bodyFile],
+        ],
+        examples: [
+            Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
+            Example(
+                "drainq add --type crm --key customer-7 --delay 5m update.json",
+                "one operation, due in five minutes"),
+            Example("drainq add --type order --wait --timeout 10m order.json", "add it, and print the kept answer"),
+            Example("drainq add --content-type text/csv --expires 7d report.csv", "a body that is not JSON"),
+            Example(
+                "drainq add --type scan --body-file /var/lib/scans/1.tiff --content-type image/tiff",
+                "a large file, streamed from its own path"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            if timeout != nil, !waits {
+                throw CommandFailure(
+                    .usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
+            }
+            let queue = try OpenQueue(self.queue, environment)
+            let report = AddReport(verb: Self.name, isJSON: isJSON, waits: waits)
+            defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
+            let options = Adder.Options(isAtomic: isAtomic, isDurable: sync.isDurable)
+            try report.withAdder(to: queue, options) { adder in
+                let now = Timestamp.now()
+                let notBefore = at?.timestamp(now: now) ?? delay.map { now + $0 }
+                var input = OperationInput(queue: queue, options: input, notBefore: notBefore, at: now)
+                try input.read { item in
+                    switch item {
+                    case .operation(let given): try adder.take(given.submission, given.value)
+                    case .refused(let value, let reason): try adder.refuse(value, reason: reason)
+                    case .refusedFile(let path, let refusal):
+                        adder.refuseFile()
+                        report.refuse(bodyFile: path, refusal)
+                    }
+                } pause: {
+                    try adder.pause()
+                }
+                let unusable = report.applying
+                guard try adder.end() else {
+                    throw report.nothingEntered(unusable.isEmpty ? .dataInvalid : .first(of: unusable))
+                }
+            }
+            if report.awaited.isEmpty { return .first(of: report.applying) }
+            var waiting = Waiting(forAdded: report.awaited, in: queue, asJSON: isJSON)
+            let end = try waiting.wait(atMost: timeout, isQuiet: verbosity.isQuiet)
+            return .first(of: report.applying.union([end]))
+        }
+    }
 }

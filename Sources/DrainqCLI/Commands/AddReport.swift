@@ -5,17 +5,12 @@ import Spool
 /// The report of one `add` or `import`: a line for each operation on standard output, and the statuses that apply.
 final class AddReport {
     /// The command's verb, as in `cannot add` and `added`.
-    enum Verb: String {
-        case add
-        case `import`
-
-        var participle: String { self == .add ? "added" : "imported" }
-    }
-
-    private let verb: Verb
+    private let verb: String
     private let isJSON: Bool
     /// Whether the command waits for the operations, and prints what comes of them instead of their ids.
     private let waits: Bool
+    /// Whether the JSON of an operation that entered has its state.
+    private let tellsState: Bool
     /// The operations to wait for.
     private(set) var awaited: [Entry] = []
     private(set) var applying: Set<ExitStatus> = []
@@ -27,8 +22,22 @@ final class AddReport {
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
 
-    init(verb: Verb, isJSON: Bool, waits: Bool = false) {
-        (self.verb, self.isJSON, self.waits) = (verb, isJSON, waits)
+    init(verb: String, isJSON: Bool, waits: Bool = false, tellsState: Bool = false) {
+        (self.verb, self.isJSON, self.waits, self.tellsState) = (verb, isJSON, waits, tellsState)
+    }
+
+    /// Lets `work` put operations into the queue by an adder that reports here.
+    func withAdder(to queue: OpenQueue, _ options: Adder.Options, _ work: (inout Adder) throws -> Void) throws {
+        var adder = Adder(to: queue.spool, queue.configuration, options, clock: .ofProcess) { self.take($0) }
+        do {
+            try work(&adder)
+        } catch let failure as AdderError {
+            throw CommandFailure(
+                failure.error, hasBegun: failure.hasAdded, verb: verb, from: failure.place.line,
+                of: failure.place.source)
+        } catch let error as SpoolError {
+            throw CommandFailure(error, hasBegun: adder.hasAdded)
+        }
     }
 
     func take(_ event: AdderEvent) {
@@ -65,7 +74,7 @@ final class AddReport {
     /// Returns the failure of a command that had to take all operations or none, and took none.
     func nothingEntered(_ status: ExitStatus) -> CommandFailure {
         CommandFailure(
-            status, "no operation was \(verb.participle)",
+            status, "no operation was \(verb)ed",
             hint: "with --atomic the command \(verb)s all operations or none")
     }
 
@@ -77,7 +86,7 @@ final class AddReport {
         case .accepted:
             entered += 1
             if waits { awaited.append(submission.entry) }
-            let state = verb == .import ? submission.entry.state.word : nil
+            let state = tellsState ? submission.entry.state.word : nil
             if isJSON {
                 JSONLine.write(AddResult(id: id, state: state, replaced: replaces ? true : nil))
             } else if !waits {
@@ -90,7 +99,7 @@ final class AddReport {
                 JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
             } else {
                 if !waits { standardOutput.line(id) }
-                Messages.notice("'\(id)' is in the queue already (\(state.word)): not \(verb.participle) again")
+                Messages.notice("'\(id)' is in the queue already (\(state.word)): not \(verb)ed again")
             }
         case .inFlight:
             applying.insert(.deferred)
@@ -105,19 +114,10 @@ final class AddReport {
                 hint: "see limits in drainq-config(5)")
         case .notAttempted:
             if isJSON {
-                let reason = "not \(verb.participle): --atomic \(verb)s all operations or none"
+                let reason = "not \(verb)ed: --atomic \(verb)s all operations or none"
                 JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
             }
         case .refused: preconditionFailure("the adder reports a refused operation as a refused value")
         }
-    }
-}
-
-extension CommandFailure {
-    /// Makes the failure of an adder.
-    init(_ failure: AdderError, _ verb: AddReport.Verb) {
-        self.init(
-            failure.error, hasBegun: failure.hasAdded, verb: verb.rawValue, from: failure.place.line,
-            of: failure.place.source)
     }
 }

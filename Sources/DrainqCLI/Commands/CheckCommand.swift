@@ -4,51 +4,94 @@ import Delivery
 import Policy
 import Spool
 
-/// Performs `drainq check`: checks the configuration, permissions, the file system, and every waiting or failed file.
+/// `drainq check`: checks the configuration, permissions, the file system, and every waiting or failed file.
 ///
 /// Makes and removes the directory of a run, to prove that claims work, and changes nothing else. With `--repair`,
 /// repairs the directory first.
-func check(_ arguments: CheckArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        let path = try queuePath(option: arguments.queue.path, environment: environment)
-        var findings = Findings(asJSON: arguments.isJSON, isQuiet: arguments.verbosity.isQuiet)
-        let isRepairing = arguments.isRepairing
-        var configuration: Configuration?
-        do {
-            configuration = try readConfiguration(at: arguments.queue.configuration, queue: path)
-        } catch let errors as ConfigurationErrors {
-            findings.problems(CommandFailure(errors))
-        } catch let failure as CommandFailure {
-            findings.problems(failure)
-        }
-        do {
-            let missing = try checkLayout(path, isRepairing: isRepairing, &findings)
-            var queue = OpenQueue(
-                spool: try SpoolDirectory(examining: path, without: missing),
-                configuration: configuration ?? Configuration())
-            queue.environment = environment
-            try queue.applyTransport(of: environment)
-            if missing.isEmpty { findings.ok("directory") }
-            do throws(SpoolError) {
-                try queue.checkTrustOfConfiguration(arguments.queue)
-                if configuration != nil { findings.ok("configuration") }
-            } catch {
+struct CheckCommand: Command {
+    static let name = "check"
+
+    var isRepairing = false
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    static var options: [Option<Self>] {
+        Option(
+            .repair, \.isRepairing, "repair the queue directory",
+            """
+            Repairs all damage that needs no decision by a person, and reports each repair. It leaves the claims of \
+            live runs alone.
+            """)
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "check the configuration and the queue directory",
+        """
+        Checks the configuration, the permissions, whether the file system renames, locks and syncs as the queue \
+        needs, and whether the transports, files and secrets of the routes exist. Tries certificate files, keys and \
+        passphrases by a TLS handshake with itself, and the key of an assertion by signing one. Looks for claims of \
+        runs that died and for unreadable files. It does not run the commands of secrets. Run it as the user that \
+        runs drainq: some files may be readable by that user alone. Does not change the queue, unless --repair is given.
+
+        With --repair it makes missing directories, sets the modes 0700 and 0600 (except for a `new/` that others may \
+        write to, and the path to it), removes files that dead writers left in `tmp/`, returns the claims of dead runs \
+        as the next run would, finishes interrupted moves, removes files that a move left behind, writes an unreadable \
+        `state/format` again, renames other unreadable documents in `state/` to a name that ends in `.damaged`, and \
+        removes reasons without a file in `quarantine/`. A run is alive if it has its lock; its age is no evidence. The exit status is \
+        0 if no damage is left.
+        """,
+        onlyPrints: true,
+        examples: [
+            Example("drainq check -q /var/spool/drainq", "check before the first run, and after a crash"),
+            Example("drainq check --repair", "repair the directory, and report the rest"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let path = try queuePath(option: queue.path, environment: environment)
+            var findings = Findings(asJSON: isJSON, isQuiet: verbosity.isQuiet)
+            let isRepairing = isRepairing
+            var configuration: Configuration?
+            do {
+                configuration = try readConfiguration(at: queue.configuration, queue: path)
+            } catch let errors as ConfigurationErrors {
+                findings.problems(CommandFailure(errors))
+            } catch let failure as CommandFailure {
+                findings.problems(failure)
+            }
+            do {
+                let missing = try checkLayout(path, isRepairing: isRepairing, &findings)
+                var queue = OpenQueue(
+                    spool: try SpoolDirectory(examining: path, without: missing),
+                    configuration: configuration ?? Configuration())
+                queue.environment = environment
+                try queue.applyTransport(of: environment)
+                if missing.isEmpty { findings.ok("directory") }
+                do throws(SpoolError) {
+                    try queue.checkTrustOfConfiguration(self.queue)
+                    if configuration != nil { findings.ok("configuration") }
+                } catch {
+                    findings.problems(CommandFailure(error))
+                }
+                try checkDamage(queue.spool, isRepairing: isRepairing && missing.isEmpty, &findings)
+                if missing.isEmpty { try checkClaims(queue, &findings) }
+                try checkFiles(queue, &findings)
+                // The checks of routes need a readable configuration.
+                if configuration != nil {
+                    try checkRoutes(queue, &findings)
+                    checkTransports(queue, environment, &findings)
+                    checkSecrets(queue, environment, &findings)
+                    checkPrograms(queue, &findings)
+                }
+            } catch let error as SpoolError {
                 findings.problems(CommandFailure(error))
             }
-            try checkDamage(queue.spool, isRepairing: isRepairing && missing.isEmpty, &findings)
-            if missing.isEmpty { try checkClaims(queue, &findings) }
-            try checkFiles(queue, &findings)
-            // The checks of routes need a readable configuration.
-            if configuration != nil {
-                try checkRoutes(queue, &findings)
-                checkTransports(queue, environment, &findings)
-                checkSecrets(queue, environment, &findings)
-                checkPrograms(queue, &findings)
-            }
-        } catch let error as SpoolError {
-            findings.problems(CommandFailure(error))
+            return .first(of: findings.applying)
         }
-        return .first(of: findings.applying)
     }
 }
 

@@ -2,23 +2,38 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq complete -- WORD...`, which the scripts of `drainq completions` call. The first line says what the
-/// shell completes the last word with: `words`, `files` or `directories`. The candidates follow, one a line, each with
-/// a tab before its summary.
+/// `drainq complete -- WORD...`, which the scripts of `drainq completions` call. The first line says what the shell
+/// completes the last word with: `words`, `files` or `directories`. The candidates follow, one a line, each with a tab
+/// before its summary.
 ///
-/// What cannot be read has no candidates: nobody who presses Tab has asked for a message.
-func complete(_ arguments: CompleteArguments, environment: [String: String]) -> ExitStatus {
-    let completion = Completion(of: arguments.words)
-    switch completion.candidates {
-    case .files: standardOutput.line("files")
-    case .directories: standardOutput.line("directories")
-    default:
-        standardOutput.line("words")
-        for (word, summary) in completion.found(environment) where word.begins(with: completion.typed) {
-            standardOutput.line(completion.kept + word + (summary.isEmpty ? "" : "\t\(summary)"))
+/// The command ignores errors and prints no candidates then: a user who presses Tab has not asked for a message.
+struct CompleteCommand: Command {
+    static let name = "complete"
+    static let isHidden = true
+
+    /// The words after the program, up to the cursor.
+    var words: [String] = []
+
+    mutating func take(operands: [String]) { words = operands }
+
+    static let description = CommandDescription(
+        Self.self, "print candidates for a shell",
+        "Prints the candidates for the last word of a command line. Only the scripts of completions call it.",
+        operands: .anything, onlyPrints: true)
+
+    func perform(environment: [String: String]) -> ExitStatus {
+        let completion = Completion(of: words)
+        switch completion.candidates {
+        case .files: standardOutput.line("files")
+        case .directories: standardOutput.line("directories")
+        default:
+            standardOutput.line("words")
+            for (word, summary) in completion.found(environment) where word.begins(with: completion.typed) {
+                standardOutput.line(completion.kept + word + (summary.isEmpty ? "" : "\t\(summary)"))
+            }
         }
+        return .ok
     }
-    return .ok
 }
 
 extension Completion {
@@ -30,7 +45,7 @@ extension Completion {
         switch candidates {
         case .none, .files, .directories: return []
         case .words(let words): return words.map { ($0, "") }
-        case .commands: return CommandDescription.visible.map { ($0.name.rawValue, $0.summary) }
+        case .commands: return CommandDescription.visible.map { ($0.name, $0.summary) }
         case .options(let rows):
             return rows.flatMap { row in
                 ((row.short.map { ["-\($0)"] } ?? []) + [row.name.spelling]).map { ($0, row.summary) }

@@ -1,74 +1,132 @@
-import Delivery
 import Drain
 import Policy
 import Spool
 
-/// Performs `drainq explain`: prints what one answer, or every answer, means on a route.
-func explain(_ arguments: ExplainArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        let (queue, named, file) = try explainedConfiguration(arguments, environment)
-        var configuration = named
-        configuration.transportOfEnvironment = try transport(of: environment)
-        var route = ExplainedRoute(
-            of: arguments.type, in: configuration,
-            available: installedTransports(), file: file)
-        route.hold = try queue?.knownDestinations().states[route.destination.name]?.hold?.reason
-        let type = arguments.type
-        if type != .default, configuration.routes[type] == nil {
-            let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
-            Messages.notice(
-                "no route is for the type '\(type)': the default route applies"
-                    + (near.map { "; did you mean '\($0)'?" } ?? ""))
-        }
-        if let key = arguments.key { route.kept = try keptNames(of: key, arguments, environment) }
-        let isJSON = arguments.isJSON
-        if let explanation = try explanation(arguments, on: route) {
-            if isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
-        } else {
-            let table = AnswerTable(of: route)
-            if isJSON { JSONLine.write(table) } else { write(table.lines) }
-        }
-        return .ok
-    }
-}
+/// `drainq explain`: prints what one answer, or every answer, means on a route.
+struct ExplainCommand: Command {
+    static let name = "explain"
 
-/// Explains the answer that the command line names; `nil` if it names none.
-private func explanation(_ arguments: ExplainArguments, on route: ExplainedRoute) throws -> Explanation? {
-    if let path = arguments.recordedAnswer {
-        if let operand = arguments.answers.first {
-            throw UsageError(
-                "'\(operand)' and '--answer' exclude each other", hint: "the file already contains the status")
+    /// A status or the name of an error, or nothing.
+    var answers: [String] = []
+    var type = TypeName.default
+    /// The file of a recorded answer.
+    var recordedAnswer: String?
+    /// The key whose kept values the command looks up.
+    var key: String?
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { answers = operands }
+
+    static var options: [Option<Self>] {
+        Option(
+            .type, short: "t", .typeName, initial: \.type, "explain the route of this type",
+            "Explains the route of this type.")
+        Option(
+            .answer, .file("FILE"), \.recordedAnswer, "explain the recorded answer in this file",
+            """
+            A file with an HTTP response as `curl -i` prints it: status line, header fields, an empty line and the \
+            body; `-` is standard input. The command judges it, with its body, like the answer to an attempt. Not \
+            together with a status or an error.
+            """)
+        Option(
+            .key, .text("KEY"), \.key, "show which kept values this key has",
+            """
+            The key of operations on a route that sends `{kept.NAME}`: shows which of these values exist for the key, \
+            and which are missing. It needs the queue.
+            """)
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "explain what an answer means, and by which rule",
+        """
+        Explains what a status such as 503, or an error such as `timeout`, means on the route of --type: the effect on \
+        the operation and on its destination, the rule that decides, the times of the next attempts, and the transport \
+        that makes them. Without a status or an error it lists the meaning of every answer. With --answer it judges a \
+        recorded answer by its header and body too. If the destination of the route is held, it says why, with the \
+        server's words. It names the kept values that the route sends. It sends no request. With --config it needs no \
+        queue.
+        """,
+        operands: .answer,
+        onlyPrints: true,
+        examples: [
+            Example("drainq explain 401", "explain why a 401 holds operations"),
+            Example("drainq explain timeout --type crm", "explain a time-out on the route of a type"),
+            Example("drainq explain", "explain every answer"),
+            Example(
+                "curl -si https://api.example.com/v1/orders | drainq explain --answer -",
+                "explain this answer"),
+            Example(
+                "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
+                "explain a callable function's error, without a queue"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let (queue, named, file) = try configuration(environment)
+            var configuration = named
+            configuration.transportOfEnvironment = try transport(of: environment)
+            var route = ExplainedRoute(
+                of: type, in: configuration, available: installedTransports(), file: file)
+            route.hold = try queue?.knownDestinations().states[route.destination.name]?.hold?.reason
+            if type != .default, configuration.routes[type] == nil {
+                let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
+                Messages.notice(
+                    "no route is for the type '\(type)': the default route applies"
+                        + (near.map { "; did you mean '\($0)'?" } ?? ""))
+            }
+            if let key { route.kept = try keptNames(of: key, environment) }
+            if let explanation = try explanation(on: route) {
+                if isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
+            } else {
+                let table = AnswerTable(of: route)
+                if isJSON { JSONLine.write(table) } else { write(table.lines) }
+            }
+            return .ok
         }
-        let answer = try RecordedAnswer.read(path, limit: route.route.answerLimit)
-        return Explanation(answer, on: route, now: .now())
     }
-    guard let text = arguments.answers.first, let answer = AnswerPattern(text) else { return nil }
-    if case .canonical = answer, route.route.protocol == .plain {
-        throw CommandFailure(
-            .usage, "'\(text)' is a status of callable functions, and the route '\(route.type)' has the protocol plain",
-            hint: "name the type of a callable route: drainq explain \(text) --type TYPE")
-    }
-    return Explanation(answer, on: route)
-}
 
-/// Returns the configuration that the command line names, which needs no queue, or else the queue and its
-/// configuration; and the file.
-private func explainedConfiguration(
-    _ arguments: ExplainArguments, _ environment: [String: String]
-) throws -> (OpenQueue?, Configuration, file: String) {
-    guard let file = arguments.queue.configuration else {
-        let queue = try OpenQueue(arguments.queue, environment)
-        return (queue, queue.configuration, queue.spool.path + "/drainq.json")
+    /// Explains the answer that the command line names; `nil` if it names none.
+    private func explanation(on route: ExplainedRoute) throws -> Explanation? {
+        if let path = recordedAnswer {
+            if let operand = answers.first {
+                throw UsageError(
+                    "'\(operand)' and '--answer' exclude each other", hint: "the file already contains the status")
+            }
+            let answer = try RecordedAnswer.read(path, limit: route.route.answerLimit)
+            return Explanation(answer, on: route, now: .now())
+        }
+        guard let text = answers.first, let answer = AnswerPattern(text) else { return nil }
+        if case .canonical = answer, route.route.protocol == .plain {
+            throw CommandFailure(
+                .usage,
+                "'\(text)' is a status of callable functions, and the route '\(route.type)' has the protocol plain",
+                hint: "name the type of a callable route: drainq explain \(text) --type TYPE")
+        }
+        return Explanation(answer, on: route)
     }
-    return (nil, try readConfiguration(at: file, queue: ""), file)
-}
 
-/// Returns the names of the values that earlier answers have left for a key.
-private func keptNames(
-    of key: String, _ arguments: ExplainArguments, _ environment: [String: String]
-) throws -> Set<String> {
-    let queue = try OpenQueue(arguments.queue, environment)
-    return Set(try queue.spool.keptValues(of: Digest(of: key)).keys)
+    /// Returns the configuration that the command line names, which needs no queue, or else the queue and its
+    /// configuration; and the file.
+    private func configuration(
+        _ environment: [String: String]
+    ) throws -> (OpenQueue?, Configuration, file: String) {
+        guard let file = queue.configuration else {
+            let queue = try OpenQueue(self.queue, environment)
+            return (queue, queue.configuration, queue.spool.path + "/drainq.json")
+        }
+        return (nil, try readConfiguration(at: file, queue: ""), file)
+    }
+
+    /// Returns the names of the values that earlier answers have left for a key.
+    private func keptNames(of key: String, _ environment: [String: String]) throws -> Set<String> {
+        let queue = try OpenQueue(self.queue, environment)
+        return Set(try queue.spool.keptValues(of: Digest(of: key)).keys)
+    }
 }
 
 private func write(_ lines: [String]) {

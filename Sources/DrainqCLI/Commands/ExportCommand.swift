@@ -2,29 +2,95 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq export`: prints each operation with everything that belongs to it on a line, as it finds it.
-func export(_ arguments: ExportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        if arguments.isMoving, arguments.file == nil {
-            throw CommandFailure(
-                .usage, "'--then-drop' needs '--to'", hint: "drainq export --to FILE --then-drop")
+/// `drainq export`: prints each operation with everything that belongs to it on a line, as it finds it.
+struct ExportCommand: Command {
+    static let name = "export"
+
+    var ids: [String] = []
+    var filter = FilterOptions()
+    /// Whether `--all` is given: delivered operations are exported too.
+    var isForAll = false
+    /// The new file that gets the operations; `nil` for standard output.
+    var file: String?
+    /// Whether the exported operations leave the queue.
+    var isMoving = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { ids = operands }
+
+    static var options: [Option<Self>] {
+        Option(
+            .all, \.isForAll, "choose every operation",
+            "Chooses every operation that waits or has failed, and the kept copies of delivered ones.")
+        Option(
+            .to, .file("FILE"), \.file, "write to this new file",
+            """
+            Writes the operations to this file instead of standard output, readable by you alone, and syncs the file \
+            and its directory. The file must not exist.
+            """)
+        Option(
+            .thenDrop, \.isMoving, "then remove them from the queue",
+            """
+            Removes the exported operations from the queue once the file of --to is safe on disk; if it cannot be \
+            written, the queue keeps every operation. Operations that are in flight are not exported then. An \
+            operation that a run claims meanwhile is in the file, stays in the queue, and is reported; the status is \
+            then 1.
+            """)
+        FilterOptions.options.map { $0.within(\.filter) }
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "print complete operations",
+        """
+        Prints one line of JSON for each operation, with everything that its file and its file name say: its header, \
+        its body byte for byte, its attempts, its state and when it is due. `drainq import` makes the same operation \
+        of the line. Without ids, filters or --all the command prints every operation that waits or has failed. It \
+        removes operations only with --then-drop.
+
+        The body is in `payload` if it is JSON on one line, else in `bodyBase64`; a body in a file of its own stays \
+        there. You may edit the lines, also the body. Some versions of `jq` rewrite numbers of more than 17 digits, \
+        and numbers such as 1.10, anywhere in a line.
+
+        A file in quarantine is not an operation; the command does not export it. While a run works on the queue, the \
+        output can lack an operation or have it twice, and the run may still deliver an exported operation that is in \
+        flight: use `drainq pause` first.
+        """,
+        operands: .optionalSelection,
+        onlyPrints: true,
+        examples: [
+            Example("drainq export > backup.ndjson", "export the waiting and failed operations"),
+            Example(
+                "drainq export --state failed | jq -c '.payload.version = 2' | drainq import -q /var/spool/other",
+                "edit failed operations, and import them into another queue"),
+            Example("drainq export --type crm --to moved.ndjson --then-drop", "move the operations of a type out"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            if isMoving, self.file == nil {
+                throw CommandFailure(
+                    .usage, "'--then-drop' needs '--to'", hint: "drainq export --to FILE --then-drop")
+            }
+            let queue = try OpenQueue(self.queue, environment)
+            let file = try self.file.map {
+                try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
+            }
+            var exportation = Exporter(queue: queue, file: file, isMoving: isMoving)
+            if ids.isEmpty {
+                try exportation.perform(self)
+            } else {
+                try exportation.perform(try namedTargets(ids))
+            }
+            try file?.finish()
+            if isMoving, let file = self.file {
+                try exportation.drop(savedIn: file, isQuiet: verbosity.isQuiet)
+            }
+            if !verbosity.isQuiet { exportation.reportOmissions() }
+            return .first(of: exportation.applying)
         }
-        let queue = try OpenQueue(arguments.queue, environment)
-        let file = try arguments.file.map {
-            try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
-        }
-        var exportation = Exporter(queue: queue, file: file, isMoving: arguments.isMoving)
-        if arguments.ids.isEmpty {
-            try exportation.perform(arguments)
-        } else {
-            try exportation.perform(try namedTargets(arguments.ids))
-        }
-        try file?.finish()
-        if arguments.isMoving, let file = arguments.file {
-            try exportation.drop(savedIn: file, isQuiet: arguments.verbosity.isQuiet)
-        }
-        if !arguments.verbosity.isQuiet { exportation.reportOmissions() }
-        return .first(of: exportation.applying)
     }
 }
 
@@ -47,12 +113,12 @@ private struct Exporter {
         (self.queue, self.file, self.isMoving) = (queue, file, isMoving)
     }
 
-    mutating func perform(_ arguments: ExportArguments) throws {
+    mutating func perform(_ command: ExportCommand) throws {
         let known = try queue.knownDestinations()
         let waitingAndFailed: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed]
         let filter = try OperationFilter(
-            arguments.filter,
-            states: arguments.isForAll && !isMoving ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
+            command.filter,
+            states: command.isForAll && !isMoving ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
             of: known, now: .now())
         if isMoving, filter.states.contains(.delivered) {
             throw CommandFailure(
@@ -79,7 +145,7 @@ private struct Exporter {
                 _ = try write(entry, filter)
             }
         }
-        if !arguments.filter.isGiven { quarantined = try queue.spool.quarantined().count }
+        if !command.filter.isGiven { quarantined = try queue.spool.quarantined().count }
     }
 
     mutating func perform(_ targets: [NamedTarget]) throws {
@@ -142,7 +208,7 @@ private struct Exporter {
             case .missing, .unread, .skipped, .changedFile, .refusedFile, .fileGone, .madeRoom: break
             }
         }
-        defer { queue.log(.export, of: dropped, count: count) }
+        defer { queue.log(ExportCommand.name, of: dropped, count: count) }
         do throws(SpoolError) {
             try change.perform(on: .entries(exported))
         } catch {

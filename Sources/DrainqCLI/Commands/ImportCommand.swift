@@ -2,91 +2,108 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq import`: restores operations that `export` printed, and prints each id once it is safe.
-func importOperations(_ arguments: ImportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus
-{
-    try failing {
-        let queue = try OpenQueue(arguments.queue, environment)
-        let report = AddReport(verb: .import, isJSON: arguments.isJSON)
-        defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
-        var importer = Importer(
-            adder: Adder(
-                to: queue.spool, queue.configuration,
-                Adder.Options(
-                    isAtomic: arguments.isAtomic, replaces: arguments.replaces, isDurable: arguments.sync.isDurable),
-                clock: .ofProcess
-            ) { report.take($0) })
-        do {
-            try importer.read(arguments.files)
-            _ = try importer.adder.end()
-            if arguments.isAtomic, report.entered == 0, !report.applying.isEmpty {
-                throw report.nothingEntered(.first(of: report.applying))
-            }
-        } catch let error as AdderError {
-            throw CommandFailure(error, .import)
-        } catch let error as SpoolError {
-            throw CommandFailure(error, hasBegun: importer.adder.hasAdded)
-        }
-        if report.entered == 0, report.duplicates > 0, report.applying.isEmpty {
-            let command = pasted("import", "--replace")
-            throw CommandFailure(
-                .failed, "no operation was imported: every id is in the queue already",
-                hint: "'\(command)' replaces the operations in the queue")
-        }
-        return .first(of: report.applying)
-    }
-}
+/// `drainq import`: restores operations that `export` printed, and prints each id once it is safe.
+struct ImportCommand: Command {
+    static let name = "import"
 
-/// The input of one `import`.
-private struct Importer {
-    /// The longest value in bytes, enough for the base64 of the largest body. A longer one is an error.
+    /// The files to read; `-` or an empty list is standard input.
+    var files: [String] = []
+    var isAtomic = false
+    var replaces = false
+    var sync = Sync.full
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { files = operands }
+
+    static var options: [Option<Self>] {
+        Option.atomic(\.isAtomic)
+        Option(
+            .replace, \.replaces, "replace operations that have the same id",
+            """
+            An operation takes the place of the one in the queue that has its id, in one step: after a crash one of \
+            the two is there. Both must have the same type, key, origin of a url of their own and time of creation; for \
+            any other change drop the operation and import the new one. The operation keeps the state, the attempts, \
+            the due time and the hold that it has in the queue. The command does not replace an operation that is in \
+            flight: it reports the operation and ends with 75. It does not replace one in quarantine. It reads the \
+            input to its end before it replaces anything, so that the input may come from `drainq export` of the same \
+            queue.
+            """)
+        Option.sync(\.sync)
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "import operations that drainq export has printed",
+        """
+        Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
+        queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the \
+        ids, one on each line, once the operations are safe on disk. The command leaves an id that is in the queue \
+        already as it is, and reports it; if all of them are, it imports no operation, and the status is 1. With --replace \
+        an operation replaces the one that has its id.
+
+        A line that is not such an operation is reported with its number and kept in `quarantine/`; the others are \
+        imported, and the exit status is 65. With --atomic the command imports all operations or none.
+        """,
+        operands: .files,
+        examples: [
+            Example("drainq import -q /var/spool/new backup.ndjson", "import an export into a new queue"),
+            Example(
+                """
+                drainq export --state failed | jq -c '.payload.version = 2' | drainq import --replace | drainq retry -
+                """,
+                "edit failed operations, and retry them"),
+            Example(
+                "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "move operations to another queue"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(self.queue, environment)
+            let report = AddReport(verb: Self.name, isJSON: isJSON, tellsState: true)
+            defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
+            let options = Adder.Options(isAtomic: isAtomic, replaces: replaces, isDurable: sync.isDurable)
+            try report.withAdder(to: queue, options) { adder in
+                try read(into: &adder)
+                _ = try adder.end()
+                if isAtomic, report.entered == 0, !report.applying.isEmpty {
+                    throw report.nothingEntered(.first(of: report.applying))
+                }
+            }
+            if report.entered == 0, report.duplicates > 0, report.applying.isEmpty {
+                let command = pasted("import", "--replace")
+                throw CommandFailure(
+                    .failed, "no operation was imported: every id is in the queue already",
+                    hint: "'\(command)' replaces the operations in the queue")
+            }
+            return .first(of: report.applying)
+        }
+    }
+
+    /// The longest value in bytes, enough for the base64 of the largest body. A longer one is a bad part.
     private static let longestLine = 512 * 1_048_576
 
-    var adder: Adder
-
-    mutating func read(_ files: [String]) throws {
-        for path in files.isEmpty ? ["-"] : files {
-            do {
-                try read(from: path)
-            } catch {
-                // The operations before the error are imported.
+    private func read(into adder: inout Adder) throws {
+        try InputSource.forEach(files.isEmpty ? ["-"] : files) {
+            try adder.pause()
+        } read: { source in
+            try source.forEachValue(upTo: Self.longestLine) {
                 try adder.pause()
-                throw error
+            } refuse: {
+                try adder.refuse($0, reason: $1)
+            } take: { given in
+                let operation: PortableOperation
+                do throws(OperationFileError) {
+                    operation = try PortableOperation(
+                        json: given.text, file: given.place.source, line: given.place.line)
+                } catch {
+                    return try adder.refuse(given, reason: error.detail)
+                }
+                try adder.take(operation, given)
             }
-        }
-    }
-
-    private mutating func read(from path: String) throws {
-        let source = try InputSource(path)
-        source.noteTerminal()
-        var input = JSONInput(longest: Self.longestLine)
-        while true {
-            if !source.isReady { try adder.pause() }
-            let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
-            for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
-            if chunk.isEmpty { return }
-            if input.pending > Self.longestLine {
-                throw CommandFailure(
-                    .dataInvalid, "cannot read '\(source.name)': a value is longer than \(Self.longestLine) bytes")
-            }
-        }
-    }
-
-    private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
-        switch item {
-        case .bad(let text, let line, let mistake, let reason):
-            try adder.refuse(
-                GivenValue(text, GivenValue.Place(source: source, line: line)),
-                reason: mistake == line ? reason : "\(reason) in line \(mistake)")
-        case .value(let text, let line):
-            let given = GivenValue(text, GivenValue.Place(source: source, line: line))
-            let operation: PortableOperation
-            do throws(OperationFileError) {
-                operation = try PortableOperation(json: text, file: source, line: line)
-            } catch {
-                return try adder.refuse(given, reason: error.detail)
-            }
-            try adder.take(operation, given)
         }
     }
 }

@@ -2,58 +2,112 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq list`: prints operations with their state, one a line, oldest first.
-func list(_ arguments: ListArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        let queue = try OpenQueue(arguments.queue, environment)
-        let now = Timestamp.now()
-        let known = try queue.destinationsOfThisMachine()
-        let filter = try OperationFilter(
-            arguments.filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
-        let limit = arguments.limit ?? .max
-        let found = try queue.spool.entries(filter, known)
-        reportUnread(found.unread)
-        let entries = found.entries.prefix(limit)
-        let terminal = Terminal.forResults(environment)
-        var order = try QueueView(queue.spool, queue.configuration, known, at: now)
-        let readsFiles = arguments.isJSON || arguments.isLong || entries.count <= listedFiles
-        var rows: [[Table.Cell]] = []
-        var quarantined: [[Table.Cell]] = []
-        for entry in entries {
-            var view = queue.view(entry, known)
-            let waiting = order.waiting(of: entry)
-            view.waitsFor = waiting.flatMap(WaitView.init)
-            view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
-            // A table needs only the last answer from the file: the name has the rest.
-            if readsFiles, arguments.isJSON || entry.mayHaveAttempts,
-                case .operation(let stored) = try queue.spool.read(entry)
-            {
-                view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
-            }
-            if arguments.isJSON {
-                JSONLine.write(view)
-            } else {
-                let last = readsFiles || !entry.mayHaveAttempts ? view.lastResult ?? "-" : "?"
-                rows.append(row(view, entry.name.createdAt, last: last, waiting, now, terminal))
-            }
-        }
-        if filter.states.contains(.quarantined) {
-            let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
-            for item in items {
-                if arguments.isJSON {
-                    JSONLine.write(QuarantineView(item, key: try queue.spool.key(of: item)))
+/// `drainq list`: prints operations with their state, one a line, oldest first.
+struct ListCommand: Command {
+    static let name = "list"
+
+    var limit: Int?
+    var isLong = false
+    var filter = FilterOptions()
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    static var options: [Option<Self>] {
+        Option(
+            .limit, .count(1...Int.max), \.limit, "show at most N operations",
+            "The most operations to show, oldest first.")
+        Option(
+            .long, \.isLong, "show the last result of each operation in a long list",
+            "Shows LAST for every operation. Without it a list of more than 1,000 operations "
+                + "has only what names tell, and opens no file.")
+        FilterOptions.options.map { $0.within(\.filter) }
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "list operations",
+        """
+        Prints one line for each operation: its id, type, state and age, the number of counted attempts and their \
+        limit, when a run may send it next or what it waits for, and the result of the last attempt. Filters narrow the \
+        list; an operation must pass all of them. A file in quarantine that has no id is listed by its name; other \
+        commands take the name in place of an id.
+
+        NEXT is `now`, a time, `held`, `paused`, `behind ID` (an older operation of its key or destination goes \
+        first), `for kept NAME` (no answer has provided the value yet), `replaced by ID` (a newer one replaces it), `with ID` (it \
+        is merged into a newer one), or `held behind ID` (an older one failed). The destination's reason follows a \
+        time: `held` until a probe, `retry-after` if its server asked for time, or `circuit breaker` while that is \
+        open. `parked` follows it if the server refused the operation's credentials, and another operation will show \
+        whether the operation or the credentials are to blame. `conditions`: this machine lacks its network or the \
+        power that `conditions` asks for.
+
+        LAST is the status or error of the last attempt. `?` stands for a result that was not read, because the list \
+        has more than 1,000 operations: see `--long`.
+
+        At a terminal the columns fit its width, and on a narrow one each operation has two lines; the id is never \
+        cut. Without a terminal no column is cut, and columns are at least two blanks apart.
+        """,
+        onlyPrints: true,
+        examples: [
+            Example("drainq list --state failed", "operations that failed for good"),
+            Example(
+                "drainq list --type crm --since 2h --json", "the last two hours of a type, for another program"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(self.queue, environment)
+            let now = Timestamp.now()
+            let known = try queue.destinationsOfThisMachine()
+            let filter = try OperationFilter(
+                filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
+            let limit = limit ?? .max
+            let found = try queue.spool.entries(filter, known)
+            reportUnread(found.unread)
+            let entries = found.entries.prefix(limit)
+            let terminal = Terminal.forResults(environment)
+            var order = try QueueView(queue.spool, queue.configuration, known, at: now)
+            let readsFiles = isJSON || isLong || entries.count <= listedFiles
+            var rows: [[Table.Cell]] = []
+            var quarantined: [[Table.Cell]] = []
+            for entry in entries {
+                var view = queue.view(entry, known)
+                let waiting = order.waiting(of: entry)
+                view.waitsFor = waiting.flatMap(WaitView.init)
+                view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
+                // A table needs only the last answer from the file: the name has the rest.
+                if readsFiles, isJSON || entry.mayHaveAttempts,
+                    case .operation(let stored) = try queue.spool.read(entry)
+                {
+                    view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
+                }
+                if isJSON {
+                    JSONLine.write(view)
                 } else {
-                    quarantined.append(row(item, now))
+                    let last = readsFiles || !entry.mayHaveAttempts ? view.lastResult ?? "-" : "?"
+                    rows.append(row(view, entry.name.createdAt, last: last, waiting, now, terminal))
                 }
             }
+            if filter.states.contains(.quarantined) {
+                let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
+                for item in items {
+                    if isJSON {
+                        JSONLine.write(QuarantineView(item, key: try queue.spool.key(of: item)))
+                    } else {
+                        quarantined.append(row(item, now))
+                    }
+                }
+            }
+            // A program gets one table. At a terminal the long names of files would leave no room for other columns.
+            let tables = terminal.columns == nil ? [rows + quarantined] : [rows, quarantined]
+            for rows in tables where !rows.isEmpty {
+                Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
+                    .forEach(standardOutput.line)
+            }
+            return .ok
         }
-        // A program gets one table. At a terminal the long names of files would leave no room for the other columns.
-        let tables = terminal.columns == nil ? [rows + quarantined] : [rows, quarantined]
-        for rows in tables where !rows.isEmpty {
-            Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
-                .forEach(standardOutput.line)
-        }
-        return .ok
     }
 }
 

@@ -1,43 +1,101 @@
 import Dispatch
-import Drain
 import Policy
 import Spool
 
-/// Performs `drainq log`: tells what happened, and with `--follow` what happens.
-func log(_ arguments: LogArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        let queue = try OpenQueue(arguments.queue, environment)
-        let known = try queue.knownDestinations()
-        let now = Timestamp.now()
-        let choice = LogChoice(
-            since: arguments.since?.timestamp(now: now), until: arguments.until?.timestamp(now: now),
-            destinations: Set(try arguments.destinations.map { try known.destination(named: $0).name }),
-            types: Set(arguments.types.map { "\($0)" }), ids: Set(arguments.ids.map { "\($0)" }))
-        var reader = LogReader(queue: queue)
-        var story = LogStory(tellsRuns: arguments.verbosity.isVerbose) { standardOutput.line($0) }
-        func tell(_ events: [LogEvent]) {
-            // A run writes a change at once, and the attempts of a minute after it.
-            let ordered = events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
-            for (_, event) in ordered where choice.takes(event) {
-                if arguments.isJSON { JSONLine.write(LogView(event: event)) } else { story.tell(event) }
+/// `drainq log`: tells what happened, and with `--follow` what happens.
+struct LogCommand: Command {
+    static let name = "log"
+
+    var since: PointInTime?
+    var until: PointInTime?
+    var destinations: [String] = []
+    var types: [TypeName] = []
+    var ids: [OperationID] = []
+    var isFollowing = false
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    static var options: [Option<Self>] {
+        Option(
+            .since, .time(.past), \.since, group: .filter, "from this time on",
+            "Only what happened at this time or later; `2h` is two hours ago.")
+        Option(
+            .until, .time(.past), \.until, group: .filter, "before this time",
+            "Only what happened before this time.")
+        Option(
+            .destination, .destination, each: \.destinations, group: .filter, "at this destination",
+            "Only what happened at this destination, by its name as `drainq status` shows it; given more than once, at any of these."
+        )
+        Option(
+            .type, short: "t", .typeName, each: \.types, group: .filter, "of this type",
+            "Only lines about operations of this type; given more than once, of any of these.")
+        Option(
+            .id, .operationID, each: \.ids, group: .filter, "about this operation",
+            "Only lines that name this operation; a line names at most ten.")
+        Option(
+            .follow, short: "f", \.isFollowing, "wait for more until interrupted",
+            "Goes on with the lines that are added from now on, until SIGINT or until the reader has gone.")
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "show what happened",
+        """
+        Tells what happened in the queue, oldest first, a line for each change: destinations that went down, came up, \
+        were held, released, paused or resumed, each with the cause; operations that failed for good, went into \
+        quarantine or made room, by cause, with their number; what dead runs had claimed; and what operators' commands \
+        changed. Between two changes a line says how many operations were delivered, how many were deferred, and how \
+        long that took. With --verbose it also shows each run that had work, and changes of the configuration.
+
+        Runs and commands write the log; it keeps at most `log.maxBytes` (10 MB) and the lines of `log.maxAge` (30 \
+        days). It is not synced: a power cut may lose the last lines. Attempts are counted by minute and destination, \
+        and not listed: `drainq show` lists those of an operation.
+        """,
+        onlyPrints: true,
+        examples: [
+            Example("drainq log --since 2h", "what happened in the last two hours"),
+            Example("drainq log --destination https://api.example.com", "the story of a destination"),
+            Example("drainq log --follow --json", "every new line, for another program"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(self.queue, environment)
+            let known = try queue.knownDestinations()
+            let now = Timestamp.now()
+            let choice = LogChoice(
+                since: since?.timestamp(now: now), until: until?.timestamp(now: now),
+                destinations: Set(try destinations.map { try known.destination(named: $0).name }),
+                types: Set(types.map { "\($0)" }), ids: Set(ids.map { "\($0)" }))
+            var reader = LogReader(queue: queue)
+            var story = LogStory(tellsRuns: verbosity.isVerbose) { standardOutput.line($0) }
+            func tell(_ events: [LogEvent]) {
+                // A run writes a change at once, and the attempts of a minute after it.
+                let ordered = events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+                for (_, event) in ordered where choice.takes(event) {
+                    if isJSON { JSONLine.write(LogView(event: event)) } else { story.tell(event) }
+                }
+                story.flush()
             }
-            story.flush()
-        }
-        tell(try reader.read())
-        if reader.unread > 0 {
-            Messages.warning(
-                "\(InWords.count(reader.unread, "line")) of the log cannot be read: torn, or of a newer version")
-        }
-        guard arguments.isFollowing else { return .ok }
-        let stopped = DispatchSemaphore(value: 0)
-        let signals = StopSignals { stopped.signal() }
-        defer { signals.restore() }
-        while !signals.received {
-            standardOutput.flush()
-            if standardOutput.isClosed || stopped.wait(timeout: .now() + 1) == .success { break }
             tell(try reader.read())
+            if reader.unread > 0 {
+                Messages.warning(
+                    "\(InWords.count(reader.unread, "line")) of the log cannot be read: torn, or of a newer version")
+            }
+            guard isFollowing else { return .ok }
+            let stopped = DispatchSemaphore(value: 0)
+            let signals = StopSignals { stopped.signal() }
+            defer { signals.restore() }
+            while !signals.received {
+                standardOutput.flush()
+                if standardOutput.isClosed || stopped.wait(timeout: .now() + 1) == .success { break }
+                tell(try reader.read())
+            }
+            return .ok
         }
-        return .ok
     }
 }
 

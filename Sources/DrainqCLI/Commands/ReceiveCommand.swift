@@ -1,58 +1,112 @@
 import CSystem
 import Drain
-package import LoopbackReceiver
+import LoopbackReceiver
 import Policy
 
-/// The command `drainq receive`: prints requests and gives the chosen answers, until a signal, a count or a time.
+/// `drainq receive`: prints requests and gives the chosen answers, until a signal, a count or a time.
 ///
 /// Standard output, in this order:
 /// - as text: the URL alone on the first line, for `read -r url`; then a line for each request,
 ///   `METHOD TARGET BYTES KEY`, the idempotency key last, or `-` without one
-/// - `json`: `{"event":"listening","url":…}`, then `{"event":"request",…}` for each, and `{"event":"end",…}`
-/// - `bodies` alone: only a line of JSON for each body, for a pipe; JSON as received except for its line breaks,
+/// - `--json`: `{"event":"listening","url":…}`, then `{"event":"request",…}` for each, and `{"event":"end",…}`
+/// - `--bodies` alone: only a line of JSON for each body, for a pipe; JSON as received except for its line breaks,
 ///   other text as a string, other bytes as `{"base64":…}`
-/// - `bodies` and `json`: each request's event has a `body`
-package struct ReceiveCommand: Sendable {
-    package var port: UInt16
-    /// The values of `--answer`; without any, the receiver answers 204.
-    package var answers: [String]
-    /// The number of answered requests after which the command ends; `nil` for no limit.
-    package var count: Int?
-    package var maxTime: Duration?
-    package var json: Bool
-    package var bodies: Bool
-    /// The file that gets the URL and a newline, in one write, once the receiver takes requests.
-    package var urlFile: String?
+/// - `--bodies` and `--json`: each request's event has a `body`
+struct ReceiveCommand: Command {
+    static let name = "receive"
 
-    package init(
-        port: UInt16 = 0, answers: [String] = [], count: Int? = nil, maxTime: Duration? = nil, json: Bool = false,
-        bodies: Bool = false, urlFile: String? = nil
-    ) {
-        self.port = port
-        self.answers = answers
-        self.count = count
-        self.maxTime = maxTime
-        self.json = json
-        self.bodies = bodies
-        self.urlFile = urlFile
+    var port = 0
+    /// The values of `--answer`; without any, the receiver answers 204.
+    var answers: [String] = []
+    /// The number of answered requests after which the command ends; `nil` for no limit.
+    var count: Int?
+    var maxTime: Duration?
+    var printsOnlyBodies = false
+    /// The file that gets the URL and a newline, in one write, once the receiver takes requests.
+    var urlFile: String?
+    var isJSON = false
+    var verbosity = Verbosity()
+
+    static var options: [Option<Self>] {
+        Option(
+            .port, .count(0...65_535), initial: \.port, "listen on this port",
+            "The port; 0 chooses a free one.")
+        Option(
+            .answer, .text("ANSWER"), each: \.answers, "give this answer",
+            """
+            An answer, such as `503` or `429 retry-after=5 *2`. Given more than once, the receiver gives the answers \
+            in turn.
+            """
+        )
+        Option(
+            .count, .count(1...Int.max), \.count, "end after N requests",
+            "Ends once the receiver has answered this many requests.")
+        Option(
+            .maxTime, .duration, \.maxTime, "end after this time",
+            "Ends after this time, whatever has arrived.")
+        Option(
+            .bodies, \.printsOnlyBodies, "print only bodies",
+            "Prints only the bodies, each as a line of JSON; with --json, in the object of its request.")
+        Option(
+            .urlFile, .file("FILE"), \.urlFile, "write the URL to this file",
+            """
+            Writes the URL to this file once the receiver takes requests, so that a script knows when and where to \
+            send.
+            """)
+        Option.json(\.isJSON)
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "receive requests on the loopback interface",
+        """
+        Runs an HTTP receiver on 127.0.0.1 that prints each request and answers with --answer: each answer once, in \
+        turn, and the last one from then on; 204 without --answer. It is for tests: it checks no credentials.
+
+        An answer is words between blanks: conditions, the reply, changes to it, and `*N` for N times. Conditions are \
+        a method in capitals, a path (`/orders*` matches every path that begins with `/orders`) and a header field \
+        such as `X-Tenant:b`; a request that meets none gets 404. The reply is a status, `silence`, `reset` or \
+        `close`. Changes are header fields such as `Name:value`, `retry-after=5`, `type=application/json`, \
+        `location=URL`, `body=TEXT`, `truncate=N` (bytes that are left out) and `delay=2s`.
+        """,
+        examples: [
+            Example("drainq receive --port 8080 --bodies", "show requests with their bodies"),
+            Example("drainq receive --answer 503 --answer 200 --count 2", "fail once, then succeed, then end"),
+            Example(
+                "drainq receive --answer '429 retry-after=5 *2' --answer '200 delay=1s'", "an overloaded server"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        do throws(Failure) {
+            _ = try run(
+                output: {
+                    standardOutput.line($0)
+                    standardOutput.flush()
+                },
+                notice: { if Terminal.isOnStandardError, !verbosity.isQuiet { Messages.notice($0) } })
+            return .ok
+        } catch {
+            switch error {
+            case .answer: throw CommandFailure(.usage, error.description, hint: "drainq help receive")
+            case .listening(let cause):
+                throw CommandFailure(cause.code == EACCES ? .permission : .inputOutput, error.description)
+            case .urlFile(_, let code):
+                throw CommandFailure(code == EACCES ? .permission : .inputOutput, error.description)
+            }
+        }
     }
 
     /// The cause of the end, and the number of requests.
-    package struct Summary: Hashable, Sendable {
-        package enum Ending: String, Hashable, Sendable {
+    struct Summary: Hashable, Sendable {
+        enum Ending: String, Hashable, Sendable {
             case count, time, signal
         }
 
-        package var ending: Ending
-        package var requests: Int
-
-        package init(ending: Ending, requests: Int) {
-            self.ending = ending
-            self.requests = requests
-        }
+        var ending: Ending
+        var requests: Int
     }
 
-    package enum Failure: Error, Hashable, CustomStringConvertible {
+    enum Failure: Error, Hashable, CustomStringConvertible {
         /// A bad word of `--answer`: status 64.
         case answer(ScriptError)
         /// The receiver cannot listen: status 74, or 77 for EACCES.
@@ -60,7 +114,7 @@ package struct ReceiveCommand: Sendable {
         /// The file for the URL cannot be written: status 74, or 77 for EACCES.
         case urlFile(String, code: Int32)
 
-        package var description: String {
+        var description: String {
             switch self {
             case .answer(let error): error.description
             case .listening(let error): error.description
@@ -74,7 +128,7 @@ package struct ReceiveCommand: Sendable {
     /// - Parameters:
     ///   - output: takes a line of standard output without its line break, and flushes it.
     ///   - notice: takes a message for people, `listening on http://127.0.0.1:8080`.
-    package func run(output: (String) -> Void, notice: (String) -> Void) throws(Failure) -> Summary {
+    func run(output: (String) -> Void, notice: (String) -> Void) throws(Failure) -> Summary {
         let clock = RunClock.ofProcess
         let start = clock.instant()
         let receiver = try listen()
@@ -83,7 +137,7 @@ package struct ReceiveCommand: Sendable {
         defer { signals.restore() }
         if let urlFile { try write(receiver.url + "\n", to: urlFile) }
         notice("listening on \(receiver.url)")
-        let line = ReceivedLine(json: json, bodies: bodies, start: start)
+        let line = ReceivedLine(json: isJSON, bodies: printsOnlyBodies, start: start)
         if let opening = line.opening(url: receiver.url) { output(opening) }
 
         var printed = 0
@@ -121,7 +175,7 @@ package struct ReceiveCommand: Sendable {
         }
         do throws(ReceiverError) {
             return try LoopbackReceiver(
-                at: .loopback(port: port), script: script, recording: bodies ? .everything : .heads)
+                at: .loopback(port: UInt16(port)), script: script, recording: printsOnlyBodies ? .everything : .heads)
         } catch {
             throw .listening(error)
         }

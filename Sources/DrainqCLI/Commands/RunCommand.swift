@@ -1,104 +1,254 @@
-import Delivery
 import Drain
 import Policy
 import Spool
 
-/// Performs `drainq run`: makes one pass over the operations that are due, or more if the options ask the run to stay.
-func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    Messages.format = Messages.Format(environment: environment)
-    return try failing {
-        if arguments.request.showsRequests, !arguments.isDryRun {
-            throw CommandFailure(
-                .usage, "'--request' needs '--dry-run'", hint: "the request of one operation: drainq show --request ID")
-        }
-        var queue = try OpenQueue(arguments.queue, environment)
-        try queue.applyTransport(of: environment)
-        try queue.checkTrustOfConfiguration(arguments.queue)
-        let named =
-            arguments.ids.isEmpty ? nil : try NamedOperations(try namedTargets(arguments.ids), of: queue)
-        if let named, named.ids.isEmpty { return .first(of: named.statuses) }
-        var options = runOptions(arguments, named?.ids)
-        let destinations = arguments.destinations
-        if !destinations.isEmpty {
-            let known = try queue.knownDestinations()
-            options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
-        }
-        return try drain(
-            queue, options: options, arguments, named: named, renewed: RenewedQueue(queue, arguments.queue))
-    }
-}
+/// `drainq run`: makes one pass over the operations that are due, or more if the options ask the run to stay.
+struct RunCommand: Command {
+    static let name = "run"
 
-private func runOptions(_ arguments: RunArguments, _ ids: [OperationID]?) -> RunOptions {
-    var options = RunOptions(
-        concurrency: arguments.concurrency, maxTime: arguments.maxTime, ignoresBackoff: arguments.ignoresBackoff,
-        ids: ids.map { Set($0) }, types: Set(arguments.types), rate: arguments.rate,
-        failsIfBusy: arguments.failsIfBusy, grace: arguments.grace)
-    options.limit = max(options.limit, ids?.count ?? 0)
-    if let limit = arguments.limit ?? (options.maxTime == nil ? nil : .max) { options.limit = limit }
-    if arguments.staysUntilEmpty {
-        options.stay = .untilEmpty
-    } else if let wait = arguments.wait {
-        options.stay = .during(wait)
-    }
-    return options
-}
+    /// The operations to send; empty means all that are due.
+    var ids: [String] = []
+    var limit: Int?
+    var concurrency = RunOptions().concurrency
+    var maxTime: Duration?
+    var grace = RunOptions().grace
+    var wait: Duration?
+    var staysUntilEmpty = false
+    var ignoresBackoff = false
+    var types: [TypeName] = []
+    var destinations: [String] = []
+    var rate: Rate?
+    var failsIfBusy = false
+    var showsStats = false
+    var progress = Progress.Choice.auto
+    var isDryRun = false
+    var request = RequestOptions()
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
 
-/// Makes the run and reports it. `demo` uses it too.
-func drain(
-    _ queue: OpenQueue, options: RunOptions, _ arguments: RunArguments, named: NamedOperations? = nil,
-    detail: RunReporter.Detail? = nil, renewed: RenewedQueue? = nil
-) throws -> ExitStatus {
-    var (named, renewed) = (named, renewed)
-    var reporter = RunReporter(
-        detail: detail ?? RunReporter.detail(arguments), progress: Progress(arguments, queue.environment),
-        queue: arguments.queue.path,
-        showsStats: arguments.showsStats, alarms: Alarms(of: queue.spool, at: .now()))
-    var observer = RunObserver(of: queue)
-    func stayingWorld(of queue: OpenQueue) -> World {
-        var world = queue.world()
-        world.renewal = {
-            guard renewed?.renew() == true, let queue = renewed?.queue else { return nil }
-            observer.queue = queue
-            return (queue.configuration, stayingWorld(of: queue))
-        }
-        world.passEnded = { if observer.endPass($0, exitStatus(of: $0)) { reporter.endPass() } }
-        return world
+    mutating func take(operands: [String]) { ids = operands }
+
+    static var options: [Option<Self>] {
+        Option(
+            .limit, .count(1...Int.max), \.limit, "attempt at most N operations",
+            """
+            The most operations that a run takes: 100 by default, or all that are due if --max-time bounds the run. \
+            With --wait or --until-empty the limit applies to each pass. Superseded operations do not count. A pass \
+            also fails at most N expired operations of blocked destinations, which do not count either.
+            """)
+        Option(
+            .concurrency, .concurrency(1...1000), initial: \.concurrency, "the most attempts in flight",
+            """
+            The most attempts in flight at once. A number is for all destinations together. With `auto` each destination \
+            begins with 5, and gets more as long as its server answers as fast as before, up to 64 for all of them. Its \
+            limit is halved when its server refuses (429, 503, Retry-After, a time-out).
+            """)
+        Option(
+            .maxTime, .duration, \.maxTime, "claim no operation after this time",
+            "After this time the run claims no more operations. Attempts in flight end within the time of --grace.")
+        Option(
+            .grace, .duration, initial: \.grace, "the time for attempts in flight after a stop",
+            "How long attempts in flight may take after a signal or after --max-time, before the run cuts them off."
+        )
+        Option(
+            .wait, .duration, \.wait, "wait this long for operations to become due",
+            """
+            If no operation is due, waits for operations that become due, or are added, within this time after the \
+            start. A run that stays reads a changed configuration before each pass. While the configuration is not \
+            valid, the one before is in force, and the run ends with 78.
+            """)
+        Option(
+            .untilEmpty, \.staysUntilEmpty, "run until no operation waits",
+            "Continues until every operation is delivered, failed, held or parked.")
+        Option(
+            .now, \.ignoresBackoff, "ignore due times, open breakers and conditions",
+            """
+            Attempts deferred operations before their time, and destinations whose circuit breaker is open, and ignores \
+            `conditions` of the configuration. Holds and pauses still apply, and so do the time that a server \
+            asked for and the `notBefore` of an operation.
+            """)
+        Option(
+            .type, short: "t", .typeName, each: \.types, "attempt only this type",
+            "Only operations of this type; given more than once, of any of these.")
+        Option(
+            .destination, .destination, each: \.destinations, "attempt only operations for this destination",
+            "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."
+        )
+        Option(
+            .rate, .rate, \.rate, "begin attempts at most at this rate, such as 20/s",
+            """
+            The most attempts that begin per second, minute or hour, evenly spaced, over all destinations: `20/s`, `90/m`, `500/h`. A run \
+            keeps the rate that it began with. To change it, end the run with SIGINT, which loses no operation and uses \
+            up no attempt, and start one with another rate.
+            """)
+        Option(
+            .failIfBusy, \.failsIfBusy, "end at once if another run works on the queue",
+            "Ends at once with status 75 if another run works on this queue, instead of sharing the work with it.")
+        Option(
+            .stats, \.showsStats, "report how the run spent its time",
+            """
+            Writes a line to standard error at the end: how much time the run spent on choosing operations, claiming \
+            and reading them, waiting for answers, settling, and syncing the disk, and what could be tuned. With \
+            --json the summary always has these figures.
+            """)
+        Option(
+            .progress, .choice, initial: \.progress, "show the progress of the run",
+            """
+            Writes a line to standard error that shows the progress of the run, if there are more than five operations: the \
+            count, the rate, the time left, and the numbers deferred, held and failed. At a terminal it stays below \
+            all other lines; elsewhere `always` writes a line each second. `auto` shows it at a terminal, in place of \
+            the lines for successful attempts; --verbose shows both.
+            """)
+        Option.dryRun(\.isDryRun)
+        RequestOptions.options.map { $0.within(\.request) }
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
     }
-    let world = stayingWorld(of: queue)
-    if arguments.isDryRun, arguments.request.showsRequests {
-        var requests = RequestPrinter(arguments.request, asJSON: arguments.isJSON, .forResults(queue.environment))
-        try queue.preview(options).forEachRequest { planned in
-            requests.print(planned)
-            planned.ids.forEach { named?.plan($0) }
-        }
-        return .first(of: (requests.hasFailed ? [.failed] : []) + (named?.reportUnsent() ?? []))
-    }
-    if arguments.isDryRun {
-        let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
-        for (entry, destination) in try run.plan() {
-            let view = EntryView(entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
-            if arguments.isJSON {
-                JSONLine.write(view)
-            } else {
-                standardOutput.line("\(view.id)  \(view.type)  \(destination)")
+
+    static let description = CommandDescription(
+        Self.self, "attempt the operations that are due",
+        """
+        Takes up to --limit operations that are due, oldest first, sends them, and ends. A delivered operation leaves \
+        the queue; one that failed temporarily is deferred to a later time; one that failed for good goes to \
+        `failed/`. Several runs may share one queue. The exit status says what happened.
+
+        Without a terminal a run without problems prints nothing: cron mails only problems. If operations \
+        fail for the same cause at the same destination, runs report them once an hour, with the number since the last \
+        report. A cause is the status, or the name of the error, together with those of the answer's first words that \
+        do not change from one operation to the next, so another answer with the same status is reported at once; of \
+        one status at one destination runs tell three causes apart. A hold by the storm guard has the same cause, and runs report it with these failures. Runs report the end of a hold once, if \
+        they reported the hold. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
+
+        With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \
+        their `notBefore`, an open circuit breaker, `conditions`, or another operation after a refusal. Holds, pauses, the time \
+        that a server asked for and the order of a sequence still apply: to send an operation, name the older ones \
+        that go first too. An id that is not in the queue, or whose operation is finished, is an error with status 1. \
+        The run gives the reason for each operation that it did not send; the status is 69 if it is held and 75 \
+        otherwise.
+
+        After SIGTERM, SIGINT or SIGHUP the run lets attempts in flight finish within the time of --grace, puts the rest back \
+        and ends; a second signal cuts it off.
+        """,
+        operands: .optionalIDs, exclusive: [[.curl, .json]],
+        states: [.new, .deferred],
+        examples: [
+            Example("drainq run", "one pass, for cron or a systemd timer"),
+            Example("drainq run 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "send one operation now"),
+            Example(
+                "drainq run --limit 500 --concurrency 10 --max-time 50s",
+                "a larger pass of less than a minute"),
+            Example("drainq run --until-empty --max-time 1h", "run until no operation waits, for an hour at most"),
+            Example("drainq run --now --until-empty --rate 5/s", "send everything after an outage, at a limited rate"),
+            Example("drainq run --dry-run --json", "print the operations that a run would attempt"),
+            Example("drainq run --dry-run --request", "print the requests that a run would send"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        Messages.format = Messages.Format(environment: environment)
+        return try failing {
+            if request.showsRequests, !isDryRun {
+                throw CommandFailure(
+                    .usage, "'--request' needs '--dry-run'",
+                    hint: "the request of one operation: drainq show --request ID")
             }
-            named?.plan(entry.name.id)
+            var queue = try OpenQueue(self.queue, environment)
+            try queue.applyTransport(of: environment)
+            try queue.checkTrustOfConfiguration(self.queue)
+            let named = ids.isEmpty ? nil : try NamedOperations(try namedTargets(ids), of: queue)
+            if let named, named.ids.isEmpty { return .first(of: named.statuses) }
+            var options = runOptions(named?.ids)
+            if !destinations.isEmpty {
+                let known = try queue.knownDestinations()
+                options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
+            }
+            return try drain(queue, options: options, named: named, renewed: RenewedQueue(queue, self.queue))
         }
-        return .first(of: named?.reportUnsent() ?? [])
     }
-    Interruption.install()
-    let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {
-        reporter.take($0)
-        observer.take($0, at: world.now())
-        named?.take($0)
+
+    private func runOptions(_ ids: [OperationID]?) -> RunOptions {
+        var options = RunOptions(
+            concurrency: concurrency, maxTime: maxTime, ignoresBackoff: ignoresBackoff,
+            ids: ids.map { Set($0) }, types: Set(types), rate: rate,
+            failsIfBusy: failsIfBusy, grace: grace)
+        options.limit = max(options.limit, ids?.count ?? 0)
+        if let limit = limit ?? (options.maxTime == nil ? nil : .max) { options.limit = limit }
+        if staysUntilEmpty {
+            options.stay = .untilEmpty
+        } else if let wait {
+            options.stay = .during(wait)
+        }
+        return options
     }
-    let summary = try run()
-    var status = exitStatus(of: summary)
-    if let failure = renewed?.failure { status = .first(of: [status, failure.status]) }
-    if let named { status = .first(of: [status] + named.reportUnsent()) }
-    reporter.finish(summary, status)
-    observer.finish(summary, status)
-    return status
+
+    private var detail: RunReporter.Detail {
+        if isJSON { return .json }
+        if verbosity.isVerbose { return .everything }
+        if verbosity.isQuiet { return .actionable }
+        return Terminal.isOnStandardError ? .everything : .actionable
+    }
+
+    /// Makes the run and reports it. `demo` uses it too.
+    func drain(
+        _ queue: OpenQueue, options: RunOptions, named: NamedOperations? = nil,
+        detail: RunReporter.Detail? = nil, renewed: RenewedQueue? = nil
+    ) throws -> ExitStatus {
+        var (named, renewed) = (named, renewed)
+        var reporter = RunReporter(
+            detail: detail ?? self.detail,
+            progress: Progress(
+                progress, verbosity, isJSON: isJSON, stays: staysUntilEmpty || wait != nil, queue.environment),
+            queue: self.queue.path, showsStats: showsStats, alarms: Alarms(of: queue.spool, at: .now()))
+        var observer = RunObserver(of: queue)
+        func stayingWorld(of queue: OpenQueue) -> World {
+            var world = queue.world()
+            world.renewal = {
+                guard renewed?.renew() == true, let queue = renewed?.queue else { return nil }
+                observer.queue = queue
+                return (queue.configuration, stayingWorld(of: queue))
+            }
+            world.passEnded = { if observer.endPass($0, exitStatus(of: $0)) { reporter.endPass() } }
+            return world
+        }
+        let world = stayingWorld(of: queue)
+        if isDryRun, request.showsRequests {
+            var requests = RequestPrinter(request, asJSON: isJSON, .forResults(queue.environment))
+            try queue.preview(options).forEachRequest { planned in
+                requests.print(planned)
+                planned.ids.forEach { named?.plan($0) }
+            }
+            return .first(of: (requests.hasFailed ? [.failed] : []) + (named?.reportUnsent() ?? []))
+        }
+        if isDryRun {
+            let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in
+            }
+            for (entry, destination) in try run.plan() {
+                let view = EntryView(
+                    entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
+                if isJSON {
+                    JSONLine.write(view)
+                } else {
+                    standardOutput.line("\(view.id)  \(view.type)  \(destination)")
+                }
+                named?.plan(entry.name.id)
+            }
+            return .first(of: named?.reportUnsent() ?? [])
+        }
+        Interruption.install()
+        let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {
+            reporter.take($0)
+            observer.take($0, at: world.now())
+            named?.take($0)
+        }
+        let summary = try run()
+        var status = exitStatus(of: summary)
+        if let failure = renewed?.failure { status = .first(of: [status, failure.status]) }
+        if let named { status = .first(of: [status] + named.reportUnsent()) }
+        reporter.finish(summary, status)
+        observer.finish(summary, status)
+        return status
+    }
 }
 
 /// Returns the status with the highest precedence that applies to the run.

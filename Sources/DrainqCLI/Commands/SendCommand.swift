@@ -2,77 +2,192 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq send`: queues the input of `add` and attempts it at once. Prints the answer to a delivered
-/// operation, leaves in the queue what failed temporarily, and does not keep what failed permanently.
-func send(_ arguments: SendArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        var queue = try OpenQueue(arguments.queue, environment)
-        try queue.applyTransport(of: environment)
-        try queue.checkTrustOfConfiguration(arguments.queue)
-        if let fallback = arguments.fallback, (try? JSONValue(Array(fallback.utf8))) == nil {
-            throw CommandFailure(
-                .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
-        }
-        try arguments.checkOrder(by: queue.configuration)
-        var counting = SendCounting(queue)
-        defer { counting.end() }
-        let options = OperationSender.Options(
-            timeout: arguments.timeout, retryWithin: arguments.retryWithin, queues: !arguments.neverQueues)
-        let sender = OperationSender(
-            spool: queue.spool, configuration: queue.configuration, options: options, world: queue.world()
-        ) { event in
-            switch event {
-            case .attempted(let attempt): counting.take(attempt)
-            case .notKept(let id, let name, let reason):
-                Messages.warning(
-                    notKeptMessage(id, name, reason),
-                    hint: "operations of the same key that send the value wait for it")
-            case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
-            default: counting.take(event)
+/// `drainq send`: queues the input of `add` and attempts it at once. Prints the answer to a delivered operation, leaves
+/// in the queue what failed temporarily, and does not keep what failed permanently.
+struct SendCommand: Command {
+    static let name = "send"
+
+    var input = InputOptions()
+    var neverQueues = false
+    var timeout: Duration?
+    var retryWithin: Duration?
+    /// The text to print if nothing is delivered: JSON, as written.
+    var fallback: String?
+    var select: JSONPointer?
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { input.files = operands }
+
+    static var options: [Option<Self>] {
+        InputOptions.options.map { $0.within(\.input) }
+        Option(
+            .noQueue, \.neverQueues, "do not queue the operation",
+            """
+            Does not queue the operation: a temporary failure is an error, and nothing of the operation is kept. An \
+            operation that is not in the queue has no place in an order: if the route of the type has `coalesce`, or \
+            `ordering` "key" or "strict", the status is 64 and nothing is read.
+            """)
+        Option(
+            .timeout, .duration, \.timeout, "the longest time of an attempt",
+            """
+            How long an attempt may take, if that is less than the route allows. It applies to \
+            each attempt of --retry-within.
+            """
+        )
+        Option(
+            .retryWithin, .duration, \.retryWithin, "retry within this time",
+            """
+            Retries by the schedule `retry` of the route, or at the time that the server named, as long as the next attempt \
+            begins within this time. Until then no run attempts the operation. After that the operation waits for the next \
+            run, with its attempts counted.
+            """)
+        Option(
+            .fallback, .text("JSON"), \.fallback, "print this if the operation is not delivered",
+            """
+            The text to print, with status 0, if the operation is not delivered. Without --no-queue the operation may \
+            also be in the queue. --verbose reports why it was not delivered. With --json the command prints its object, \
+            which says why, and not the text; the status is 0 too.
+            """)
+        Option(
+            .select, .pointer, \.select, "print this part of the answer",
+            """
+            Prints the value at this place (RFC 6901) of the answer, unchanged, and a newline: `/result/items`. The \
+            answer must be JSON. This gives the answer and --fallback the same shape. If the answer lacks the value, \
+            the command prints --fallback; without that option it is an error with status 65, although the operation \
+            is delivered.
+            """)
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "send operations now, queue them if they have to wait",
+        """
+        Takes the same input as `drainq add`, queues each operation and attempts it at once. For a delivered operation it \
+        prints the body of the server's answer, unchanged: the status is 0.
+
+        An operation that cannot be delivered now stays in the queue; the next run attempts it. The status is 75 after a \
+        temporary failure, or if the queue or the destination is paused, its circuit breaker is open or its server \
+        asked for time, and 69 if the destination is held. If older operations of its key come first by the \
+        `ordering` or `coalesce` of its route, or another process is sending operations that have an order, it waits \
+        behind them, with 75.
+
+        A failure for good is an error with status 1; the operation leaves the queue. If the server refuses the \
+        operation with 401, 403 or 407, that is a failure for good too; but if it refused another operation before, \
+        the destination is held, and the operation stays. The status is 65 for input that is not an operation, which \
+        is not kept, and 74 if the queue or the disk is full: the command then sends nothing. The command does not send \
+        an operation whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or \
+        is quarantined. For several operations the status is the first in EXIT STATUS that applies.
+
+        If the command is killed, the operation stays in the queue, and the next run attempts it. A power cut before the \
+        status 75 may lose it.
+
+        With --no-queue the operation is never in the queue; the statuses are the same. With --fallback the command \
+        prints that text if the operation is not delivered, and the status is 0. With --no-queue, --timeout and \
+        --fallback the command prints an answer for every value of the input. \
+        Only a wrong command line, a wrong configuration or a missing queue is still an error.
+
+        The queue remembers what an attempt shows about its destination, as after a run. `conditions` of the \
+        configuration apply to runs alone.
+        """,
+        operands: .files,
+        exclusive: [
+            [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
+            [.each, .bodyFile],
+        ],
+        examples: [
+            Example(#"printf '{"n":1}\n' | drainq send --type t"#, "attempt now, queue after a temporary failure"),
+            Example(
+                #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --select /result --fallback '[]'"#,
+                "print the results within two seconds, or an empty list"),
+            Example(
+                "drainq send --type crm --retry-within 1m update.json", "attempt for a minute before queueing"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            var queue = try OpenQueue(self.queue, environment)
+            try queue.applyTransport(of: environment)
+            try queue.checkTrustOfConfiguration(self.queue)
+            if let fallback = fallback, (try? JSONValue(Array(fallback.utf8))) == nil {
+                throw CommandFailure(
+                    .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
             }
-        }
-        let report = SendReport(arguments: arguments)
-        var applying: [ExitStatus] = []
-        var input = OperationInput(queue: queue, options: arguments.input, at: .now())
-        try input.read { item in
-            // While the command waits for the next operation, a signal ends the process as usual.
-            Interruption.install()
-            defer { Interruption.uninstall() }
-            do {
-                switch item {
-                case .operation(let given):
-                    let result = try sender(given.submission)
-                    if case .postponed(let postponement) = result { counting.take(postponement) }
-                    applying.append(report.answer(given, result))
-                case .refused(_, let place, let reason):
-                    applying.append(
-                        report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
-                case .refusedFile(let path, let refusal):
-                    applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
+            try checkOrder(by: queue.configuration)
+            var counting = SendCounting(queue)
+            defer { counting.end() }
+            let options = OperationSender.Options(
+                timeout: timeout, retryWithin: retryWithin, queues: !neverQueues)
+            let sender = OperationSender(
+                spool: queue.spool, configuration: queue.configuration, options: options, world: queue.world()
+            ) { event in
+                switch event {
+                case .attempted(let attempt): counting.take(attempt)
+                case .notKept(let id, let name, let reason):
+                    Messages.warning(
+                        notKeptMessage(id, name, reason),
+                        hint: "operations of the same key that send the value wait for it")
+                case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
+                default: counting.take(event)
                 }
-            } catch let error as SpoolError where error.kind == .io {
-                // A full disk, for example: nothing was sent, and `--fallback` answers.
-                applying.append(report.refuse(error))
-            } catch let error as SpoolError {
-                throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
-            standardOutput.flush()
-            counting.write()
+            let report = SendReport(command: self)
+            var applying: [ExitStatus] = []
+            var input = OperationInput(queue: queue, options: input, at: .now())
+            try input.read { item in
+                // While the command waits for the next operation, a signal ends the process as usual.
+                Interruption.install()
+                defer { Interruption.uninstall() }
+                do {
+                    switch item {
+                    case .operation(let given):
+                        let result = try sender(given.submission)
+                        if case .postponed(let postponement) = result { counting.take(postponement) }
+                        applying.append(report.answer(given, result))
+                    case .refused(let value, let reason):
+                        let place = value.place
+                        applying.append(
+                            report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
+                    case .refusedFile(let path, let refusal):
+                        applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
+                    }
+                } catch let error as SpoolError where error.kind == .io {
+                    // A full disk, for example: nothing was sent, and `--fallback` answers.
+                    applying.append(report.refuse(error))
+                } catch let error as SpoolError {
+                    throw CommandFailure(error, hasBegun: !applying.isEmpty)
+                }
+                standardOutput.flush()
+                counting.write()
+            }
+            return .first(of: applying)
         }
-        return .first(of: applying)
+    }
+
+    /// Throws if `--no-queue` is given for a type whose route has an order: an operation without a file has no place in
+    /// it. If the input gives the types, each operation is checked by itself.
+    private func checkOrder(by configuration: Configuration) throws(CommandFailure) {
+        let given = input.type.map { TypeName($0.text) } ?? (input.isEnvelope ? nil : .default)
+        guard neverQueues, let type = given, configuration.route(of: type).isSequential else { return }
+        throw CommandFailure(
+            .usage, "--no-queue cannot send type '\(type)': its route has an order, which needs the queue",
+            hint: "leave out --no-queue, or use a type without 'ordering' and 'coalesce'")
     }
 }
 
 /// The report of one `send`: an answer for each operation on standard output, and its status.
 private struct SendReport {
-    let arguments: SendArguments
+    let command: SendCommand
 
     func answer(_ given: OperationInput.Given, _ result: OperationSender.Result) -> ExitStatus {
         let id = given.operation.header.id
         switch result {
         case .duplicate(let state): return reportDuplicate(id, in: state)
         case .refused(let refusal):
-            let reason = "line \(given.place.line) of '\(given.place.source)': \(refusal)"
+            let reason = "line \(given.value.place.line) of '\(given.value.place.source)': \(refusal)"
             return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)
         case .delivered(let event, let answer, let isSettled):
             let status = answerDelivered(answer, event, id)
@@ -89,27 +204,27 @@ private struct SendReport {
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
         if !waits { return refuse("'\(id)': \(reason)", SendResult(id, "failed", nil, error: reason), .failed) }
-        if arguments.isJSON {
+        if command.isJSON {
             JSONLine.write(SendResult(id, "queued", nil, error: reason))
-        } else if !arguments.verbosity.isQuiet {
+        } else if !command.verbosity.isQuiet {
             Messages.notice("'\(id)' is in the queue already (\(state.word)): not sent")
         }
         return fallBack(.deferred)
     }
 
     private func answerDelivered(_ answer: [UInt8], _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
-        guard let pointer = arguments.select else {
+        guard let pointer = command.select else {
             return print(answer, event, id)
         }
         if let document = try? JSONDocument(answer: answer), let range = document.range(at: pointer) {
-            return print(answer[range] + (arguments.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
+            return print(answer[range] + (command.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
         }
         let reason = "it was delivered, but its answer has no value at '\(pointer)'"
         return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
     }
 
     private func print(_ answer: some Collection<UInt8>, _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
-        if arguments.isJSON {
+        if command.isJSON {
             JSONLine.write(SendResult(id, "delivered", event.record, answer: Array(answer)))
         } else {
             standardOutput.write(bytes: answer)
@@ -125,13 +240,13 @@ private struct SendReport {
             case .held: .held
             case .broken: .inputOutput
             }
-        if arguments.neverQueues {
+        if command.neverQueues {
             return refuse("'\(id)': \(reason)", SendResult(id, "deferred", last, error: reason), status)
         }
         if let displaced = postponement.displaced { _ = reportEvicted(displaced) }
-        if arguments.isJSON {
+        if command.isJSON {
             JSONLine.write(SendResult(id, "queued", last, error: reason))
-        } else if !arguments.verbosity.isQuiet {
+        } else if !command.verbosity.isQuiet {
             Messages.notice("queued '\(id)': \(reason)")
         }
         return fallBack(status)
@@ -139,9 +254,9 @@ private struct SendReport {
 
     /// Reports that there is no answer to print: an error, unless `--fallback` gives an answer.
     func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
-        if arguments.isJSON {
+        if command.isJSON {
             JSONLine.write(result ?? SendResult(error: reason))
-        } else if arguments.fallback == nil || arguments.verbosity.isVerbose {
+        } else if command.fallback == nil || command.verbosity.isVerbose {
             Messages.error(
                 result?.outcome == "delivered" ? "cannot print the answer to \(reason)" : "cannot send \(reason)",
                 hint: status == .held ? pasted("status") : nil)
@@ -151,29 +266,17 @@ private struct SendReport {
 
     /// Reports that an operation could not be queued. Nothing was sent.
     func refuse(_ error: SpoolError) -> ExitStatus {
-        if arguments.isJSON {
+        if command.isJSON {
             JSONLine.write(SendResult(error: error.description))
-        } else if arguments.fallback == nil || arguments.verbosity.isVerbose {
+        } else if command.fallback == nil || command.verbosity.isVerbose {
             Messages.error(error.description, hint: error.hint)
         }
         return fallBack(.inputOutput)
     }
 
     private func fallBack(_ status: ExitStatus) -> ExitStatus {
-        guard let fallback = arguments.fallback else { return status }
-        if !arguments.isJSON { standardOutput.line(fallback) }
+        guard let fallback = command.fallback else { return status }
+        if !command.isJSON { standardOutput.line(fallback) }
         return .ok
-    }
-}
-
-extension SendArguments {
-    /// Throws if `--no-queue` is given for a type whose route has an order: an operation without a file has no place in
-    /// it. If the input gives the types, each operation is checked by itself.
-    fileprivate func checkOrder(by configuration: Configuration) throws(CommandFailure) {
-        let given = input.type.map { TypeName($0.text) } ?? (input.isEnvelope ? nil : .default)
-        guard neverQueues, let type = given, configuration.route(of: type).isSequential else { return }
-        throw CommandFailure(
-            .usage, "--no-queue cannot send type '\(type)': its route has an order, which needs the queue",
-            hint: "leave out --no-queue, or use a type without 'ordering' and 'coalesce'")
     }
 }

@@ -2,23 +2,62 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq show`: prints each operation with its fields, its state and the result of each attempt.
-func show(_ arguments: ShowArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        let queue = try OpenQueue(arguments.queue, environment)
-        let targets = try namedTargets(arguments.ids)
-        var showing = Showing(arguments, queue, try queue.destinationsOfThisMachine(), .forResults(environment))
-        let found = try queue.spool.found(targets, withCopies: true)
-        var status = ExitStatus.ok
-        for target in targets {
-            guard let found = found[target] else {
-                Messages.error("no operation '\(target)' in the queue", hint: pasted("list"))
-                status = .failed
-                continue
+/// `drainq show`: prints each operation with its fields, its state and the result of each attempt.
+struct ShowCommand: Command {
+    static let name = "show"
+
+    var ids: [String] = []
+    var request = RequestOptions()
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { ids = operands }
+
+    static var options: [Option<Self>] {
+        RequestOptions.options.map { $0.within(\.request) }
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    static let description = CommandDescription(
+        Self.self, "show operations with all their attempts",
+        """
+        Prints what each operation waits for and why, its fields, each attempt with the server's answer and the rule \
+        that decided, and the beginning of its body; with --json the whole body. It prints a file in quarantine with \
+        its reason.
+
+        With --request it prints the request that would send each operation alone, whatever the operation waits for. \
+        `drainq run --dry-run --request` shows batches and merged documents.
+        """,
+        operands: .ids, exclusive: [[.curl, .json]],
+        onlyPrints: true,
+        examples: [
+            Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "show one operation with its attempts"),
+            Example(
+                "drainq show --request 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "show the request that would send it"),
+            Example(
+                "drainq list --state failed --json | jq -r .id | drainq show -", "show all failed operations"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(self.queue, environment)
+            let targets = try namedTargets(ids)
+            var showing = Showing(self, queue, try queue.destinationsOfThisMachine(), .forResults(environment))
+            let found = try queue.spool.found(targets, withCopies: true)
+            var status = ExitStatus.ok
+            for target in targets {
+                guard let found = found[target] else {
+                    Messages.error("no operation '\(target)' in the queue", hint: pasted("list"))
+                    status = .failed
+                    continue
+                }
+                for one in found { try showing.show(one) }
             }
-            for one in found { try showing.show(one) }
+            return showing.requests.hasFailed ? .failed : status
         }
-        return showing.requests.hasFailed ? .failed : status
     }
 }
 
@@ -34,14 +73,14 @@ private struct Showing {
     private let preview: RequestPreview?
     private(set) var requests: RequestPrinter
 
-    init(_ arguments: ShowArguments, _ queue: OpenQueue, _ known: KnownDestinations, _ terminal: Terminal) {
+    init(_ command: ShowCommand, _ queue: OpenQueue, _ known: KnownDestinations, _ terminal: Terminal) {
         self.queue = queue
         self.known = known
         now = .now()
-        asJSON = arguments.isJSON
+        asJSON = command.isJSON
         self.terminal = terminal
-        preview = arguments.request.showsRequests ? queue.preview() : nil
-        requests = RequestPrinter(arguments.request, asJSON: asJSON, terminal)
+        preview = command.request.showsRequests ? queue.preview() : nil
+        requests = RequestPrinter(command.request, asJSON: asJSON, terminal)
     }
 
     mutating func show(_ mentioned: FoundTarget) throws {

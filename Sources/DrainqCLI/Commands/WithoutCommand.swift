@@ -1,11 +1,8 @@
-import Policy
-
 /// Performs `drainq` without a command: shows the status of the queue. Without a queue it is a usage error, and
 /// standard output gets the four commands to begin with.
 func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     do throws(CommandFailure) {
-        standardOutput.setWhenClosed(CommandName.status.outputWhenClosed)
-        return try status(StatusArguments(), environment: environment)
+        return try StatusCommand().perform(environment: environment)
     } catch {
         guard error.status == .noInput || error.status == .usage else { throw error }
         Messages.error(

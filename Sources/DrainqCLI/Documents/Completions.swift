@@ -1,3 +1,10 @@
+/// A shell that drainq has completions for.
+package enum Shell: String, CaseIterable, Sendable {
+    case bash
+    case zsh
+    case fish
+}
+
 /// Returns the completions for one shell: a script that asks `drainq complete` for candidates.
 func completionScript(for shell: Shell) -> String {
     switch shell {

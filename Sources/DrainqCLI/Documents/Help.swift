@@ -7,11 +7,11 @@ func helpOverview() -> String {
         "drainq: store-and-forward for HTTP, without a daemon and without a database", "",
         "usage: drainq COMMAND [OPTIONS]", "", "commands:",
     ]
-    lines += CommandDescription.visible.flatMap { entry($0.name.rawValue, $0.summary, column: 16) }
+    lines += CommandDescription.visible.flatMap { entry($0.name, $0.summary, column: 16) }
     lines += ["", "global options:"]
     for var row in OptionDescription.table where row.group == .global {
         if let reach = row.reach {
-            let names = reach.commands.map(\.rawValue).joined(separator: ", ")
+            let names = reach.commands.joined(separator: ", ")
             row.summary += "; \(reach.isOnly ? "only" : "not") for \(names)"
         }
         lines += options([row])
@@ -22,10 +22,10 @@ func helpOverview() -> String {
 
 /// Returns the output of `drainq COMMAND --help`.
 func helpText(of command: CommandDescription) -> String {
-    var lines = ["drainq \(command.name.rawValue): \(command.summary)", "", "usage: \(command.usage)", ""]
+    var lines = ["drainq \(command.name): \(command.summary)", "", "usage: \(command.usage)", ""]
     lines += Prose(command.details).lines(width: width)
     for group in OptionGroup.allCases {
-        let rows = OptionDescription.of(command.name).filter { $0.group == group }
+        let rows = command.options.filter { $0.group == group }
         if !rows.isEmpty { lines += ["", group.title + ":"] + options(rows) }
     }
     if !command.examples.isEmpty {

@@ -1,4 +1,5 @@
 import CSystem
+import Drain
 import Policy
 import Spool
 
@@ -66,6 +67,49 @@ final class InputSource {
             if bytes.count > limit {
                 throw CommandFailure(.dataInvalid, "cannot use '\(name)': a value is longer than \(limit) bytes")
             }
+        }
+    }
+}
+
+extension InputSource {
+    /// Opens each source and passes it to `read`. Calls `pause` before it throws, so that `add` and `import` queue the
+    /// operations before the error.
+    static func forEach(
+        _ paths: [String], pause: () throws -> Void, read: (InputSource) throws -> Void
+    ) throws {
+        for path in paths {
+            do {
+                let source = try InputSource(path)
+                source.noteTerminal()
+                try read(source)
+            } catch {
+                try pause()
+                throw error
+            }
+        }
+    }
+
+    /// Reads the JSON values of the source to its end. Calls `pause` if the next bytes may come late, and `refuse` with
+    /// the reason for a part that is not JSON.
+    func forEachValue(
+        upTo longest: Int, pause: () throws -> Void, refuse: (GivenValue, String) throws -> Void,
+        take: (GivenValue) throws -> Void
+    ) throws {
+        var input = JSONInput(longest: longest)
+        while true {
+            if !isReady { try pause() }
+            let chunk = try next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
+            for item in input.feed(chunk, atEnd: chunk.isEmpty) {
+                switch item {
+                case .value(let text, let line):
+                    try take(GivenValue(text, GivenValue.Place(source: name, line: line)))
+                case .bad(let text, let line, let mistake, let reason):
+                    try refuse(
+                        GivenValue(text, GivenValue.Place(source: name, line: line)),
+                        mistake == line ? reason : "\(reason) in line \(mistake)")
+                }
+            }
+            if chunk.isEmpty { return }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -6,24 +7,18 @@ struct OperationInput {
     /// One operation of the input, or a refused part of it.
     enum Item {
         case operation(Given)
-        /// A part that is no operation. `text` is the part as given; empty if it is a file that still exists.
-        case refused(text: [UInt8], place: Place, reason: String)
+        /// A part that is no operation.
+        case refused(GivenValue, reason: String)
         /// A body file that cannot be used.
         case refusedFile(String, BodyFileRefusal)
-    }
-
-    struct Place {
-        var source: String
-        var line: Int
     }
 
     struct Given {
         var operation: Operation
         /// Whether the user chose the id: the same id in the queue then means the same operation.
         var hasOwnID: Bool
-        /// The operation as given; empty for a file that still exists.
-        var text: [UInt8]
-        var place: Place
+        /// The value of the input that became the operation.
+        var value: GivenValue
         /// The time of the input; the times of one input increase.
         var at: Timestamp
 
@@ -80,65 +75,44 @@ struct OperationInput {
                 hint: "drainq reads operands now, and the file of --body-file when it sends the operation")
         }
         for path in files { try read(bodyFile: path, take) }
-        for path in options.files.isEmpty && files.isEmpty ? ["-"] : options.files {
-            do {
-                try read(from: path, take, pause)
-            } catch {
-                // The operations before the error are taken.
-                try pause()
-                throw error
-            }
-        }
+        let paths = options.files.isEmpty && files.isEmpty ? ["-"] : options.files
+        try InputSource.forEach(paths, pause: pause) { try read(from: $0, take, pause) }
     }
 
     // MARK: - Sources
 
-    private mutating func read(from path: String, _ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
-        let source = try InputSource(path)
-        source.noteTerminal()
+    private mutating func read(
+        from source: InputSource, _ take: (Item) throws -> Void, _ pause: () throws -> Void
+    ) throws {
         if options.contentType != nil, !options.isEnvelope {
             if !source.isReady { try pause() }
             // The whole source is one body, whatever its bytes are.
             let body = try source.all(upTo: Self.longestValue)
-            return try give(
-                body, Place(source: source.name, line: 1), Operation(header: newHeader(), body: body),
-                hasOwnID: false, take)
+            let given = GivenValue(body, GivenValue.Place(source: source.name, line: 1))
+            return try give(given, Operation(header: newHeader(), body: body), hasOwnID: false, take)
         }
-        var input = JSONInput(longest: Self.longestValue)
-        while true {
-            if !source.isReady { try pause() }
-            let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
-            for item in input.feed(chunk, atEnd: chunk.isEmpty) { try read(item, source.name, take) }
-            if chunk.isEmpty { break }
-        }
-    }
-
-    private mutating func read(_ item: JSONInput.Item, _ source: String, _ take: (Item) throws -> Void) throws {
-        switch item {
-        case .bad(let text, let line, let mistake, let reason):
-            hint(at: text, Place(source: source, line: line))
-            let reason = mistake == line ? reason : "\(reason) in line \(mistake)"
-            try take(.refused(text: text, place: Place(source: source, line: line), reason: reason))
-        case .value(let text, let line):
-            if text.first == UInt8(ascii: "["), !(options.isEnvelope && !options.isEach) {
-                if options.isEach { return try readEach(of: text, line, source, take) }
-                noteArray(source)
+        try source.forEachValue(upTo: Self.longestValue, pause: pause) { given, reason in
+            hint(at: given)
+            try take(.refused(given, reason: reason))
+        } take: { given in
+            if given.text.first == UInt8(ascii: "["), !(options.isEnvelope && !options.isEach) {
+                if options.isEach { return try readEach(of: given, take) }
+                noteArray(source.name)
             }
-            try read(text, Place(source: source, line: line), take)
+            try read(given, take)
         }
     }
 
     /// Reads the elements of an array, each as a value of its own.
-    private mutating func readEach(
-        of text: [UInt8], _ line: Int, _ source: String, _ take: (Item) throws -> Void
-    ) throws {
+    private mutating func readEach(of array: GivenValue, _ take: (Item) throws -> Void) throws {
+        let text = array.text
         var elements: [Range<Int>] = []
         _ = try? JSONScanner.forEachElement(of: text, in: 0..<text.count) { elements.append($0) }
-        var (line, offset) = (line, 0)
+        var (place, offset) = (array.place, 0)
         for element in elements {
-            line += text[offset..<element.lowerBound].count { $0 == UInt8(ascii: "\n") }
+            place.line += text[offset..<element.lowerBound].count { $0 == UInt8(ascii: "\n") }
             offset = element.lowerBound
-            try read(Array(text[element]), Place(source: source, line: line), take)
+            try read(GivenValue(Array(text[element]), place), take)
         }
     }
 
@@ -149,9 +123,10 @@ struct OperationInput {
         Messages.notice("'\(source)' has a JSON array, which is one operation; --each adds its elements")
     }
 
-    private mutating func read(_ text: [UInt8], _ place: Place, _ take: (Item) throws -> Void) throws {
+    private mutating func read(_ given: GivenValue, _ take: (Item) throws -> Void) throws {
+        let (text, place) = (given.text, given.place)
         guard options.isEnvelope else {
-            return try give(text, place, Operation(header: newHeader(), body: text), hasOwnID: false, take)
+            return try give(given, Operation(header: newHeader(), body: text), hasOwnID: false, take)
         }
         var envelope: (operation: Operation, hasOwnID: Bool)
         let header = newHeader()
@@ -169,14 +144,14 @@ struct OperationInput {
         } catch {
             // The value may be an operation: it is no bad line.
             if let fault { return try take(.refusedFile(fault.path, fault.refusal)) }
-            return try take(.refused(text: text, place: place, reason: error.detail))
+            return try take(.refused(given, reason: error.detail))
         }
         warn(of: envelope.operation.header.unknown.map(\.name), place)
-        try give(text, place, envelope.operation, hasOwnID: envelope.hasOwnID, take)
+        try give(given, envelope.operation, hasOwnID: envelope.hasOwnID, take)
     }
 
     /// Warns once of each unknown field whose name resembles one of an operation. The operation keeps the field.
-    private mutating func warn(of unknown: [String], _ place: Place) {
+    private mutating func warn(of unknown: [String], _ place: GivenValue.Place) {
         for name in unknown where warned.count < 10 && !warned.contains(name) {
             guard let meant = nearest(to: name, in: Envelope.fields) else { continue }
             warned.insert(name)
@@ -187,13 +162,12 @@ struct OperationInput {
     }
 
     /// Says once how plain text becomes an operation.
-    private mutating func hint(at text: [UInt8], _ place: Place) {
-        guard !hasSeenPlainText, let first = text.first(where: { !$0.isJSONWhitespace }), first.isASCIILetter else {
-            return
-        }
+    private mutating func hint(at given: GivenValue) {
+        guard !hasSeenPlainText, let first = given.text.first(where: { !$0.isJSONWhitespace }), first.isASCIILetter
+        else { return }
         hasSeenPlainText = true
         Messages.warning(
-            "line \(place.line) of '\(place.source)' looks like plain text, and not like JSON",
+            "line \(given.place.line) of '\(given.place.source)' looks like plain text, and not like JSON",
             hint: "'jq -R .' makes each line a JSON string; '--content-type text/plain' makes the whole input one body")
     }
 
@@ -204,8 +178,8 @@ struct OperationInput {
             var header = newHeader()
             header.bodyFile = file
             header.contentType = nil
-            try give(
-                [], Place(source: path, line: 1), Operation(header: header, body: []), hasOwnID: false, take)
+            let given = GivenValue([], GivenValue.Place(source: path, line: 1))
+            try give(given, Operation(header: header, body: []), hasOwnID: false, take)
         case .failure(let refusal): try take(.refusedFile(path, refusal))
         }
     }
@@ -218,23 +192,23 @@ struct OperationInput {
 
     /// Applies the options of the command line, which take precedence over the envelope.
     private mutating func give(
-        _ text: [UInt8], _ place: Place, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
+        _ given: GivenValue, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
     ) throws {
         values += 1
         if options.id != nil, values > 1 { return }
         if !operation.header.id.canBeNamed {
             let reason = "field 'id': '-' is no id, because on a command line it means standard input"
-            return try take(.refused(text: text, place: place, reason: reason))
+            return try take(.refused(given, reason: reason))
         }
         var operation = operation
         do throws(RequestError) {
             try override(&operation)
         } catch {
-            return try take(.refused(text: text, place: place, reason: "\(error)"))
+            return try take(.refused(given, reason: "\(error)"))
         }
         try take(
             .operation(
-                Given(operation: operation, hasOwnID: hasOwnID || options.id != nil, text: text, place: place, at: at)
+                Given(operation: operation, hasOwnID: hasOwnID || options.id != nil, value: given, at: at)
             ))
     }
 

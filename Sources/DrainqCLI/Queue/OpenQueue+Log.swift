@@ -14,10 +14,10 @@ extension OpenQueue {
     }
 
     /// Adds an operator's command that has changed these operations. A command that changed none is no event.
-    func log(_ command: CommandName, of changed: [String], count: Int) {
+    func log(_ command: String, of changed: [String], count: Int) {
         if count == 0 { return }
         var event = LogEvent(.command, at: .now())
-        (event.command, event.user) = (command.rawValue, operatorName)
+        (event.command, event.user) = (command, operatorName)
         (event.count, event.ids) = (count, changed)
         log([event])
     }

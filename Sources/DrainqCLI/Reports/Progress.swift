@@ -8,6 +8,11 @@ import Synchronization
 /// At a terminal the line appears once the run has lasted a moment, stays below all messages, and disappears at the
 /// end.
 final class Progress: Sendable {
+    /// The choice whether there is a display.
+    enum Choice: String, CaseIterable {
+        case auto, always, never
+    }
+
     /// The number of operations above which there is a progress line.
     static let threshold = 5
     /// The time before the line first appears. In a shorter run it would only flicker.
@@ -30,18 +35,21 @@ final class Progress: Sendable {
 
     /// Makes the display for `--progress`; `nil` for none. `auto` is a line at a terminal that can replace it,
     /// and none elsewhere.
-    init?(_ arguments: RunArguments, _ environment: [String: String]) {
+    ///
+    /// - Parameter stays: whether the run makes more than one pass.
+    init?(
+        _ choice: Choice, _ verbosity: Verbosity, isJSON: Bool, stays: Bool, _ environment: [String: String]
+    ) {
         let isTerminal =
             Terminal.isOnStandardError && Messages.format == .text && Terminal.obeysEscapes(environment)
-        switch arguments.progress {
+        switch choice {
         case .always: isInPlace = isTerminal
         case .auto:
-            guard isTerminal, !arguments.verbosity.isQuiet, !arguments.isJSON else { return nil }
+            guard isTerminal, !verbosity.isQuiet, !isJSON else { return nil }
             isInPlace = true
         case .never: return nil
         }
-        mayReplaceAttemptLines = arguments.progress == .auto && !arguments.verbosity.isVerbose
-        let stays = arguments.staysUntilEmpty || arguments.wait != nil
+        mayReplaceAttemptLines = choice == .auto && !verbosity.isVerbose
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
     }

@@ -41,13 +41,6 @@ struct RunReporter {
         self.alarms = detail == .actionable ? alarms : nil
     }
 
-    static func detail(_ arguments: RunArguments) -> Detail {
-        if arguments.isJSON { return .json }
-        if arguments.verbosity.isVerbose { return .everything }
-        if arguments.verbosity.isQuiet { return .actionable }
-        return Terminal.isOnStandardError ? .everything : .actionable
-    }
-
     mutating func take(_ event: RunEvent) {
         progress?.count(event)
         // A reader of events gets each one at once, also those of a run that is killed.

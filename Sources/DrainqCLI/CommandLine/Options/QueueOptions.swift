@@ -37,6 +37,12 @@ extension Option {
             .json, place, group: .global, "print JSON, an object on each line",
             "Prints JSON for programs: an object on each line. drainq-json(5) describes every member.")
     }
+
+    static func dryRun(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
+        Option(
+            .dryRun, short: "n", place, "print the changes without making them",
+            "Prints what the command would do, without doing it.")
+    }
 }
 
 extension OptionDescription {
@@ -45,9 +51,4 @@ extension OptionDescription {
 
     static let version = OptionDescription(
         .version, .flag, group: .global, "print the version", "Prints the version of drainq.")
-}
-
-/// The arguments of a command that takes none.
-struct NoArguments: CommandArguments {
-    static var options: [Option<Self>] { [] }
 }

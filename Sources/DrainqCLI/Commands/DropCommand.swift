@@ -1,5 +1,9 @@
-/// The arguments of `drainq drop`.
-struct DropArguments: CommandArguments {
+import Drain
+
+/// `drainq drop`: removes operations for good.
+struct DropCommand: Command {
+    static let name = "drop"
+
     var action = ActionOptions()
     var includesFollowers = false
 
@@ -15,11 +19,9 @@ struct DropArguments: CommandArguments {
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }
-}
 
-extension CommandDescription {
-    static let drop = CommandDescription(
-        .drop, Command.drop, "remove operations from the queue for good",
+    static let description = CommandDescription(
+        Self.self, "remove operations from the queue for good",
         """
         Removes operations that are not in flight. Ids, filters or --all choose them. They cannot be restored. If a \
         failed operation holds others behind it (`onFailure` of its route), its drop releases them, and the command \
@@ -35,4 +37,12 @@ extension CommandDescription {
                 "drainq drop --state failed --before 30d --dry-run",
                 "print the failed operations older than thirty days that it would drop"),
         ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(action.queue, environment)
+            return try action.perform(
+                .drop(withFollowers: includesFollowers), by: Self.name, on: queue)
+        }
+    }
 }

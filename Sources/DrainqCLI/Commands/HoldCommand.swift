@@ -1,5 +1,10 @@
-/// The arguments of `drainq hold`.
-struct HoldArguments: CommandArguments {
+import Drain
+import Policy
+
+/// `drainq hold`: holds operations, or a destination with its later ones, until a person releases them.
+struct HoldCommand: Command {
+    static let name = "hold"
+
     var action = ActionOptions()
     /// The reason for the hold of a destination.
     var reason: String?
@@ -12,11 +17,9 @@ struct HoldArguments: CommandArguments {
             "Why the destination is held; `drainq status` shows it. Only with --destination alone.")
         ActionOptions.options().map { $0.within(\.action) }
     }
-}
 
-extension CommandDescription {
-    static let hold = CommandDescription(
-        .hold, Command.hold, "keep operations or a destination from being sent",
+    static let description = CommandDescription(
+        Self.self, "keep operations or a destination from being sent",
         """
         Holds waiting operations: runs do not attempt them until they are released, and no attempt is counted. Ids, \
         filters or --all choose them.
@@ -25,10 +28,26 @@ extension CommandDescription {
         those added later. A run never probes an operation or a destination that a person holds.
         """,
         operands: .selection,
+        states: [.new, .deferred],
         examples: [
             Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "hold one operation"),
             Example(
                 "drainq hold --destination https://api.example.com --reason 'moving to a new server'",
                 "hold a destination, with operations added later"),
         ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(action.queue, environment)
+            if action.choosesDestinationsAlone {
+                return try action.changeDestinations(queue, .heldByHand(reason: reason ?? "held by a person"))
+            }
+            if reason != nil {
+                throw CommandFailure(
+                    .usage, "'--reason' applies only to the hold of a destination",
+                    hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
+            }
+            return try action.perform(.hold, by: Self.name, on: queue)
+        }
+    }
 }

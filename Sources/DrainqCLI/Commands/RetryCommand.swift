@@ -1,7 +1,11 @@
+import Drain
 import Policy
 
-/// The arguments of `drainq retry`.
-struct RetryArguments: CommandArguments {
+/// `drainq retry`: makes operations due again, with the attempt count at 0, at once or one after the other at a rate. A
+/// file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
+struct RetryCommand: Command {
+    static let name = "retry"
+
     var action = ActionOptions()
     /// The rate at which operations become due; `nil` if all are due at once.
     var rate: Rate?
@@ -28,17 +32,16 @@ struct RetryArguments: CommandArguments {
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }
-}
 
-extension CommandDescription {
-    static let retry = CommandDescription(
-        .retry, Command.retry, "make operations due again, with their attempts reset",
+    static let description = CommandDescription(
+        Self.self, "make operations due again, with their attempts reset",
         """
         Puts failed operations back into the queue, makes deferred ones due now, and counts their attempts from the \
         start. Ids, filters or --all choose them; held operations only by their ids or --state held. A file in \
         quarantine goes back if it has become an operation; if not, it stays, and the command reports the reason.
         """,
         operands: .selection,
+        states: [.failed, .deferred, .held],
         examples: [
             Example("drainq retry --state failed --type crm", "retry the failed operations of a type"),
             Example("drainq retry --all --dry-run", "print the operations that it would retry"),
@@ -47,4 +50,12 @@ extension CommandDescription {
                 "drainq list --state failed --json | jq -r .id | drainq retry -",
                 "retry the operations that your own filter selects"),
         ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(action.queue, environment)
+            return try action.perform(
+                .retry(spacing: rate?.interval, asNewest: isNewest), by: Self.name, on: queue)
+        }
+    }
 }

@@ -101,7 +101,7 @@ extension Option {
     }
 }
 
-extension Option where Arguments: CommandArguments {
+extension Option where Arguments: Command {
     static func sync(_ place: any WritableKeyPath<Arguments, Sync> & Sendable) -> Option {
         Option(
             .sync, .choice, initial: place, "durability of operations whose ids are printed",

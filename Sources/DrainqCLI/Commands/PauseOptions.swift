@@ -1,0 +1,48 @@
+import Drain
+import Policy
+import Spool
+
+/// The options of `drainq pause` and `drainq resume`, and their work.
+struct PauseOptions {
+    /// The destinations to pause or resume; empty means the whole queue.
+    var destinations: [String] = []
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    @OptionList<Self> static var options: [Option<Self>] {
+        Option(
+            .destination, .destination, each: \.destinations, "only this destination",
+            "Only this destination, by its name as `drainq status` shows it.")
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    /// Pauses or resumes the queue, or the destinations that the command line names.
+    func setPaused(_ isPaused: Bool, _ environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(self.queue, environment)
+            if !destinations.isEmpty {
+                return try queue.changeDestinations(
+                    isPaused ? .paused : .resumed, destinations, isQuiet: verbosity.isQuiet
+                ) { state in
+                    state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
+                }
+            }
+            try queue.spool.setPaused(isPaused)
+            queue.log(byOperator: [LogEvent(isPaused ? .paused : .resumed, at: .now())])
+            if !verbosity.isQuiet {
+                Messages.notice(
+                    isPaused
+                        ? "the queue is paused: runs make no attempts"
+                        : "the queue is resumed: the next run attempts due operations")
+                for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
+                where !isPaused && state.isPaused {
+                    Messages.notice(
+                        "the destination '\(name)' is still paused; '\(pasted("resume", "--destination", name))' ends its pause"
+                    )
+                }
+            }
+            return .ok
+        }
+    }
+}

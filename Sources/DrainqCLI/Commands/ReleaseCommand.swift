@@ -1,0 +1,71 @@
+import Drain
+import Policy
+import Spool
+
+/// `drainq release`: ends holds; with `--all`, those of every destination and every operation.
+struct ReleaseCommand: Command {
+    static let name = "release"
+
+    var action = ActionOptions()
+
+    mutating func take(operands: [String]) { action.ids = operands }
+
+    static var options: [Option<Self>] {
+        ActionOptions.options(everything).map { $0.within(\.action) }
+    }
+
+    private static var everything: Option<ActionOptions> {
+        Option(
+            .all, \.isForAll, "release every destination and operation",
+            """
+            Chooses every destination that is held, whose circuit breaker is open or whose server asked for time, and \
+            every operation that is held individually.
+            """
+        )
+    }
+
+    static let description = CommandDescription(
+        Self.self, "end holds of operations or destinations",
+        """
+        Releases operations that are held individually, and resets their attempts. Ids, filters or --all choose them.
+
+        With --destination as the only choice, the command ends the hold of the destination, whether a person or a run \
+        began it, closes its circuit breaker and cancels the time that its server asked for. With --all it releases \
+        every destination and every operation. Only `drainq resume` ends a pause. Remove the cause of the hold first: \
+        the next run tests the destination with one operation.
+        """,
+        operands: .selection,
+        states: [.held],
+        examples: [
+            Example(
+                "drainq release --destination https://api.example.com", "release a destination whose token was renewed"),
+            Example("drainq release --type crm", "release the operations of a type"),
+            Example("drainq release --all", "release everything"),
+        ])
+
+    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing {
+            let queue = try OpenQueue(action.queue, environment)
+            if action.choosesDestinationsAlone {
+                return try action.changeDestinations(queue, .released) { $0.isOpen ? "is not held" : nil }
+            }
+            if action.isForAll {
+                let closed = queue.destinationChange.closed(try queue.knownDestinations())
+                try queue.record(
+                    .released, of: closed, isDryRun: action.isDryRun, isJSON: action.isJSON)
+            }
+            let known = try queue.knownDestinations()
+            return try action.perform(.release, by: Self.name, on: queue) { known.endOfHold(of: $0.name) }
+        }
+    }
+}
+
+extension KnownDestinations {
+    /// Returns the command that ends the hold of an operation with its destination, or behind a failed operation; `nil`
+    /// if neither holds it.
+    fileprivate func endOfHold(of name: EntryName) -> String? {
+        let destination = table.destination(of: name)
+        if isHeld(destination) { return pasted("release", "--destination", destination.name) }
+        return failedHolder(of: name).map { pasted("retry", $0.description) }
+    }
+}
