@@ -45,9 +45,11 @@ extension Contract {
                 let course = record.course(of: process)
                 return course.began...max(course.began, course.ended ?? .max)
             }
-            return max(1, spans.indices.count { here in
-                spans.indices.contains { $0 != here && spans[$0].overlaps(spans[here]) }
-            })
+            return max(
+                1,
+                spans.indices.count { here in
+                    spans.indices.contains { $0 != here && spans[$0].overlaps(spans[here]) }
+                })
         }
     }
 
