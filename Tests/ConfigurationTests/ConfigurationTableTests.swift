@@ -1,4 +1,4 @@
-import Policy
+@testable import Policy
 import Testing
 
 @testable import Configuration

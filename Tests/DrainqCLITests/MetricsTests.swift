@@ -1,5 +1,5 @@
 import Foundation
-import Policy
+@testable import Policy
 import Testing
 
 @testable import Drain

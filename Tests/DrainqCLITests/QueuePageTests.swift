@@ -1,6 +1,6 @@
 import Drain
 import Foundation
-import Policy
+@testable import Policy
 import Testing
 
 @testable import DrainqCLI

@@ -1,5 +1,5 @@
 import Drain
-import Policy
+@testable import Policy
 import Testing
 
 @testable import DrainqCLI

@@ -20,7 +20,9 @@ func demo(_ arguments: DemoArguments, environment: [String: String]) throws(Comm
         defer { receiver.stop() }
         let retry = BackoffSchedule(
             delays: .exponential(base: .milliseconds(500), multiplier: 2, max: .seconds(5)), attempts: 5)
-        let configuration = Configuration(defaultRoute: Route(url: "\(receiver.url)/{type}", retry: retry))
+        let configuration = Configuration {
+            ($0.defaultRoute.url, $0.defaultRoute.retry) = ("\(receiver.url)/{type}", retry)
+        }
         var queue = OpenQueue(spool: spool, configuration: configuration)
         try queue.applyTransport(of: environment)
         let payloads = try demoPayloads()
