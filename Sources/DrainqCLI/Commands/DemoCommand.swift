@@ -1,13 +1,8 @@
+import CSystem
 import Drain
 import LoopbackReceiver
 import Policy
 import Spool
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Performs `drainq demo`: makes a queue in a temporary directory and a receiver on this machine, and drains the queue
 /// into it. Needs no server. The receiver answers the first request with 503, to show a retry.
