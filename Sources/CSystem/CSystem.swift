@@ -1,4 +1,4 @@
-// The C library, for all files: `import CSystem`. No other file names Glibc, Musl or Darwin.
+// The C library, for all files: `import CSystem`. No other file names Glibc, Musl or Darwin, or asks `canImport`.
 
 @_exported public import CPlatform
 

@@ -29,8 +29,6 @@ struct ConfigurationFindings {
         self.directory = directory
     }
 
-    var isEmpty: Bool { errors.isEmpty }
-
     mutating func add(_ reason: String, at position: SourcePosition, hint: String? = nil) {
         errors.append((position, path.isEmpty ? nil : path.joined(separator: "."), reason, hint))
     }

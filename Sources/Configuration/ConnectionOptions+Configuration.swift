@@ -67,12 +67,6 @@ extension ConfigurationValue<Rate> {
     }
 }
 
-extension ConfigurationValue<Duration> {
-    func atMost(_ longest: Duration) -> Self {
-        checked("too long", hint: "at most \(longest.quantity)") { $0 <= longest }
-    }
-}
-
 extension ConfigurationValue<Conditions.Power> {
     static let power = ConfigurationValue("any, ac or duration", .text()) { value, findings in
         switch value.string {

@@ -15,20 +15,6 @@ package struct ReceivedRequest: Hashable, Sendable {
     /// The time when its last byte had been read.
     package var arrival: ContinuousClock.Instant
 
-    package init(
-        number: Int, connection: Int, method: String, target: String, headers: [HeaderLine], body: [UInt8],
-        bodyLength: Int, arrival: ContinuousClock.Instant
-    ) {
-        self.number = number
-        self.connection = connection
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.body = body
-        self.bodyLength = bodyLength
-        self.arrival = arrival
-    }
-
     /// Returns the value of the first field of that name, compared without case.
     package func header(_ name: String) -> String? { headers.first(name) }
 

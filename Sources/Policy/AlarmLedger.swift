@@ -68,10 +68,6 @@ package struct AlarmLedger: Hashable, Sendable {
         package var since: Timestamp
         /// Whether the storm guard holds the destination for this cause and no run has reported the hold.
         package var isHeld: Bool
-
-        package init(cause: Cause, count: Int, since: Timestamp, isHeld: Bool) {
-            (self.cause, self.count, self.since, self.isHeld) = (cause, count, since, isHeld)
-        }
     }
 
     private var failures: [Cause: Failures] = [:]

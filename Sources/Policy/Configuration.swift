@@ -1,47 +1,27 @@
 /// The configuration of a queue, as values. `Sources/Configuration` reads them from drainq.json.
 package struct Configuration: Hashable, Sendable {
     /// The route that every type inherits from; its `url` is `nil` if none is configured.
-    package var defaultRoute: Route
+    package var defaultRoute = Route()
     /// Complete routes: a key that a type leaves out already has the value of the default route.
-    package var routes: [TypeName: Route]
+    package var routes: [TypeName: Route] = [:]
     /// Settings by the destination's name: an origin such as `https://api.example.com`, or a name that routes use.
-    package var destinations: [String: DestinationSettings]
-    package var secrets: [String: SecretSource]
+    package var destinations: [String: DestinationSettings] = [:]
+    package var secrets: [String: SecretSource] = [:]
     /// Environment variables that commands and hooks get besides the usual ones.
-    package var passEnvironment: [String]
-    package var conditions: Conditions
+    package var passEnvironment: [String] = []
+    package var conditions = Conditions()
     /// Absolute paths of the directories that may contain the files named by `bodyFile`; empty unless configured.
-    package var bodyFileRoots: [String]
-    package var limits: Limits
-    package var retention: Retention
+    package var bodyFileRoots: [String] = []
+    package var limits = Limits()
+    package var retention = Retention()
     package var log = LogLimits()
     /// The absolute path of the file to which each run writes its metrics; `nil` for none.
     package var metricsTextfile: String?
     /// The file that each run writes the page of `status --html` to.
     package var page: String?
-    package var hooks: Hooks
+    package var hooks = Hooks()
     /// The transport that `DRAINQ_TRANSPORT` names; `nil` if it names none. Not a key of the file.
     package var transportOfEnvironment: Transport?
-
-    package init(
-        defaultRoute: Route = Route(), routes: [TypeName: Route] = [:],
-        destinations: [String: DestinationSettings] = [:], secrets: [String: SecretSource] = [:],
-        passEnvironment: [String] = [], conditions: Conditions = Conditions(), bodyFileRoots: [String] = [],
-        limits: Limits = Limits(), retention: Retention = Retention(), metricsTextfile: String? = nil,
-        hooks: Hooks = Hooks()
-    ) {
-        self.defaultRoute = defaultRoute
-        self.routes = routes
-        self.destinations = destinations
-        self.secrets = secrets
-        self.passEnvironment = passEnvironment
-        self.conditions = conditions
-        self.bodyFileRoots = bodyFileRoots
-        self.limits = limits
-        self.retention = retention
-        self.metricsTextfile = metricsTextfile
-        self.hooks = hooks
-    }
 
     package func route(of type: TypeName) -> Route {
         routes[type] ?? defaultRoute
@@ -70,9 +50,6 @@ package struct Configuration: Hashable, Sendable {
     /// The default route and the routes of all types.
     private var allRoutes: [Route] { [defaultRoute] + routes.values }
 
-    /// Whether any route keeps parts of answers for later operations.
-    package var keepsValues: Bool { allRoutes.contains { !$0.keep.isEmpty } }
-
     /// Whether any route has a `chain`.
     package var hasChains: Bool { allRoutes.contains { $0.chain != nil } }
 
@@ -93,6 +70,14 @@ package struct Configuration: Hashable, Sendable {
     }
 }
 
+extension Configuration {
+    /// Creates the configuration of an empty file, with this change.
+    package init(_ change: (inout Configuration) -> Void = { _ in }) {
+        self.init()
+        change(&self)
+    }
+}
+
 /// The limits of a queue. `nil` means no limit.
 package struct Limits: Hashable, Sendable {
     package enum WhenFull: String, Hashable, Sendable {
@@ -105,19 +90,8 @@ package struct Limits: Hashable, Sendable {
     /// The size of the files of waiting operations, in bytes.
     package var bytes: Int?
     /// The size of one operation's body, in bytes.
-    package var operationBytes: Int
+    package var operationBytes = 10_000_000
     /// The space that must stay free on the file system, in bytes.
     package var minimumFree: Int?
-    package var whenFull: WhenFull
-
-    package init(
-        operations: Int? = nil, bytes: Int? = nil, operationBytes: Int = 10_000_000, minimumFree: Int? = nil,
-        whenFull: WhenFull = .reject
-    ) {
-        self.operations = operations
-        self.bytes = bytes
-        self.operationBytes = operationBytes
-        self.minimumFree = minimumFree
-        self.whenFull = whenFull
-    }
+    package var whenFull: WhenFull = .reject
 }

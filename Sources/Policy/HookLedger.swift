@@ -122,20 +122,9 @@ extension HookLedger: Codable {
 }
 
 extension HookLedger.Entry: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case told
-        case owed
-    }
-
     init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         told = try fields.decodeIfPresent(String.self, forKey: .told).flatMap { Timestamp(rfc3339: $0) }
         owed = try fields.decodeIfPresent(HookNews.self, forKey: .owed)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encodeIfPresent(told?.rfc3339, forKey: .told)
-        try fields.encodeIfPresent(owed, forKey: .owed)
     }
 }

@@ -38,9 +38,9 @@ package struct Hooks: Hashable, Sendable {
         }
     }
 
-    package var commands: [Event: [String]]
+    package var commands: [Event: [String]] = [:]
     /// The minimum time between two calls for the same event of the same destination.
-    package var atMostEvery: Duration
+    package var atMostEvery: Duration = Self.defaultAtMostEvery
 
     /// The time without an answer after which a destination that fails is down.
     package var downAfter = Self.defaultDownAfter
@@ -50,11 +50,6 @@ package struct Hooks: Hashable, Sendable {
     package static let defaultAtMostEvery = Duration.seconds(3600)
     package static let defaultDownAfter = Duration.seconds(1800)
     package static let defaultBacklogAfter = Duration.seconds(6 * 3600)
-
-    package init(commands: [Event: [String]] = [:], atMostEvery: Duration = Self.defaultAtMostEvery) {
-        self.commands = commands
-        self.atMostEvery = atMostEvery
-    }
 
     /// Whether a hook takes this event or its end.
     package func takes(_ event: Event) -> Bool {

@@ -130,10 +130,12 @@ package struct AttemptRecord: Hashable, Sendable {
     /// Who is to blame. `nil` for a delivery, and for an operation that was settled before a request was made of it.
     package var accused: Accused?
     /// Whether the attempt is one of those that the name of the operation counts.
-    package var counted: Bool
+    package var counted = false
     /// The whole answer to a delivery, if the route keeps it.
     package var answer: KeptAnswer?
+}
 
+extension AttemptRecord {
     package init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
         ruleCode: Rule.Code? = nil, retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil,
@@ -154,23 +156,6 @@ package struct AttemptRecord: Hashable, Sendable {
         self.init(
             at: at, duration: duration, outcome: outcome, status: status, error: error, decision: .rule(rule),
             retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: nil)
-    }
-
-    private init(
-        at: Timestamp, duration: Duration, outcome: Outcome, status: Int?, error: String?, decision: Decision,
-        retryAfter: Int?, excerpt: String?, accused: Accused?, counted: Bool, answer: KeptAnswer?
-    ) {
-        self.at = at
-        self.duration = duration
-        self.outcome = outcome
-        self.status = status
-        self.error = error
-        self.decision = decision
-        self.retryAfter = retryAfter
-        self.excerpt = excerpt
-        self.accused = accused
-        self.counted = counted
-        self.answer = answer
     }
 
     /// The rule that decided, as `Rule.description` gives it. For people: a decision asks `ruleCode`.

@@ -58,12 +58,8 @@ extension Duration {
 }
 
 /// A number of bytes, written `10MB`, `1KiB`, `1.5GB` or `512`.
-package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct ByteCount: Hashable, Sendable, CustomStringConvertible {
     package var bytes: Int
-
-    package init(bytes: Int) {
-        self.bytes = bytes
-    }
 
     /// Reads a number with `B`, `kB` or `KB`, `MB`, `GB`, `TB` (powers of 1,000), `KiB`, `MiB`, `GiB`, `TiB` (powers of
     /// 1,024), or bare bytes; `nil` for anything else, a fraction of a byte, or more than 63 bits.
@@ -87,8 +83,6 @@ package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 
     package var description: String { quantity }
-
-    package static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
 
     private static let units: [(name: String, scale: Int64)] = [
         ("TiB", 1 << 40), ("TB", 1_000_000_000_000), ("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20),

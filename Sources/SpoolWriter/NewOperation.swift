@@ -1,10 +1,5 @@
+public import CSystem
 internal import Policy
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// An operation to add to a queue: a body, the type that routes it, and fields of its own.
 ///

@@ -1,11 +1,6 @@
+import CSystem
 package import Policy
 package import Spool
-
-#if canImport(FoundationEssentials)
-    private import FoundationEssentials
-#else
-    private import Foundation
-#endif
 
 /// The surroundings of a `WritableQueue`: its file system, chance and clocks. Tests replace them.
 package struct WriterSurroundings {

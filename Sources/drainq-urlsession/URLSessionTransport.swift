@@ -5,7 +5,7 @@ import Foundation
 import Policy
 import Synchronization
 
-#if canImport(FoundationNetworking)
+#if os(Linux)
     import FoundationNetworking
 #endif
 
@@ -26,7 +26,7 @@ final class URLSessionTransport: AgentTransport, Sendable {
 
     /// Why no attempt can be made; `nil` if attempts can be made. On Linux URLSession needs the machine's libcurl.
     static var defect: String? {
-        #if canImport(FoundationNetworking)
+        #if os(Linux)
             foundation_curl_defect().map { "URLSession cannot be used without libcurl: \(String(cString: $0))" }
         #else
             nil
@@ -74,7 +74,7 @@ final class URLSessionTransport: AgentTransport, Sendable {
                 outgoing.addValue(header.value, forHTTPHeaderField: header.name)
             }
         }
-        #if canImport(FoundationNetworking)
+        #if os(Linux)
             outgoing.setValue(
                 FoundationOutcome.limits(of: request, ticket: ticket), forHTTPHeaderField: FoundationOutcome.limitsField
             )
@@ -129,7 +129,7 @@ private struct Exchange {
     /// Extends the patience by the bytes that libcurl has seen to move and URLSession does not show: of interim answers
     /// and of a head.
     mutating func noteProgress() {
-        #if canImport(FoundationNetworking)
+        #if os(Linux)
             let age = foundation_curl_age(ticket)
             if age >= 0, .nanoseconds(age) < idleLimit { hasMoved(.nanoseconds(age)) }
         #endif
@@ -305,7 +305,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             state.exchanges[dataTask.taskIdentifier]?.hasMoved()
             // Optional chaining keeps no second copy of the body, so the append is in place.
             guard state.exchanges[dataTask.taskIdentifier]?.take(data) == false else { return nil }
-            #if canImport(FoundationNetworking)
+            #if os(Linux)
                 // FoundationCurl.c has ended the transfer, and says whether the whole request had left.
                 return nil
             #else
@@ -351,7 +351,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        #if !canImport(FoundationNetworking)
+        #if !os(Linux)
             if challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust {
                 return completionHandler(.performDefaultHandling, nil)
             }

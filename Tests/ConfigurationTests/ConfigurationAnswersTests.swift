@@ -1,7 +1,7 @@
-import Policy
 import Testing
 
 @testable import Configuration
+@testable import Policy
 
 struct `The rules for answers of a route` {
     @Test func `every key has its value, and every rule its line`() throws {

@@ -13,11 +13,13 @@ struct `The configuration of a chain` {
         let configuration = try configured(routes("keep: { id: '/data/id', tag: 'ETag' }, keepAnswer: true"))
         let route = configuration.route(of: TypeName("create")!)
         #expect(route.keep == ["id": .pointer(JSONPointer("/data/id")!), "tag": .header("ETag")])
-        #expect(route.keepsAnswer && configuration.keepsAnswers && configuration.keepsValues)
+        #expect(route.keepsAnswer && configuration.keepsAnswers)
         #expect(configuration.sendsKeptValues && configuration.route(of: TypeName("update")!).keptNames == ["id"])
         #expect(configuration.keepsDeliveredFor == .seconds(86_400))
         let plain = try configured("{ retention: { kept: '30d' } }")
-        #expect(!plain.keepsValues && !plain.sendsKeptValues && plain.keepsDeliveredFor == .zero)
+        #expect(
+            plain.defaultRoute.keep.isEmpty && plain.routes.isEmpty && !plain.sendsKeptValues
+                && plain.keepsDeliveredFor == .zero)
         #expect(plain.retention.kept == .seconds(30 * 86_400))
     }
 

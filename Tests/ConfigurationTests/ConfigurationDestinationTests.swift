@@ -1,7 +1,7 @@
-import Policy
 import Testing
 
 @testable import Configuration
+@testable import Policy
 
 /// Destinations, secrets and conditions.
 struct `The configuration of destinations` {

@@ -1,7 +1,7 @@
-import Policy
 import Testing
 
 @testable import Configuration
+@testable import Policy
 
 struct `The configuration file` {
     private func read(_ text: String) throws(ConfigurationErrors) -> Configuration {

@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// The parent's side: deadlines, broken agents, and nothing left behind.
 @Suite(.serialized) final class AgentSinkTests {

@@ -1,8 +1,8 @@
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// The one table of what an answer means: every row is the same over both transports.
 @Suite(.serialized) struct AnswerConformanceTests {

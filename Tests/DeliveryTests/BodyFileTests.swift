@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// A body that stays in its file until it is sent.
 @Suite(.serialized) final class BodyFileTests {

@@ -1,9 +1,9 @@
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// What a server or a proxy can do to libcurl, and what becomes of it.
 @Suite(.serialized) struct CurlTransportTests {

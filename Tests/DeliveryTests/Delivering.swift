@@ -1,8 +1,9 @@
-import Delivery
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
+
+@testable import Delivery
+@testable import Policy
 
 /// The built `drainq`, which lies beside the tests.
 let drainq = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(

@@ -1,6 +1,7 @@
 import Delivery
-import Policy
 import Testing
+
+@testable import Policy
 
 struct FrameTests {
     static let frames: [Frame] = [

@@ -1,7 +1,8 @@
 import Delivery
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 struct `Header commands` {
     private let environment = ProgramEnvironment(of: ProcessInfo.processInfo.environment)

@@ -1,8 +1,9 @@
 import Delivery
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
+
+@testable import Policy
 
 /// What a server can do to a client , and what it is called afterwards.
 @Suite(.serialized) struct HostileServerTests {

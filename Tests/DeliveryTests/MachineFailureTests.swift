@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// Failures of this machine, its libraries and its agents: nobody else is accused, and no attempt counts.
 @Suite(.serialized) struct MachineFailureTests {

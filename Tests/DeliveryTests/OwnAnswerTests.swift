@@ -1,9 +1,9 @@
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// An answer counts for the request that it answers, and for no other; an attempt is one request.
 @Suite(.serialized) struct OwnAnswerTests {

@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// libcurl against servers that nobody here wrote: nginx with TLS, tinyproxy. Not run where they are not installed.
 @Suite(.serialized, .enabled(if: RealServer.areInstalled)) struct RealServerTests {

@@ -1,7 +1,7 @@
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 struct RefusalTests {
     private func request(_ url: String = "http://a/", method: String = "POST", header: (String, String)? = nil)

@@ -1,7 +1,8 @@
 import Delivery
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Whatever fails, and however it is shown: the secret is not in it.
 struct `A secret stays secret` {

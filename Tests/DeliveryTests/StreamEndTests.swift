@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
 import LoopbackReceiver
-import Policy
 import Testing
 
 @testable import Delivery
+@testable import Policy
 
 /// HTTP/2 answers that come before the request's body was taken, and the end of their stream.
 @Suite(.serialized, .enabled(if: PlayedStream.isInstalled)) struct StreamEndTests {

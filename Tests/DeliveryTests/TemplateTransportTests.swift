@@ -1,7 +1,8 @@
 import Delivery
 import LoopbackReceiver
-import Policy
 import Testing
+
+@testable import Policy
 
 /// What `TemplateDifferentialTests` shows of a request, shown of what arrives, over both transports.
 @Suite(.serialized) struct TemplateTransportTests {

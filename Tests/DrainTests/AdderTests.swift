@@ -1,9 +1,9 @@
-import Policy
 import Scratch
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// The way of operations into a queue by `add` and `import`.
 struct AdderTests {

@@ -1,7 +1,8 @@
 import Drain
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 struct `A run finds its concurrency` {
     @Test func `it begins with five at once, and has more in flight where the server answers as fast`() throws {

@@ -1,11 +1,11 @@
 import Delivery
 import Foundation
-import Policy
 import Scratch
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 extension SpoolDirectory {
     /// Takes operations in as they are.

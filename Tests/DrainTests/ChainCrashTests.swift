@@ -1,9 +1,9 @@
 import CSystem
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// A run over a chain that dies at any call: `chain` names the values, and two keys give the order.
 struct ChainCrashTests {

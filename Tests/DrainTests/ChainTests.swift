@@ -1,11 +1,11 @@
 import CSystem
 import Delivery
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// Chains: later operations of a key send what the answer to an earlier one has left, and wait for it.
 struct ChainTests {

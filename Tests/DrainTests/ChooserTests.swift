@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// What a run makes of listings that differ.
 struct ChooserTests {

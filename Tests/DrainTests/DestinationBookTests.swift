@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// What is known of destinations, and what the ledger is told.
 struct DestinationBookTests {

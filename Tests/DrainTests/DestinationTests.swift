@@ -1,10 +1,10 @@
 import CSystem
 import Delivery
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct DestinationTests {
     // MARK: - Holds

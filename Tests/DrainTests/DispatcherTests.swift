@@ -1,9 +1,9 @@
 import Delivery
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// How much is in flight, how fast, and until when, on a clock on which no test waits.
 struct DispatcherTests {

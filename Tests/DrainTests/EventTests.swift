@@ -1,9 +1,9 @@
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// What a run tells as it happens, beyond its counts.
 struct EventTests {

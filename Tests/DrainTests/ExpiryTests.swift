@@ -1,9 +1,9 @@
 import CSystem
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// An operation that waits expires as one that is attempted does, whatever it waits for. The age of its schedule bounds
 /// its attempts, and no wait for an operator, a credential or its own time.

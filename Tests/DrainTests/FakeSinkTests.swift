@@ -1,6 +1,7 @@
 import Delivery
-import Policy
 import Testing
+
+@testable import Policy
 
 /// The sink of the run's tests keeps what `Sink` promises, as ConformanceTests shows of the real one.
 struct FakeSinkTests {

@@ -1,9 +1,9 @@
 import Delivery
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// `onFailure: "hold"`: those behind an operation that failed for good are held with it.
 struct HeldBehindFailedTests {

@@ -1,11 +1,11 @@
 import CSystem
 import Delivery
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// `coalesce: "merge"`: the newest of a key goes with what the older ones change.
 struct MergingTests {

@@ -1,9 +1,9 @@
 import Delivery
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct NetworkTests {
     private static let away = NetworkState(hasInterface: false, hasRoute: false, hasDefaultRoute: false)

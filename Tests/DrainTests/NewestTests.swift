@@ -1,8 +1,8 @@
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct NewestTests {
     private func bench(_ change: (inout Route) -> Void = { _ in }) throws -> Bench {

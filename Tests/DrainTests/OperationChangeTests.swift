@@ -1,8 +1,8 @@
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// An operator's changes to operations.
 struct OperationChangeTests {

@@ -1,11 +1,11 @@
 import CSystem
 import Delivery
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// The treatment of operations by `send`.
 struct OperationSenderTests {

@@ -1,9 +1,9 @@
 import Delivery
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct `Refused operations` {
     /// Refuses the bodies of these numbers, and delivers the rest.

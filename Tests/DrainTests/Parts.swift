@@ -1,9 +1,9 @@
 import Delivery
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// The parts of a run, each to be asked by itself.
 final class Parts {

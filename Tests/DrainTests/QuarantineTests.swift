@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// Quarantine is not a way out of the order, and no way into it for operations that did no harm.
 struct QuarantineTests {

@@ -1,8 +1,8 @@
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// The wait reasons that commands show, compared with what a run sends.
 struct QueueViewTests {

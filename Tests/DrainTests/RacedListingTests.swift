@@ -1,10 +1,10 @@
 import Delivery
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// A listing is no snapshot: other processes add, rename, drop and recover at every read of a directory.
 ///

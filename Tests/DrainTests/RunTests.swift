@@ -1,11 +1,11 @@
 import CSystem
 import Delivery
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct RunTests {
     @Test func `nothing due starts no sink`() throws {

@@ -1,8 +1,8 @@
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// What a pass still has to send, without a queue and without a sink.
 struct SendQueueTests {

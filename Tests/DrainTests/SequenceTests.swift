@@ -1,10 +1,10 @@
 import Delivery
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct SequenceTests {
     private func bench(_ change: (inout Route) -> Void) throws -> Bench {

@@ -1,10 +1,10 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// Several runs over one queue, one within the other.
 struct SharedQueueTests {

@@ -1,10 +1,10 @@
 import CSystem
-import Policy
 import Spool
 import Synchronization
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// A directory whose calls take long: how many go on at once, and what stays claimed.
 struct SlowDirectoryTests {

@@ -1,9 +1,9 @@
 import Foundation
-import Policy
 import Spool
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 /// A run that stays: each of its passes begins and ends like a run.
 struct StayingTests {

@@ -1,7 +1,7 @@
-import Policy
 import Testing
 
 @testable import Drain
+@testable import Policy
 
 struct SyncPaceTests {
     private let start = ContinuousClock.now

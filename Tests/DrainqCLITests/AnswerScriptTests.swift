@@ -1,6 +1,7 @@
-import DrainqCLI
 import LoopbackReceiver
 import Testing
+
+@testable import DrainqCLI
 
 struct AnswerScriptTests {
     static let rules: [(text: String, rule: Script.Rule)] = [

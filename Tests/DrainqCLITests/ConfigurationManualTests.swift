@@ -1,10 +1,10 @@
 import Configuration
 import Delivery
 import Foundation
-import Policy
 import Testing
 
 @testable import DrainqCLI
+@testable import Policy
 
 struct `The documents of the configuration` {
     @Test func `every example of the manual is a right configuration`() throws {

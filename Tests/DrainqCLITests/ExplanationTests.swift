@@ -1,8 +1,8 @@
 import Configuration
-import Policy
 import Testing
 
 @testable import DrainqCLI
+@testable import Policy
 
 private func configured(_ text: String) throws -> Policy.Configuration {
     try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/etc/drainq")

@@ -1,7 +1,7 @@
 import Delivery
-import Policy
 
 @testable import DrainqCLI
+@testable import Policy
 
 /// Makes the parts of drainq(1) that come from the tables, and drainq-json(5), in mdoc(7).
 struct ManualWriter {

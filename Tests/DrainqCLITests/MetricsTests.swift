@@ -1,9 +1,9 @@
 import Foundation
-import Policy
 import Testing
 
 @testable import Drain
 @testable import DrainqCLI
+@testable import Policy
 
 /// What Prometheus is told, and what is counted between runs.
 struct MetricsTests {
@@ -17,7 +17,7 @@ struct MetricsTests {
     }
 
     private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {
-        var status = QueueStatus(at: now.rfc3339, queue: "/q", paused: false)
+        var status = QueueStatus(at: now, queue: "/q", paused: false)
         status.destinations = rows
         for state in ShownState.allCases { status.states[state.rawValue] = 0 }
         return status
@@ -33,9 +33,9 @@ struct MetricsTests {
 
     @Test func `the table has every family, in its order, with its labels`() throws {
         var view = status([row("https://a.example", DestinationState(lastSuccess: now))])
-        view.destinations[0].oldest = now.rfc3339
-        view.destinations[0].nextDue = now.rfc3339
-        view.destinations[0].downSince = now.rfc3339
+        view.destinations[0].oldest = now
+        view.destinations[0].nextDue = now
+        view.destinations[0].downSince = now
         view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
         var counters = Counters()
         counters.countRun(exitStatus: 0)
@@ -111,7 +111,7 @@ struct MetricsTests {
         ])
         view.holds = [
             QueueStatus.Hold(
-                destination: "held", reason: "401", since: now.rfc3339, byHand: false, nextProbe: nil, operations: 0)
+                destination: "held", reason: "401", since: now, byHand: false, nextProbe: nil, operations: 0)
         ]
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         let closed = try #require(parsed.families["drainq_destination_closed"]).samples.filter { $0.value == 1 }

@@ -1,6 +1,5 @@
-import Policy
-
 @testable import DrainqCLI
+@testable import Policy
 
 extension ParsedCommand {
     /// Parses arguments that are texts.

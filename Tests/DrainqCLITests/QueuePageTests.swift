@@ -1,9 +1,9 @@
 import Drain
 import Foundation
-import Policy
 import Testing
 
 @testable import DrainqCLI
+@testable import Policy
 
 struct QueuePageTests {
     private static let now = Timestamp(rfc3339: "2026-11-26T04:00:07Z")!
@@ -16,7 +16,7 @@ struct QueuePageTests {
     }
 
     private func status(_ rows: [QueueStatus.Row], holds: [QueueStatus.Hold] = []) -> QueueStatus {
-        var status = QueueStatus(at: Self.now.rfc3339, queue: "/var/spool/drainq/orders", paused: false)
+        var status = QueueStatus(at: Self.now, queue: "/var/spool/drainq/orders", paused: false)
         status.destinations = rows
         status.holds = holds
         let troubles = DestinationTrouble.all(of: status)
@@ -25,13 +25,14 @@ struct QueuePageTests {
     }
 
     private static let held = QueueStatus.Hold(
-        destination: "crm", reason: "401: <b>token</b> expired & gone", since: "2026-11-26T03:01:00Z", byHand: false,
-        nextProbe: "2026-11-26T04:01:00Z", operations: 418)
+        destination: "crm", reason: "401: <b>token</b> expired & gone",
+        since: Timestamp(rfc3339: "2026-11-26T03:01:00Z")!, byHand: false,
+        nextProbe: Timestamp(rfc3339: "2026-11-26T04:01:00Z")!, operations: 418)
 
     private func page(_ events: [LogEvent] = []) -> String {
         let down = row("https://api.example.com") { row in
             (row.deferred, row.failures, row.lastFailure) = (4280, 31, "503")
-            (row.downSince, row.ages) = ("2026-11-26T02:13:00Z", ["5m": 120, "1h": 4160])
+            (row.downSince, row.ages) = (Timestamp(rfc3339: "2026-11-26T02:13:00Z"), ["5m": 120, "1h": 4160])
         }
         var page = QueuePage(
             of: status([row("quiet"), down, row("crm") { $0.held = 418 }], holds: [Self.held]), at: Self.now)
@@ -99,7 +100,9 @@ struct QueuePageTests {
     }
 
     @Test func `a queue in which nothing is wrong says so`() {
-        let html = QueuePage(of: status([row("a") { $0.lastSuccess = "2026-11-26T04:00:00Z" }]), at: Self.now).html
+        let html = QueuePage(
+            of: status([row("a") { $0.lastSuccess = Timestamp(rfc3339: "2026-11-26T04:00:00Z")! }]), at: Self.now
+        ).html
         #expect(
             html.contains("<title>all is well: orders</title>") && html.contains("<h1 class=\"well\">all is well</h1>"))
     }

@@ -1,8 +1,8 @@
 import Drain
-import Policy
 import Testing
 
 @testable import DrainqCLI
+@testable import Policy
 
 /// What a person sees: tables, the status, the progress line, bodies.
 struct ReportTests {
@@ -65,7 +65,7 @@ struct ReportTests {
     // MARK: - Status
 
     private var status: QueueStatus {
-        var status = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
+        var status = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
         var first = QueueStatus.Row(
             QueueCount.DestinationCount(
                 Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1)))
@@ -76,7 +76,7 @@ struct ReportTests {
         first.ages["5m"] = 3
         first.ages["1d"] = 9
         first.ages["older"] = 1
-        first.nextDue = "2026-11-21T12:05:00Z"
+        first.nextDue = Timestamp(rfc3339: "2026-11-21T12:05:00Z")!
         var second = QueueStatus.Row(
             QueueCount.DestinationCount(
                 Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1)))
@@ -87,8 +87,8 @@ struct ReportTests {
         status.holds = [
             .init(
                 destination: "https://a.example", reason: "status 401: default 401 holds",
-                since: "2026-11-21T09:00:00Z",
-                byHand: false, nextProbe: "2026-11-21T12:30:00Z", operations: 3)
+                since: Timestamp(rfc3339: "2026-11-21T09:00:00Z")!,
+                byHand: false, nextProbe: Timestamp(rfc3339: "2026-11-21T12:30:00Z")!, operations: 3)
         ]
         status.due = 20_000
         status.behind = 4
@@ -123,7 +123,7 @@ struct ReportTests {
     }
 
     @Test func `an empty queue is well`() {
-        var empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
+        var empty = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
         empty.verdict = DestinationTrouble.verdict([], of: empty, at: Self.now)
         #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["all is well", "empty"])
         empty.heldByThemselves = 1

@@ -130,3 +130,10 @@ struct TableTests {
         #expect(try !MadePage.text("drainq.1").contains(".Ss \(command.name)"))
     }
 }
+
+extension Prose {
+    /// The options in the text, without their dashes.
+    var options: [String] {
+        paragraphs.joined().compactMap { if case .option(_, let name, _, _) = $0 { name } else { nil } }
+    }
+}

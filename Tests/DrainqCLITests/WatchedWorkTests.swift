@@ -7,7 +7,7 @@ struct WatchedWorkTests {
     private static let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
 
     private func status(due: Int, claimed: Int) -> QueueStatus {
-        var status = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
+        var status = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
         (status.due, status.states) = (due, ["claimed": claimed])
         return status
     }

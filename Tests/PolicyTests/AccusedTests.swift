@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct AccusedTests {
     private static let route = Route(url: "http://one/")

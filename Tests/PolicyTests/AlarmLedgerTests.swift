@@ -1,6 +1,7 @@
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Which failures and recoveries are told where nobody watches, over many runs.
 struct AlarmLedgerTests {

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct ClassificationTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
@@ -112,8 +113,7 @@ struct ClassificationTests {
     }
 
     @Test func `the verbs of the configuration are those of the outcomes`() {
-        for outcome in Outcome.allCases { #expect(Outcome(verb: outcome.verb) == outcome) }
-        #expect(Outcome(verb: "deferred") == nil)
+        #expect(Outcome.allCases.map(\.verb) == ["deliver", "defer", "hold", "fail"])
     }
 
     @Test func `a verdict carries the time that the server asked for`() {

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Clocks jump: what is decided then.
 struct ClockTests {

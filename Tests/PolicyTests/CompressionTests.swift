@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct CompressionTests {
     private static let file = BodyFile(path: "/x", length: 1, modified: 0, inode: 1)

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// The decisions about one destination, told as stories: each word is an operation and the status of its answer, `a404`
 /// or `ab401` for a request of two, with `*` for a sample, `!` for a probe, `&` for a result of a batch, `~` for a

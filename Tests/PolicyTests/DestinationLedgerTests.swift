@@ -1,6 +1,7 @@
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 struct DestinationLedgerTests {
     static let now = Timestamp(rfc3339: "2026-11-21T09:15:00.250Z")!

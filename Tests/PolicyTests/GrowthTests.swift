@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Ten million operations a day, in batches of 400, from one queue by four hosts to four destinations, of which one fails
 /// and has a tenth of it all.

@@ -1,6 +1,7 @@
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 /// When hooks are told what, over many runs.
 struct HookLedgerTests {

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct JSONScannerTests {
     private func scan(_ bytes: [UInt8]) throws -> [String] {

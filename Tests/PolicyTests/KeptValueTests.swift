@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Chains: what of an answer is kept, and where it may stand.
 struct KeptValueTests {

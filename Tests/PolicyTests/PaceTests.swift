@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct PaceTests {
     @Test func `without an interval everything may begin at once`() {

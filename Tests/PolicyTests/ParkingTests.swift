@@ -1,6 +1,7 @@
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 struct ParkingTests {
     private static let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!

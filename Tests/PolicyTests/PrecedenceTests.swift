@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct PrecedenceTests {
     static let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!

@@ -1,6 +1,7 @@
 import Foundation
-import Policy
 import Testing
+
+@testable import Policy
 
 struct RedactionTests {
     private static let secrets = SecretValues(values: [

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct RedirectTests {
     private func target(_ location: String?, status: Int = 307, from url: String = "http://a/b/c/d;p?q") -> String? {

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct RequestContentTests {
     private let file = BodyFile(path: "/data/x", length: 3, modified: 0, inode: 1)

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct RequestSecretTests {
     private let secrets = SecretValues(

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct RequestTests {
     private func operation(
@@ -235,5 +236,12 @@ struct RequestTests {
         #expect(error(Route(), operation { $0.url = "x" }) == .badURL("x", ownedBy: .operation))
         #expect(
             error(Route(url: "http://a"), operation { $0.idempotencyKey = "é" }) == .badIdempotencyKey)
+    }
+}
+
+extension Route {
+    /// Returns the address alone, without its secrets.
+    func url(for operation: Operation) throws(RequestError) -> String {
+        try RequestForm(self).address(TemplateValues(operation))
     }
 }

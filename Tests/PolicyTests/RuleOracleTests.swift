@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Routes and answers from a seed: the program decides as the manual's sentences do.
 struct `The rules as the manual says them` {

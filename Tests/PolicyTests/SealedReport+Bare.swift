@@ -1,4 +1,4 @@
-import Policy
+@testable import Policy
 
 extension SealedReport {
     /// Of a request without secrets.

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct SettlementTests {
     static let created = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!

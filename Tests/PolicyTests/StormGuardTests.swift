@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct StormGuardTests {
     typealias Guard = StormGuard<String>

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// Templates against a renderer of bytes: place × word × value × batch × media type.
 struct TemplateDifferentialTests {

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 /// One table of places, values and the bytes that are sent.
 struct TemplateTests {

@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct TimestampTests {
     @Test(
@@ -115,5 +116,16 @@ struct TimestampTests {
         #expect((.zero - carried).wholeMicroseconds == .min)
         #expect(end.roundedUpToMilliseconds == end)
         #expect(Timestamp(microseconds: -1500).roundedUpToMilliseconds.microseconds == -1000)
+    }
+}
+
+extension Timestamp {
+    /// `YYYYMMDDThhmmss[.mmm]Z`, as the name of a deferred operation has it.
+    var compactMilliseconds: String {
+        String(unsafeUninitializedCapacity: 24) { buffer in
+            var writer = NameWriter(buffer)
+            writer.writeCompactMilliseconds(self)
+            return writer.count
+        }
     }
 }

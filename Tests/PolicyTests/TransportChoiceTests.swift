@@ -1,5 +1,6 @@
-import Policy
 import Testing
+
+@testable import Policy
 
 struct TransportChoiceTests {
     static let body: [UInt8] = [0x31]

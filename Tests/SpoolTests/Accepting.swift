@@ -1,5 +1,6 @@
-import Policy
 import Spool
+
+@testable import Policy
 
 /// The one admission, for tests that have nothing to say of where operations come from: dated, and their ids nobody's.
 extension SpoolDirectory {

@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// Bodies that are files of their own, inside allowed directories.
 struct BodyFileTests {

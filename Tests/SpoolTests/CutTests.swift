@@ -1,6 +1,6 @@
-import Policy
 import Testing
 
+@testable import Policy
 @testable import Spool
 
 struct CutTests {

@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// A queue that a newer drainq has made its own is left as it is; what a newer one has left in a queue of today is
 /// kept.

@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// Hosts that share a directory: whose run is alive, and what a run does that has been taken for dead.
 struct `Several hosts` {

@@ -1,9 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Synchronization
 import Testing
 
+@testable import Policy
 @testable import Spool
 
 /// `state/keys/`: what answers leave for later operations of a key.

@@ -1,8 +1,8 @@
 import CSystem
 import Foundation
-import Policy
 import Testing
 
+@testable import Policy
 @testable import Spool
 
 /// A large body that stays in the file of a claimed operation.

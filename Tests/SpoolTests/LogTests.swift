@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// `state/log/`: lines that are appended, and forgotten half of them at a time.
 struct LogTests {

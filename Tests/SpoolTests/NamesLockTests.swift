@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// Who renames what waits stands back while an order is decided.
 struct NamesLockTests {

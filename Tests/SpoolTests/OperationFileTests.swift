@@ -1,6 +1,7 @@
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 struct OperationFileTests {
     let full = Operation(

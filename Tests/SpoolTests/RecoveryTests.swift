@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// The rows of the table that heads `SpoolDirectory`, each left by a crash and found by the next run.
 struct RecoveryTests {

@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// Broken queues: what `check` finds in each, and what `--repair` leaves.
 struct RepairTests {

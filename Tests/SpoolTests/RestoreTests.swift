@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 /// Rows W → N, D, X, K: what was exported comes back.
 struct RestoreTests {

@@ -1,7 +1,7 @@
 import CSystem
-import Policy
 import Testing
 
+@testable import Policy
 @testable import Spool
 
 /// Processes that add to one queue, and keep between batches what they know of it.

@@ -1,7 +1,8 @@
 import Foundation
-import Policy
 import Scratch
 import Spool
+
+@testable import Policy
 
 /// A real queue in a directory of its own, removed at the end.
 final class TemporaryQueue {

@@ -1,9 +1,10 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Synchronization
 import Testing
+
+@testable import Policy
 
 /// Whom a queue trusts, by the modes and owners of its parts.
 struct TrustTests {

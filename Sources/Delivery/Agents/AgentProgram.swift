@@ -8,11 +8,6 @@ package struct AgentProgram: Hashable, Sendable {
     /// All arguments, beginning with the program's name.
     package var arguments: [String]
 
-    package init(executable: String, arguments: [String]) {
-        self.executable = executable
-        self.arguments = arguments
-    }
-
     /// Returns the program of the agents that make attempts by a transport.
     ///
     /// For libcurl, the running binary itself, even if another has been installed over it since (only /proc knows). For

@@ -312,22 +312,20 @@ private struct FrameReader {
     }
 
     mutating func request() throws(FrameError) -> OutgoingRequest {
-        let method = try text()
-        let url = try text()
-        let headers = try headers()
-        let timeouts = Timeouts(connect: try duration(), request: try duration(), total: try duration())
-        let answerLimit = try number()
-        let body = try isThere() ? [UInt8](try data()) : nil
-        let bodyFile = try isThere() ? try bodyFile() : nil
-        let bodyPart = try isThere() ? try bodyPart() : nil
+        var request = OutgoingRequest(method: try text(), url: try text())
+        request.headers = try headers()
+        request.timeouts = Timeouts(connect: try duration(), request: try duration(), total: try duration())
+        request.answerLimit = try number()
+        request.body = try isThere() ? [UInt8](try data()) : nil
+        request.bodyFile = try isThere() ? try bodyFile() : nil
+        request.bodyPart = try isThere() ? try bodyPart() : nil
         guard let transport = Transport(rawValue: try text()) else { throw FrameError("an unknown transport") }
-        let connection = try connection()
+        request.transport = transport
+        request.connection = try connection()
         guard let redirects = Redirects(rawValue: try text()) else { throw FrameError("unknown redirects") }
-        let freshConnection = try isThere()
-        return OutgoingRequest(
-            method: method, url: url, headers: headers, body: body, bodyFile: bodyFile, bodyPart: bodyPart,
-            timeouts: timeouts, answerLimit: answerLimit, transport: transport, connection: connection,
-            redirects: redirects, freshConnection: freshConnection)
+        request.redirects = redirects
+        request.freshConnection = try isThere()
+        return request
     }
 
     mutating func isThere() throws(FrameError) -> Bool {

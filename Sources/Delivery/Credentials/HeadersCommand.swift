@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A route's `headersCommand`: a program that makes header fields for a request, such as a signature.
 ///
@@ -124,12 +119,9 @@ package struct HeadersCommand: Sendable {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
                 throw Flaw(reason: "wrote line \(index + 1), which is no header field")
             }
-            let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-            let value = line[line.index(after: colon)...].drop(while: isBlank)
-            let end = value.lastIndex { !isBlank($0) }.map(value.index(after:)) ?? value.startIndex
             let field = HeaderField(
                 name: String(decoding: line[..<colon], as: UTF8.self),
-                value: String(decoding: value[..<end], as: UTF8.self))
+                value: line[line.index(after: colon)...].trimmedText)
             switch field.defect {
             case .reserved: throw Flaw(reason: "wrote a header '\(field.name)', which is not for users to set")
             case .some(let defect): throw Flaw(reason: "wrote line \(index + 1), which \(defect)")

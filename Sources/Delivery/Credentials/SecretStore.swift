@@ -128,9 +128,6 @@ package final class SecretStore {
     private func answer(
         of name: String, _ arguments: [String], ttl: Duration?, at now: ContinuousClock.Instant
     ) -> Result<String, SecretDefect> {
-        if let answer = answers[name], now < answer.until { return answer.result }
-        let began = ContinuousClock.now
-        var lifetime = ttl ?? Self.unknownLifetime
         func output() throws(SecretDefect) -> String {
             let place = "the command '\(arguments.first ?? "")'"
             let command = ExternalCommand(arguments, directory: base, environment: commandEnvironment)
@@ -140,8 +137,8 @@ package final class SecretStore {
             }
             return try SecretDefect.check(ended.output, from: place)
         }
-        let result = Result { () throws(SecretDefect) in
-            guard let tokens, let ttl else { return try output() }
+        return kept(name, at: now) { () throws(SecretDefect) in
+            guard let tokens, let ttl else { return (try output(), ttl ?? Self.unknownLifetime) }
             var defect: SecretDefect?
             let answer = tokens.token([base] + arguments, except: refused[name]) {
                 do throws(SecretDefect) {
@@ -152,38 +149,37 @@ package final class SecretStore {
                 }
             }
             guard case .token(let token) = answer else { throw defect ?? .notConfigured }
-            lifetime = token.lifetime ?? ttl
-            return token.value
+            return (token.value, token.lifetime ?? ttl)
         }
-        let isGood = if case .success = result { true } else { false }
-        remember(result, of: name, for: isGood ? lifetime : Self.commandRetryInterval, at: now, since: began)
-        return result
     }
 }
 
 extension SecretStore {
-    /// Keeps a result that was asked for at `now` and took from `began` until this moment. Its lifetime starts at this
-    /// moment, so a command or an endpoint that hangs is not asked again for each operation.
-    private func remember(
-        _ result: Result<String, SecretDefect>, of name: String, for lifetime: Duration,
-        at now: ContinuousClock.Instant, since began: ContinuousClock.Instant
-    ) {
-        answers[name] = Answer(result: result, until: now + began.duration(to: .now) + lifetime)
-    }
-
-    private func token(
-        of name: String, _ oauth2: OAuth2, at now: ContinuousClock.Instant
+    /// Returns the result of a command or an endpoint, which is asked only if no earlier result is still kept. The
+    /// lifetime of a result starts when it has arrived, so one that hangs is not asked again for each operation.
+    private func kept(
+        _ name: String, at now: ContinuousClock.Instant,
+        ask: () throws(SecretDefect) -> (value: String, lifetime: Duration)
     ) -> Result<String, SecretDefect> {
         if let answer = answers[name], now < answer.until { return answer.result }
         let began = ContinuousClock.now
         var lifetime = Self.commandRetryInterval
         let result = Result { () throws(SecretDefect) in
-            let token = try token(oauth2, except: refused[name], at: now)
-            lifetime = max(token.lifetime ?? Self.unknownLifetime, Self.shortestLifetime)
-            return token.value
+            let answer = try ask()
+            lifetime = answer.lifetime
+            return answer.value
         }
-        remember(result, of: name, for: lifetime, at: now, since: began)
+        answers[name] = Answer(result: result, until: now + began.duration(to: .now) + lifetime)
         return result
+    }
+
+    private func token(
+        of name: String, _ oauth2: OAuth2, at now: ContinuousClock.Instant
+    ) -> Result<String, SecretDefect> {
+        kept(name, at: now) { () throws(SecretDefect) in
+            let token = try token(oauth2, except: refused[name], at: now)
+            return (token.value, max(token.lifetime ?? Self.unknownLifetime, Self.shortestLifetime))
+        }
     }
 
     /// The lifetime of a token whose endpoint does not say when it expires.

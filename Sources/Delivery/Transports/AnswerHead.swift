@@ -84,22 +84,11 @@ struct AnswerHead {
     }
 }
 
-extension UInt8 {
-    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-}
-
 extension BidirectionalCollection<UInt8> {
     /// Returns the end of the collection without such bytes at its end.
     fileprivate func endOfText(_ isOutside: (UInt8) -> Bool) -> Index {
         var end = endIndex
         while end > startIndex, isOutside(self[index(before: end)]) { formIndex(before: &end) }
         return end
-    }
-
-    /// The text without blanks around it.
-    fileprivate var trimmedText: String {
-        let end = endOfText(\.isBlank)
-        return String(decoding: self[..<end].drop(while: \.isBlank), as: UTF8.self)
     }
 }

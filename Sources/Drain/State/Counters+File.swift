@@ -53,7 +53,7 @@ extension Counters: Codable {
         try fields.encode(quarantined, forKey: .quarantined)
         try fields.encode(destinations, forKey: .destinations)
         try fields.encode(delivered, forKey: .delivered)
-        try fields.encodeIfPresent(lastDelivery?.rfc3339, forKey: .lastDelivery)
+        try fields.encodeIfPresent(lastDelivery, forKey: .lastDelivery)
     }
 }
 
@@ -73,7 +73,7 @@ extension Counters.PerDestination: Codable {
 
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(at.rfc3339, forKey: .at)
+        try fields.encode(at, forKey: .at)
         try fields.encode(counts, forKey: .counts)
     }
 }

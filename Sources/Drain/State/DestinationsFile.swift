@@ -1,11 +1,6 @@
+import CSystem
 package import Policy
 package import Spool
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `state/destinations.json`: what runs remember about destinations.
 ///

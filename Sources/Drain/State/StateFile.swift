@@ -1,10 +1,5 @@
+import CSystem
 package import Spool
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The files of `state/`, which hold what runs remember. No other code reads or writes them.
 ///

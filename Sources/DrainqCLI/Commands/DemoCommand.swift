@@ -1,13 +1,8 @@
+import CSystem
 import Drain
 import LoopbackReceiver
 import Policy
 import Spool
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `drainq demo`: makes a queue in a temporary directory and a receiver on this machine, and drains the queue into
 /// it. Needs no server. The receiver answers the first request with 503, to show a retry.
@@ -42,7 +37,9 @@ struct DemoCommand: Command {
             defer { receiver.stop() }
             let retry = BackoffSchedule(
                 delays: .exponential(base: .milliseconds(500), multiplier: 2, max: .seconds(5)), attempts: 5)
-            let configuration = Configuration(defaultRoute: Route(url: "\(receiver.url)/{type}", retry: retry))
+            let configuration = Configuration {
+                ($0.defaultRoute.url, $0.defaultRoute.retry) = ("\(receiver.url)/{type}", retry)
+            }
             var queue = OpenQueue(spool: spool, configuration: configuration)
             try queue.applyTransport(of: environment)
             let payloads = try demoPayloads()

@@ -17,10 +17,10 @@ struct TrialHandshake {
     func defect(of connection: ConnectionOptions) -> String? {
         var connection = connection
         (connection.proxy, connection.unixSocket) = (.direct, nil)
-        let request = OutgoingRequest(
-            method: "GET", url: "https://127.0.0.1:\(server.port)/",
-            timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)), transport: .libcurl,
-            connection: connection)
+        var request = OutgoingRequest(method: "GET", url: "https://127.0.0.1:\(server.port)/")
+        request.timeouts = Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10))
+        request.transport = .libcurl
+        request.connection = connection
         guard case .failure(.tls, let detail) = AgentSink.report(of: request).result else { return nil }
         return detail
     }

@@ -1,11 +1,6 @@
+import CSystem
 import Configuration
 import Policy
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Returns a JSON Schema of `drainq.json` (draft 7, which most editors know), made from the table that reads the file.
 package func configurationSchema() -> String {

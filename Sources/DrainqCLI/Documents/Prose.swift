@@ -48,11 +48,6 @@ struct Prose {
         )
     }
 
-    /// The options in the text, without their dashes.
-    var options: [String] {
-        paragraphs.joined().compactMap { if case .option(_, let name, _, _) = $0 { name } else { nil } }
-    }
-
     /// Returns the text without markup, in lines of at most `width` columns unless a single word is longer.
     func lines(width: Int) -> [String] {
         var lines: [String] = []

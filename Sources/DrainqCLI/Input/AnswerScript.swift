@@ -51,12 +51,6 @@ package struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     package var word: String
     package var problem: Problem
 
-    package init(rule: String, word: String, problem: Problem) {
-        self.rule = rule
-        self.word = word
-        self.problem = problem
-    }
-
     /// `cannot use 'dealy=5s' in the answer '503 dealy=5s': no such word, perhaps 'delay'`
     package var description: String {
         let reason =

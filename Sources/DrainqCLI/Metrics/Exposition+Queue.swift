@@ -15,14 +15,14 @@ extension Exposition {
         self.init(common: [("queue", absolutePath(status.queue))])
         let rows = Self.shown(status.destinations)
         operations(status, rows)
-        waiting(status, rows)
+        times(.oldest, rows, \.oldest)
+        times(.nextDue, rows, \.nextDue)
+        times(.lastSuccess, rows, \.lastSuccess)
         closed(status, rows)
         count(counters, rows)
         lastRun(status)
-        if let at = Timestamp(rfc3339: status.at) {
-            begin(.written)
-            sample(at)
-        }
+        begin(.written)
+        sample(status.at)
     }
 
     /// Returns the destinations with the most operations, sorted by name.
@@ -47,24 +47,13 @@ extension Exposition {
         sample(status.due)
     }
 
-    private mutating func waiting(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
-        begin(.oldest)
+    /// Adds a time of each destination that has one.
+    private mutating func times(
+        _ family: MetricFamily, _ rows: [QueueStatus.Row], _ time: (QueueStatus.Row) -> Timestamp?
+    ) {
+        begin(family)
         for row in rows {
-            if let oldest = row.oldest.flatMap({ Timestamp(rfc3339: $0) }) {
-                sample(oldest, ("destination", row.destination))
-            }
-        }
-        begin(.nextDue)
-        for row in rows {
-            if let due = row.nextDue.flatMap({ Timestamp(rfc3339: $0) }) {
-                sample(due, ("destination", row.destination))
-            }
-        }
-        begin(.lastSuccess)
-        for row in rows {
-            if let success = row.lastSuccess.flatMap({ Timestamp(rfc3339: $0) }) {
-                sample(success, ("destination", row.destination))
-            }
+            if let moment = time(row) { sample(moment, ("destination", row.destination)) }
         }
     }
 
@@ -80,12 +69,7 @@ extension Exposition {
                 sample(holds ? 1 : 0, ("destination", row.destination), ("reason", reason))
             }
         }
-        begin(.downSince)
-        for row in rows {
-            if let since = row.downSince.flatMap({ Timestamp(rfc3339: $0) }) {
-                sample(since, ("destination", row.destination))
-            }
-        }
+        times(.downSince, rows, \.downSince)
         begin(.paused)
         sample(status.paused ? 1 : 0)
     }

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import CSystem
 
 /// NDJSON on standard output: one object a line, with sorted names, unescaped slashes, and no member without a value.
 /// Every object has the version of the format (`OutputObject`).

@@ -130,10 +130,6 @@ package enum Messages {
         say(.warning, message, after: "warning: ", hint: hint)
     }
 
-    package static func error(_ error: UsageError) {
-        Self.error(error.message, hint: error.hint)
-    }
-
     /// Prints `drainq: …`, a fact that the user must know, or asked for with `--verbose`.
     package static func notice(_ message: String) {
         say(.notice, message)

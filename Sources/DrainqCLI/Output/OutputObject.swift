@@ -19,24 +19,19 @@ struct OutputObject: Hashable, Sendable {
     struct Field: Hashable, Sendable {
         var name: String
         var kind: Kind
-        var isOptional: Bool
+        var isOptional = false
         /// The description: lower case, no period.
         var meaning: String
 
         init(_ name: String, _ kind: Kind, _ meaning: String) {
-            self.init(name: name, kind: kind, isOptional: false, meaning: meaning)
-        }
-
-        private init(name: String, kind: Kind, isOptional: Bool, meaning: String) {
-            self.name = name
-            self.kind = kind
-            self.isOptional = isOptional
-            self.meaning = meaning
+            (self.name, self.kind, self.meaning) = (name, kind, meaning)
         }
 
         /// Makes a field that is omitted if it has no value, and never null.
         static func maybe(_ name: String, _ kind: Kind, _ meaning: String) -> Field {
-            Field(name: name, kind: kind, isOptional: true, meaning: meaning)
+            var field = Field(name, kind, meaning)
+            field.isOptional = true
+            return field
         }
     }
 

@@ -1,11 +1,6 @@
+import CSystem
 import Drain
 import Policy
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension Timestamp {
     /// Returns the time of the wall clock. The rooms below get it from here and do not read the clock.

@@ -38,14 +38,13 @@ struct QueuePage {
             DestinationTrouble.all(of: status).map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
         for row in status.destinations {
             var strip = DayStrip(endingAt: now)
-            if let since = row.downSince.flatMap({ Timestamp(rfc3339: $0) }) {
+            if let since = row.downSince {
                 strip.mark(from: since, to: now, \.isDown)
             }
             strips[row.destination] = strip
         }
         for hold in status.holds {
-            guard let since = Timestamp(rfc3339: hold.since) else { continue }
-            strips[hold.destination]?.mark(from: since, to: now, \.isHeld)
+            strips[hold.destination]?.mark(from: hold.since, to: now, \.isHeld)
         }
     }
 
@@ -85,11 +84,12 @@ struct QueuePage {
 
     private var figures: HTML {
         let waiting = status.destinations.reduce(0) { $0 + $1.waiting }
-        let oldest = status.oldest.flatMap { Timestamp(rfc3339: $0) }.map { InWords.rough(max(now - $0, .zero)) }
+        let oldest = status.oldest.map { InWords.rough(max(now - $0, .zero)) }
         let delivered = strips.values.reduce(0) { $0 + $1.delivered }
         let items = [
-            (grouped(waiting), "waiting"), (oldest ?? "-", "the oldest"), (grouped(count(.failed)), "failed"),
-            (grouped(count(.quarantined)), "in quarantine"), (grouped(delivered), "delivered in 24 h"),
+            (InWords.grouped(waiting), "waiting"), (oldest ?? "-", "the oldest"),
+            (InWords.grouped(count(.failed)), "failed"),
+            (InWords.grouped(count(.quarantined)), "in quarantine"), (InWords.grouped(delivered), "delivered in 24 h"),
         ].map { figure, word -> HTML in "<li><b>\(figure)</b> \(word)</li>" }
         return "<ul class=\"sum\">\(items)</ul>"
     }
@@ -167,7 +167,7 @@ struct QueuePage {
         return """
             <section class="card \(kind)" aria-labelledby="\(id)"><h2 id="\(id)"><span class="mark" aria-hidden="true">\
             \(mark)</span> \(row.destination)</h2><p class="state">\(state)</p>\(says)\
-            <p class="small">\(next(row))\(grouped(delivered(row))) delivered in 24 h</p>
+            <p class="small">\(next(row))\(InWords.grouped(delivered(row))) delivered in 24 h</p>
             <h3>last 24 hours</h3>\(strip.picture("\(row.destination), the last 24 hours: \(state)"))\(strip.axis)\
             \(ages(row))\(mending)</section>
             """
@@ -187,7 +187,7 @@ struct QueuePage {
     }
 
     private func next(_ row: QueueStatus.Row) -> String {
-        guard row.waiting > 0, let due = row.nextDue.flatMap({ Timestamp(rfc3339: $0) }) else { return "" }
+        guard row.waiting > 0, let due = row.nextDue else { return "" }
         return "next attempt \(InWords.moment(due, from: now)); "
     }
 
@@ -208,7 +208,7 @@ struct QueuePage {
                 <title>\(group.count) \(group.words)</title></rect>
                 """
         }
-        let words = groups.map { "\(grouped($0.count)) \($0.words)" }.joined(separator: ", ")
+        let words = groups.map { "\(InWords.grouped($0.count)) \($0.words)" }.joined(separator: ", ")
         return """
             <h3>waiting</h3><svg class="ages" viewBox="0 0 672 10" role="img" aria-label="waiting by age: \(words)" \
             preserveAspectRatio="none">\(bars)</svg><p class="small">\(words)</p>
@@ -232,8 +232,8 @@ struct QueuePage {
 
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
-    private func ago(_ text: String?) -> String {
-        text.flatMap { Timestamp(rfc3339: $0) }.map { InWords.moment($0, from: now) } ?? "never"
+    private func ago(_ time: Timestamp?) -> String {
+        time.map { InWords.moment($0, from: now) } ?? "never"
     }
 
     /// The time of day, with the date if that is not today's.
@@ -241,13 +241,5 @@ struct QueuePage {
         let (text, today) = (time.rfc3339, now.rfc3339.prefix(10))
         let day = text.prefix(10) == today && time != now ? "" : "\(text.prefix(10)) "
         return day + text.dropFirst(11).prefix(5)
-    }
-
-    /// Returns a number with commas between thousands.
-    private func grouped(_ number: Int) -> String {
-        let digits = String(number)
-        return digits.enumerated().map { index, digit in
-            index > 0 && (digits.utf8.count - index) % 3 == 0 ? ",\(digit)" : "\(digit)"
-        }.joined()
     }
 }

@@ -79,29 +79,23 @@ extension AnswerTable {
     /// The lines for people: a list for each outcome, and the route's own rules.
     var lines: [String] {
         var lines = ["route '\(route.type)': \(route.request)", "destination: \(route.destination)", ""]
-        func say(_ name: String, _ text: String) {
-            let indent = String(repeating: " ", count: 14)
-            for (index, line) in text.wrapped(to: 66).enumerated() {
-                lines.append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
-            }
-        }
-        if let held = route.heldText { say("destination", held) }
-        for (index, rule) in (rules ?? []).enumerated() { say(index == 0 ? "first" : "", rule.text) }
+        if let held = route.heldText { lines.say("destination", held) }
+        for (index, rule) in (rules ?? []).enumerated() { lines.say(index == 0 ? "first" : "", rule.text) }
         for outcome in Outcome.allCases {
             let list = answers.filter { $0.outcome == outcome.rawValue }.map(\.answers)
             if list.isEmpty { continue }
-            say(outcome.rawValue, list.joined(separator: ", "))
+            lines.say(outcome.rawValue, list.joined(separator: ", "))
             if outcome == .delivered, let provided, let otherwise {
-                say("", "2xx provided that \(provided); otherwise \(otherwise)")
+                lines.say("", "2xx provided that \(provided); otherwise \(otherwise)")
             }
         }
         let own = answers.filter(\.isOwn).map(\.rule)
-        if !own.isEmpty { say("own rules", Set(own).sorted().joined(separator: ", ")) }
-        say("next", retry.text)
-        if let retryRateLimited { say("after 429", retryRateLimited.text) }
-        if let expiresAfter { say("expires", "when it is \(expiresAfter) old") }
-        if let kept = route.keptText { say("waits for", kept) }
-        say("transport", route.transportText)
+        if !own.isEmpty { lines.say("own rules", Set(own).sorted().joined(separator: ", ")) }
+        lines.say("next", retry.text)
+        if let retryRateLimited { lines.say("after 429", retryRateLimited.text) }
+        if let expiresAfter { lines.say("expires", "when it is \(expiresAfter) old") }
+        if let kept = route.keptText { lines.say("waits for", kept) }
+        lines.say("transport", route.transportText)
         return lines
     }
 }

@@ -40,7 +40,7 @@ struct CurlCommand {
         // curl makes these fields of a signature itself.
         let signed = request.awsSigning == nil ? [] : ["authorization", "x-amz-date", "x-amz-content-sha256"]
         for field in request.headers where !signed.contains(field.name.lowercased()) {
-            let isEmpty = field.value.bytes.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            let isEmpty = field.value.bytes.allSatisfy(\.isBlank)
             let name = NamedText.Part.bytes(Array((field.name + (isEmpty ? ";" : ": ")).utf8))
             add("--header", [name] + (isEmpty ? [] : field.value.parts))
         }

@@ -23,9 +23,9 @@ struct DestinationTrouble {
     static func all(of status: QueueStatus) -> [DestinationTrouble] {
         let holds = Dictionary(status.holds.map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
         let troubles = status.destinations.compactMap { row -> DestinationTrouble? in
-            func trouble(_ kind: Kind, since: String?, _ cause: String) -> DestinationTrouble {
+            func trouble(_ kind: Kind, since: Timestamp?, _ cause: String) -> DestinationTrouble {
                 DestinationTrouble(
-                    destination: row.destination, kind: kind, since: since.flatMap { Timestamp(rfc3339: $0) },
+                    destination: row.destination, kind: kind, since: since,
                     cause: cause, waiting: row.waiting)
             }
             if let hold = holds[row.destination] { return trouble(.held, since: hold.since, hold.reason) }

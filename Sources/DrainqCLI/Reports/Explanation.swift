@@ -229,29 +229,23 @@ extension Explanation {
     /// The lines for people.
     var lines: [String] {
         var lines = ["\(answer) on the route '\(route.type)': \(outcome)"]
-        func say(_ name: String, _ text: String) {
-            let indent = String(repeating: " ", count: 14)
-            for (index, line) in text.wrapped(to: 66).enumerated() {
-                lines.append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
-            }
-        }
-        say("rule", rule)
-        if let written { say("written in", written) }
-        if let limit { say("time limit", limit) }
-        for (index, rule) in (unless ?? []).enumerated() { say(index == 0 ? "unless" : "", rule.text) }
+        lines.say("rule", rule)
+        if let written { lines.say("written in", written) }
+        if let limit { lines.say("time limit", limit) }
+        for (index, rule) in (unless ?? []).enumerated() { lines.say(index == 0 ? "unless" : "", rule.text) }
         for (index, member) in (members ?? []).enumerated() {
-            say(index == 0 ? "operations" : "", "\(index + 1). \(member.outcome): \(member.rule)")
+            lines.say(index == 0 ? "operations" : "", "\(index + 1). \(member.outcome): \(member.rule)")
         }
-        if let provided, let otherwise { say("provided", "\(provided); otherwise it is \(otherwise)") }
-        if let accused = accused.flatMap(Accused.init) { say("to blame", accused.inWords) }
-        say("operation", operation)
-        say("destination", route.destination)
-        for sentence in destination { say("", sentence) }
-        if let held = route.heldText { say("", held) }
-        if let retry { say("next", retry.text) }
-        say("request", route.request)
-        if let kept = route.keptText { say("waits for", kept) }
-        say("transport", route.transportText)
+        if let provided, let otherwise { lines.say("provided", "\(provided); otherwise it is \(otherwise)") }
+        if let accused = accused.flatMap(Accused.init) { lines.say("to blame", accused.inWords) }
+        lines.say("operation", operation)
+        lines.say("destination", route.destination)
+        for sentence in destination { lines.say("", sentence) }
+        if let held = route.heldText { lines.say("", held) }
+        if let retry { lines.say("next", retry.text) }
+        lines.say("request", route.request)
+        if let kept = route.keptText { lines.say("waits for", kept) }
+        lines.say("transport", route.transportText)
         return lines
     }
 }
@@ -273,4 +267,14 @@ extension RouteView {
         return text + (lacksKept.isEmpty ? "; all exist" : "; missing: \(list(lacksKept))")
     }
     var transportText: String { (transport.map { "\($0): " } ?? "none: ") + transportReason }
+}
+
+extension [String] {
+    /// Adds a text to the lines of an explanation, wrapped, with its name before the first line.
+    mutating func say(_ name: String, _ text: String) {
+        let indent = String(repeating: " ", count: 14)
+        for (index, line) in text.wrapped(to: 66).enumerated() {
+            append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
+        }
+    }
 }

@@ -74,7 +74,8 @@ struct OperationReport {
         func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
         let all: [(String, String?)] = [
             ("id", view.id), ("type", view.type), ("destination", header.url ?? view.destination),
-            ("hold", hold.map { "of its destination, since \($0.since): \($0.reason)" }), ("key", header.key),
+            ("hold", hold.map { "of its destination, since \($0.hold.since.rfc3339): \($0.reason)" }),
+            ("key", header.key),
             ("method", header.method), ("created", moment(header.createdAt)),
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
             ("attempts", attemptsExplained),

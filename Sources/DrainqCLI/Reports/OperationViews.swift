@@ -107,7 +107,7 @@ struct OperationDetails: JSONObject {
                 $0.header.bodyFile == nil ? String(validating: $0.operation.body, as: UTF8.self) : nil
             },
             .field("history", .list(.object(RecordView.self)), "the attempts, the first one first") {
-                $0.operation.attempts.map(RecordView.init)
+                $0.operation.attempts.map { RecordView(record: $0) }
             },
             .maybe("answer", .object(AnswerView.self), "the answer to the delivery, if `keepAnswer` keeps it") {
                 $0.operation.keptAnswer.map(AnswerView.init)
@@ -119,71 +119,47 @@ struct OperationDetails: JSONObject {
 
 /// The hold of a destination.
 struct HoldView: JSONObject {
-    var reason: String
-    var since: String
-    var byHand: Bool
+    var hold: DestinationState.Hold
+
+    var reason: String { hold.reason }
 
     static let fields: [JSONField<HoldView>] = [
-        .field("reason", .text, "the reason of the hold", \.reason),
-        .field("since", .time, "the start of the hold", \.since),
-        .field("byHand", .flag, "whether a person holds it", \.byHand),
+        .field("reason", .text, "the reason of the hold", \.hold.reason),
+        .field("since", .time, "the start of the hold", \.hold.since),
+        .field("byHand", .flag, "whether a person holds it", \.hold.isByHand),
     ]
-
-    init(_ hold: DestinationState.Hold) {
-        reason = hold.reason
-        since = hold.since.rfc3339
-        byHand = hold.isByHand
-    }
 }
 
 /// An attempt in the history of an operation.
 struct RecordView: JSONObject {
-    var at: String
-    var durationMs: Int
-    var outcome: String
-    var status: Int?
-    var error: String?
-    var rule: String
-    var retryAfter: Int?
-    var excerpt: String?
-    var accused: String?
-    var ruleCode: String?
-    var counted: Bool
+    var record: AttemptRecord
+    /// Whether the operation is not in `failed/`, because a newer one replaces it.
+    var isSuperseded = false
 
     static let outcomes = Outcome.allCases.map(\.rawValue)
 
     static let fields: [JSONField<RecordView>] = [
-        .field("at", .time, "the start of the attempt", \.at),
-        .field("durationMs", .count, "the duration in milliseconds", \.durationMs),
-        .field("outcome", .word(outcomes), "the outcome", \.outcome),
-        .maybe("status", .count, "the status of the answer", \.status),
-        .maybe("error", .text, "the name of the error", \.error),
-        .field("rule", .text, "the rule that decided, in words", \.rule),
+        .field("at", .time, "the start of the attempt", \.record.at),
+        .field("durationMs", .count, "the duration in milliseconds") {
+            Int(clamping: $0.record.duration.wholeMicroseconds / 1000)
+        },
+        .field("outcome", .word(outcomes), "the outcome") {
+            $0.isSuperseded ? "superseded" : $0.record.outcome.rawValue
+        },
+        .maybe("status", .count, "the status of the answer", \.record.status),
+        .maybe("error", .text, "the name of the error", \.record.error),
+        .field("rule", .text, "the rule that decided, in words", \.record.rule),
         .maybe(
             "ruleCode", .word(Rule.Code.allCases.map(\.rawValue)), "the kind of the rule, unless it is about answers",
-            \.ruleCode),
-        .maybe("retryAfter", .count, "the seconds that the server asked for", \.retryAfter),
+            \.record.ruleCode?.rawValue),
+        .maybe("retryAfter", .count, "the seconds that the server asked for", \.record.retryAfter),
         .maybe(
-            "excerpt", .text, "the beginning of the answer, without secrets and control characters", \.excerpt),
+            "excerpt", .text, "the beginning of the answer, without secrets and control characters", \.record.excerpt),
         .maybe(
             "accused", .word(Accused.allCases.map(\.rawValue)),
-            "what the attempt counts against, if it is not a delivery", \.accused),
-        .field("counted", .flag, "whether it counts as an attempt of the operation", \.counted),
+            "what the attempt counts against, if it is not a delivery", \.record.accused?.rawValue),
+        .field("counted", .flag, "whether it counts as an attempt of the operation", \.record.counted),
     ]
-
-    init(_ record: AttemptRecord) {
-        at = record.at.rfc3339
-        durationMs = Int(clamping: record.duration.wholeMicroseconds / 1000)
-        outcome = record.outcome.rawValue
-        status = record.status
-        error = record.error
-        rule = record.rule
-        retryAfter = record.retryAfter
-        excerpt = record.excerpt
-        accused = record.accused?.rawValue
-        ruleCode = record.ruleCode?.rawValue
-        counted = record.counted
-    }
 }
 
 /// A kept answer.

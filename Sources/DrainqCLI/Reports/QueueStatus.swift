@@ -14,18 +14,18 @@ struct QueueStatus: JSONObject {
         var claimed = 0
         var failed = 0
         var ages: [String: Int] = [:]
-        var oldest: String?
-        var nextDue: String?
+        var oldest: Timestamp?
+        var nextDue: Timestamp?
         var paused = false
-        var retryAfterUntil: String?
+        var retryAfterUntil: Timestamp?
         var circuitBreaker = "closed"
-        var coolDownUntil: String?
-        var downSince: String?
+        var coolDownUntil: Timestamp?
+        var downSince: Timestamp?
         var failures: Int?
         var lastFailure: String?
         var window: Int?
         var overload: Int?
-        var lastSuccess: String?
+        var lastSuccess: Timestamp?
 
         static let fields: [JSONField<Row>] = [
             .field("destination", .text, "the name of the destination", \.destination),
@@ -65,25 +65,25 @@ struct QueueStatus: JSONObject {
                 count(.new), count(.deferred), count(.held), count(.claimed), count(.failed)
             )
             for (word, _) in QueueCount.ageGroups { ages[word] = counts.countsByAge[word] ?? 0 }
-            oldest = counts.oldest?.rfc3339
-            nextDue = counts.next?.rfc3339
+            oldest = counts.oldest
+            nextDue = counts.next
             paused = state.isPaused
             if case .blocked(let block) = counts.availability {
                 switch block.reason {
-                case .retryAfter: retryAfterUntil = block.until?.rfc3339
-                case .circuitBreaker: coolDownUntil = block.until?.rfc3339
+                case .retryAfter: retryAfterUntil = block.until
+                case .circuitBreaker: coolDownUntil = block.until
                 case .held, .paused: break
                 }
             }
             if state.coolDowns > 0 {
                 circuitBreaker = if case .blocked = counts.availability { "open" } else { "half-open" }
             }
-            downSince = state.downSince?.rfc3339
+            downSince = state.downSince
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
             window = state.window
             overload = state.overload?.inFlight
-            lastSuccess = state.lastSuccess?.rfc3339
+            lastSuccess = state.lastSuccess
         }
     }
 
@@ -91,9 +91,9 @@ struct QueueStatus: JSONObject {
     struct Hold: JSONObject {
         var destination: String
         var reason: String
-        var since: String
+        var since: Timestamp
         var byHand: Bool
-        var nextProbe: String?
+        var nextProbe: Timestamp?
         var operations: Int
 
         static let fields: [JSONField<Hold>] = [
@@ -106,7 +106,7 @@ struct QueueStatus: JSONObject {
         ]
     }
 
-    var at: String
+    var at: Timestamp
     var queue: String
     var verdict = ""
     var inTrouble = 0
@@ -116,8 +116,8 @@ struct QueueStatus: JSONObject {
     var holds: [Hold] = []
     var heldByThemselves = 0
     var heldBehindFailed = 0
-    var oldest: String?
-    var nextDue: String?
+    var oldest: Timestamp?
+    var nextDue: Timestamp?
     var due = 0
     var behind = 0
     var superseded = 0
@@ -126,7 +126,7 @@ struct QueueStatus: JSONObject {
     var conditions: String?
     var network = NetworkKind.online.rawValue
     var deliveredTotal = 0
-    var lastSuccess: String?
+    var lastSuccess: Timestamp?
     var lastRun: SummaryView?
 
     static let fields: [JSONField<QueueStatus>] = [
@@ -167,11 +167,11 @@ extension QueueStatus.Hold {
     init?(_ counts: QueueCount.DestinationCount, at now: Timestamp) {
         guard let hold = counts.state.hold else { return nil }
         destination = counts.destination.name
-        (reason, since, byHand) = (hold.reason, hold.since.rfc3339, hold.isByHand)
+        (reason, since, byHand) = (hold.reason, hold.since, hold.isByHand)
         operations = counts.operations[.held] ?? 0
         switch counts.availability {
-        case .probe: nextProbe = now.rfc3339
-        case .blocked(let block): nextProbe = block.until?.rfc3339
+        case .probe: nextProbe = now
+        case .blocked(let block): nextProbe = block.until
         case .available: break
         }
     }
@@ -180,7 +180,7 @@ extension QueueStatus.Hold {
 extension QueueStatus {
     /// Makes the status of a queue. Counts operations by the names of their files alone.
     init(of queue: OpenQueue, at now: Timestamp) throws {
-        self.init(at: now.rfc3339, queue: queue.spool.path, paused: try queue.spool.isPaused)
+        self.init(at: now, queue: queue.spool.path, paused: try queue.spool.isPaused)
         let known = try queue.knownDestinations()
         let count = try QueueCount(of: queue.spool, queue.configuration, known, at: now)
         for state in ShownState.allCases { states[state.rawValue] = count.states[state] ?? 0 }
@@ -194,12 +194,12 @@ extension QueueStatus {
         due = count.due
         behind = count.waitingForOlder
         superseded = count.superseded
-        oldest = counts.compactMap(\.oldest).min()?.rfc3339
-        nextDue = counts.compactMap(\.next).min()?.rfc3339
+        oldest = counts.compactMap(\.oldest).min()
+        nextDue = counts.compactMap(\.next).min()
         let counters = try Counters.read(from: queue.spool)
         deliveredTotal = counters.delivered
         lastSuccess =
-            ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
+            ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()
         let asked = queue.configuration.conditions
         let networkState = NetworkState.read()
         let surroundings = Surroundings.read(for: asked, environment: queue.programEnvironment)

@@ -4,78 +4,52 @@ import Spool
 
 /// An attempt in `run --json` and in the log.
 struct AttemptView: JSONObject {
-    var id: String
-    var type: String
-    var destination: String
-    var record: RecordView
-    var attempts: Int
-    var attemptsAllowed: Int?
-    var due: String?
+    private let event: AttemptEvent
+    private let record: RecordView
 
     static let fields: [JSONField<AttemptView>] =
         [
             .event("attempt"),
-            .field("id", .text, "the operation", \.id),
-            .field("type", .text, "its type", \.type),
-            .field("destination", .text, "the destination of the request", \.destination),
+            .field("id", .text, "the operation", \.event.id.description),
+            .field("type", .text, "its type", \.event.type.description),
+            .field("destination", .text, "the destination of the request", \.event.destination),
         ]
         + RecordView.fields.filter { !["retryAfter", "counted"].contains($0.documented.name) }.map { $0.of(\.record) }
         + [
-            .field("attempts", .count, "the attempts of this operation that were counted", \.attempts),
-            .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
-            .maybe("due", .time, "the time of the next attempt", \.due),
+            .field("attempts", .count, "the attempts of this operation that were counted", \.event.attempts),
+            .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.event.attemptsAllowed),
+            .maybe("due", .time, "the time of the next attempt", \.event.nextDue),
         ]
 
     init(_ event: AttemptEvent) {
-        id = event.id.description
-        type = event.type.description
-        destination = event.destination
-        record = RecordView(event.record)
-        // A superseded operation that failed is not in failed/: the newer one replaces it.
-        if event.settlement.disposition == .superseded { record.outcome = "superseded" }
-        if event.record.outcome == .delivered { record.excerpt = nil }
-        attempts = event.attempts
-        attemptsAllowed = event.attemptsAllowed
-        due = event.nextDue?.rfc3339
+        self.event = event
+        var view = RecordView(record: event.record, isSuperseded: event.settlement.disposition == .superseded)
+        if event.record.outcome == .delivered { view.record.excerpt = nil }
+        record = view
     }
 }
 
 /// A file in quarantine, in `list --json`, `show --json` and `run --json`.
 struct QuarantineView: JSONObject {
-    var id: String?
-    var type: String?
+    var item: QuarantineItem
     var key: String?
-    var createdAt: String?
-    var at: String?
-    var reason: String?
-    var originalName: String?
-    var source: String?
-    var path: String
 
     static let fields: [JSONField<QuarantineView>] = [
         .event("quarantined"),
-        .maybe("id", .text, "the id, if the file has the name of an operation", \.id),
+        .maybe("id", .text, "the id, if the file has the name of an operation", \.item.name?.id.description),
         .field("state", .word(["quarantined"]), "the state") { _ in "quarantined" },
-        .maybe("type", .text, "the type of the operation, by that name", \.type),
+        .maybe("type", .text, "the type of the operation, by that name", \.item.name?.type.description),
         .maybe("key", .text, "the key of the operation, if `list` or `show` can read its header", \.key),
-        .maybe("createdAt", .time, "the creation of the operation, by that name", \.createdAt),
-        .maybe("at", .time, "the time when it went into quarantine", \.at),
-        .maybe("reason", .text, "the reason", \.reason),
-        .maybe("originalName", .text, "its earlier name", \.originalName),
-        .maybe("source", .text, "its origin", \.source),
-        .field("path", .text, "its file in the queue directory", \.path),
+        .maybe("createdAt", .time, "the creation of the operation, by that name", \.item.name?.createdAt),
+        .maybe("at", .time, "the time when it went into quarantine", \.item.at),
+        .maybe("reason", .text, "the reason", \.item.reason),
+        .maybe("originalName", .text, "its earlier name", \.item.originalName),
+        .maybe("source", .text, "its origin", \.item.source),
+        .field("path", .text, "its file in the queue directory") { "quarantine/\($0.item.fileName)" },
     ]
 
     init(_ item: QuarantineItem, key: String? = nil) {
-        id = item.name?.id.description
-        type = item.name?.type.description
-        self.key = key
-        createdAt = item.name?.createdAt.rfc3339
-        at = item.at?.rfc3339
-        reason = item.reason
-        originalName = item.originalName
-        source = item.source
-        path = "quarantine/\(item.fileName)"
+        (self.item, self.key) = (item, key)
     }
 }
 

@@ -26,8 +26,8 @@ struct StatusReport {
         return lines
     }
 
-    private func words(_ text: String?) -> String {
-        text.flatMap { Timestamp(rfc3339: $0) }.map { InWords.moment($0, from: now) } ?? "-"
+    private func words(_ time: Timestamp?) -> String {
+        time.map { InWords.moment($0, from: now) } ?? "-"
     }
 
     // MARK: - Sentences
@@ -36,7 +36,7 @@ struct StatusReport {
     private var forPeople: [String] {
         var lines = status.paused ? ["paused: runs make no attempts until '\(pasted("resume"))'"] : []
         lines += status.holds.map { hold in
-            let age = Timestamp(rfc3339: hold.since).map { InWords.rough(max(now - $0, .zero)) } ?? "-"
+            let age = InWords.rough(max(now - hold.since, .zero))
             let probe = hold.nextProbe.map { "; next probe \(words($0))" } ?? ""
             return "held: '\(hold.destination)' for \(age): \(hold.reason)\(probe)"
                 + "; '\(pasted("release", "--destination", hold.destination))' ends it"
@@ -101,7 +101,7 @@ struct StatusReport {
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
-        "last run \(words(last.startedAt)): \(last.inWords)"
+        "last run \(words(Timestamp(rfc3339: last.startedAt))): \(last.inWords)"
     }
 
     /// The deliveries: `1234 delivered in all, the last one 5m ago`.

@@ -115,7 +115,7 @@ extension AnswerContent.Header: CustomStringConvertible {
     package func holds(in answer: AttemptReport.Answer) -> Bool {
         let values = answer.headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         return switch test {
-        case .equals(let value): values.contains { $0.trimmingBlanks.utf8.elementsEqual(value.utf8) }
+        case .equals(let value): values.contains { $0.utf8.trimmedText.utf8.elementsEqual(value.utf8) }
         case .exists(let wanted): values.isEmpty != wanted
         }
     }
@@ -206,8 +206,8 @@ extension String {
     /// Returns whether this Content-Type is the wanted one, whatever its parameters; `application/*` matches any
     /// subtype.
     fileprivate func isMediaType(_ wanted: String) -> Bool {
-        let type = String(upTo(";")).trimmingBlanks.lowercased()
-        let wanted = wanted.trimmingBlanks.lowercased()
+        let type = String(upTo(";")).utf8.trimmedText.lowercased()
+        let wanted = wanted.utf8.trimmedText.lowercased()
         if wanted == "*/*" { return true }
         return wanted.ends(with: "/*") ? type.begins(with: wanted.upTo("*")) : type == wanted
     }

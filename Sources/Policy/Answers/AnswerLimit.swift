@@ -43,6 +43,6 @@ extension AnswerPlace {
             default: text = nil
             }
         }
-        return text.flatMap { Double($0.trimmingBlanks) }.flatMap { $0.isFinite ? $0 : nil }
+        return text.flatMap { Double($0.utf8.trimmedText) }.flatMap { $0.isFinite ? $0 : nil }
     }
 }

@@ -25,9 +25,9 @@ extension AnswerTime {
     /// A number from 1,000,000,000 on is since 1970 (no server asks for thirty years), and from 1,000,000,000,000 on in
     /// milliseconds. A moment is measured from the answer's own Date, so neither clock needs to be right.
     package static func parse(_ text: String, date: String? = nil, now: Timestamp) -> Duration? {
-        let text = text.trimmingBlanks
+        let text = text.utf8.trimmedText
         func until(_ moment: Timestamp) -> Duration {
-            let start = date.flatMap { Timestamp(httpDate: $0.trimmingBlanks, now: now) } ?? now
+            let start = date.flatMap { Timestamp(httpDate: $0.utf8.trimmedText, now: now) } ?? now
             return min(max(moment - start, .zero), RetryAfter.longest)
         }
         // Accepts digits, with a fraction and an exponent as in JSON; `Double` would also read hexadecimal digits.

@@ -12,6 +12,15 @@ package enum Base64 {
     /// Returns whether the byte is a letter of either alphabet.
     static func isLetter(_ byte: UInt8) -> Bool { values[Int(byte)] != nil }
 
+    /// Returns the letter of the alphabet for URLs that stands for a letter of the first alphabet.
+    static func inURLAlphabet(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        default: letter
+        }
+    }
+
     /// Returns the bytes in the first alphabet, padded.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var letters: [UInt8] = []

@@ -141,12 +141,6 @@ extension RuleMatch: CustomStringConvertible {
 }
 
 extension Outcome {
-    /// Reads `deliver`, `defer`, `hold` or `fail`, the words of a configuration.
-    package init?(verb: some StringProtocol) {
-        guard let outcome = Outcome.allCases.first(where: { $0.verb == verb }) else { return nil }
-        self = outcome
-    }
-
     package var verb: String {
         switch self {
         case .delivered: "deliver"

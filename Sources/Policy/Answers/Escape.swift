@@ -66,7 +66,7 @@ struct Escape: Hashable {
         _ text: ArraySlice<UInt8>, prefix: Int, digits: Int
     ) -> (value: UInt32, length: Int)? {
         let digitBytes = text.dropFirst(prefix).prefix(digits)
-        guard digitBytes.count == digits, digitBytes.allSatisfy(\.isHexadecimalDigit) else { return nil }
+        guard digitBytes.count == digits, digitBytes.allSatisfy(\.isHexDigit) else { return nil }
         return (number(digitBytes), prefix + digits)
     }
 
@@ -107,15 +107,8 @@ struct Escape: Hashable {
         let number = text[(text.startIndex + 2)..<end]
         let isHexadecimal = number.first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
         let digits = isHexadecimal ? number.dropFirst() : number
-        guard !digits.isEmpty, digits.allSatisfy(\.isHexadecimalDigit) else { return nil }
+        guard !digits.isEmpty, digits.allSatisfy(\.isHexDigit) else { return nil }
         return UInt32(String(decoding: digits, as: UTF8.self), radix: isHexadecimal ? 16 : 10)
             .flatMap { scalar($0, end + 1 - text.startIndex) }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimalDigit: Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
-            || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
     }
 }

@@ -6,11 +6,6 @@ package struct KeptValues: Hashable, Sendable {
 
     package static let none = KeptValues()
 
-    package init(values: [String: KeptValue] = [:], unkept: [String: KeepError] = [:]) {
-        self.values = values
-        self.unkept = unkept
-    }
-
     package var isEmpty: Bool { values.isEmpty && unkept.isEmpty }
 }
 
@@ -53,7 +48,7 @@ extension SealedReport {
         switch place {
         case .header(let name):
             guard let field = answer.head.header(name) else { throw .missing }
-            value = try KeptValue(text: field.trimmingBlanks)
+            value = try KeptValue(text: field.utf8.trimmedText)
         case .pointer(let pointer):
             guard let document = answer.document else { throw answer.isCut ? .cut : .notJSON }
             guard let range = document.range(at: pointer) else { throw .missing }

@@ -32,7 +32,7 @@ package struct Redaction: Sendable {
             for offset in 0..<3 {
                 let letters = Base64.letters(of: value, after: offset)
                 needles.insert(Needle(bytes: letters.map(\.small), isBase64: true))
-                needles.insert(Needle(bytes: letters.map(Self.inURLAlphabet).map(\.small), isBase64: true))
+                needles.insert(Needle(bytes: letters.map(Base64.inURLAlphabet).map(\.small), isBase64: true))
             }
         }
         self.needles = needles.sorted { $0.bytes.count > $1.bytes.count }
@@ -74,14 +74,6 @@ package struct Redaction: Sendable {
         else { return [] }
         let password = bytes.firstIndex(of: UInt8(ascii: ":")).map { Array(bytes[($0 + 1)...]) } ?? []
         return [bytes] + (password.count >= shortestBeginning ? [password] : [])
-    }
-
-    private static func inURLAlphabet(_ letter: UInt8) -> UInt8 {
-        switch letter {
-        case UInt8(ascii: "+"): UInt8(ascii: "-")
-        case UInt8(ascii: "/"): UInt8(ascii: "_")
-        default: letter
-        }
     }
 
     // MARK: - Texts

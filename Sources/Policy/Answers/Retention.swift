@@ -1,20 +1,14 @@
 /// The times for which kept values and the files of finished operations stay. `nil` for `failed`: files stay for ever.
 /// `.zero` for `delivered`: delivered operations leave no file.
 package struct Retention: Hashable, Sendable {
-    package var delivered: Duration
+    package var delivered: Duration = .zero
     package var failed: Duration?
     /// The time for which a kept value stays while no operation of its key is in the queue.
-    package var kept: Duration
+    package var kept: Duration = Self.defaultKept
 
     /// The time for which answers are kept if `delivered` is zero.
     package static let answers = Duration.seconds(86_400)
     package static let defaultKept = Duration.seconds(7 * 86_400)
-
-    package init(delivered: Duration = .zero, failed: Duration? = nil, kept: Duration = Self.defaultKept) {
-        self.delivered = delivered
-        self.failed = failed
-        self.kept = kept
-    }
 
     /// One search for files in `failed/`, and for kept values without operations, that are too old.
     package struct Search: Hashable, Sendable {

@@ -11,13 +11,13 @@ package enum RetryAfter {
     /// the answer's own Date, so neither clock needs to be right, and from `now` only if the answer has no Date. A date
     /// that has passed gives zero. No value gives more than `longest`.
     package static func parse(_ value: String, date: String? = nil, now: Timestamp) -> Duration? {
-        let value = value.trimmingBlanks
+        let value = value.utf8.trimmedText
         let digits = value.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         if digits.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isDigit) }), let seconds = Double(value) {
             return .seconds(min(seconds, longest.inSeconds))
         }
         guard let then = Timestamp(httpDate: value, now: now) else { return nil }
-        let start = date.flatMap { Timestamp(httpDate: $0.trimmingBlanks, now: now) } ?? now
+        let start = date.flatMap { Timestamp(httpDate: $0.utf8.trimmedText, now: now) } ?? now
         return min(max(then - start, .zero), longest)
     }
 
@@ -53,16 +53,5 @@ package enum RetryAfter {
     package static func spread(_ asked: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         let jitter = min(asked.scaled(by: 0.2), longestJitter)
         return asked + jitter.scaled(by: Double.random(in: 0...1, using: &generator))
-    }
-}
-
-extension String {
-    /// The text without blanks and tabs at either end, as a field's value is read.
-    var trimmingBlanks: String {
-        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        guard let first = utf8.firstIndex(where: { !isBlank($0) }),
-            let last = utf8.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return String(self[first...last])
     }
 }

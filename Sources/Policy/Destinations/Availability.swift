@@ -13,14 +13,6 @@ package enum Availability: Hashable, Sendable {
             case held
             case retryAfter
             case circuitBreaker
-
-            /// Whether an operator or a credential ends it, and no time alone.
-            package var needsOperator: Bool {
-                switch self {
-                case .paused, .held: true
-                case .retryAfter, .circuitBreaker: false
-                }
-            }
         }
 
         package var reason: Reason

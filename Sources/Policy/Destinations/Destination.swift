@@ -5,17 +5,13 @@ package struct Destination: Hashable, Sendable {
     /// The origin or the configured name; a substitute if there is no url, or if only the digest is known.
     package var name: String
 
-    package init(digest: Digest, name: String) {
-        self.digest = digest
-        self.name = name
-    }
-
-    package init(named name: String) {
-        self.init(digest: Digest(of: name), name: name)
-    }
 }
 
 extension Destination {
+    package init(named name: String) {
+        self.init(digest: Digest(of: name), name: name)
+    }
+
     /// Returns whether the destination is on this machine, so that the state of the network is no reason to wait.
     package func isLocal(_ settings: DestinationSettings) -> Bool {
         settings.connection.unixSocket != nil || Origin(url: name)?.isLoopback ?? false

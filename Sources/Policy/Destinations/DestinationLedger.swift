@@ -15,10 +15,6 @@ package struct DestinationLedger: Hashable, Sendable {
     /// A newer drainq has written the document.
     package struct NewerVersion: Error, Hashable, Sendable {
         package let version: Int
-
-        package init(version: Int) {
-            self.version = version
-        }
     }
 
     /// The salt of this ledger's fingerprints; `nil` until it is drawn.
@@ -112,15 +108,6 @@ extension DestinationLedger: Codable {
         case destinations
     }
 
-    /// An entry of any form; `state` is `nil` if it cannot be read.
-    private struct Entry: Decodable {
-        var state: DestinationState?
-
-        init(from decoder: any Decoder) throws {
-            state = try? DestinationState(from: decoder)
-        }
-    }
-
     /// Throws only `NewerVersion`.
     package init(from decoder: any Decoder) throws {
         self.init()
@@ -131,8 +118,8 @@ extension DestinationLedger: Codable {
         guard version == Self.version else { return }
         salt = try? fields.decode(String.self, forKey: .salt)
         offline = try? fields.decode(Offline.self, forKey: .offline)
-        let entries = (try? fields.decode([String: Entry].self, forKey: .destinations)) ?? [:]
-        destinations = entries.compactMapValues(\.state).filter { !$0.value.isBlank }
+        let entries = (try? fields.decode([String: Readable<DestinationState>].self, forKey: .destinations)) ?? [:]
+        destinations = entries.compactMapValues(\.value).filter { !$0.value.isBlank }
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -145,11 +132,6 @@ extension DestinationLedger: Codable {
 }
 
 extension DestinationLedger.Offline: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case since
-        case error
-    }
-
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let time = try fields.decode(String.self, forKey: .since)
@@ -159,11 +141,5 @@ extension DestinationLedger.Offline: Codable {
         self.init(
             since: since,
             error: (try? fields.decode(String.self, forKey: .error)).flatMap(NetworkError.init) ?? .offline)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(since.rfc3339, forKey: .since)
-        try fields.encode(error.rawValue, forKey: .error)
     }
 }

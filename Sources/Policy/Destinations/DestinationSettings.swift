@@ -3,32 +3,25 @@ package struct DestinationSettings: Hashable, Sendable {
     /// The number of attempts in flight at most, besides the run's own limit.
     package var concurrency: Int?
     package var rate: Rate?
-    package var connection: ConnectionOptions
-    package var transport: TransportPreference
+    package var connection = ConnectionOptions()
+    package var transport: TransportPreference = .auto
     /// The transport that `DRAINQ_TRANSPORT` names. It replaces `auto`.
     package var transportOfEnvironment: Transport?
     /// The time between two probes of a held destination, of one operation each; `nil` is never.
-    package var holdProbe: Duration?
+    package var holdProbe: Duration? = .seconds(3600)
     /// The number of connection-level failures in a row that opens the circuit breaker; 0 is never.
-    package var circuitBreaker: Int
+    package var circuitBreaker = 5
     /// The longest time that the circuit breaker stays open: 1 s at first, doubled each further time in a row.
-    package var coolDown: Duration
+    package var coolDown = Duration.seconds(1800)
     /// The number of first answers with one permanent status at which the storm guard begins to sample; 0 is never.
-    package var stormGuard: Int
+    package var stormGuard = 5
+}
 
-    package init(
-        concurrency: Int? = nil, rate: Rate? = nil, connection: ConnectionOptions = ConnectionOptions(),
-        transport: TransportPreference = .auto, holdProbe: Duration? = .seconds(3600), circuitBreaker: Int = 5,
-        coolDown: Duration = .seconds(1800), stormGuard: Int = 5
-    ) {
-        self.concurrency = concurrency
-        self.rate = rate
-        self.connection = connection
-        self.transport = transport
-        self.holdProbe = holdProbe
-        self.circuitBreaker = circuitBreaker
-        self.coolDown = coolDown
-        self.stormGuard = stormGuard
+extension DestinationSettings {
+    /// Creates the default settings, with this change.
+    package init(_ change: (inout DestinationSettings) -> Void = { _ in }) {
+        self.init()
+        change(&self)
     }
 }
 
@@ -36,11 +29,6 @@ package struct DestinationSettings: Hashable, Sendable {
 package struct Rate: Hashable, Sendable {
     package var count: Int
     package var per: Duration
-
-    package init(count: Int, per: Duration) {
-        self.count = count
-        self.per = per
-    }
 
     /// The time from the start of one attempt to the start of the next.
     package var interval: Duration { per / max(count, 1) }

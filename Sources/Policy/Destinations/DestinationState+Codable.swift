@@ -53,15 +53,15 @@ extension DestinationState: Codable {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encodeIfPresent(hold, forKey: .hold)
         if isPaused { try fields.encode(true, forKey: .paused) }
-        try fields.encodeIfPresent(notBefore?.rfc3339, forKey: .notBefore)
+        try fields.encodeIfPresent(notBefore, forKey: .notBefore)
         if failures > 0 { try fields.encode(failures, forKey: .failures) }
-        try fields.encodeIfPresent(downSince?.rfc3339, forKey: .downSince)
+        try fields.encodeIfPresent(downSince, forKey: .downSince)
         try fields.encodeIfPresent(lastFailure, forKey: .lastFailure)
-        try fields.encodeIfPresent(lastFailureAt?.rfc3339, forKey: .lastFailureAt)
-        try fields.encodeIfPresent(coolDownUntil?.rfc3339, forKey: .coolDownUntil)
+        try fields.encodeIfPresent(lastFailureAt, forKey: .lastFailureAt)
+        try fields.encodeIfPresent(coolDownUntil, forKey: .coolDownUntil)
         if coolDowns > 0 { try fields.encode(coolDowns, forKey: .coolDowns) }
         try fields.encodeIfPresent(window, forKey: .window)
-        try fields.encodeIfPresent(lastSuccess?.rfc3339, forKey: .lastSuccess)
+        try fields.encodeIfPresent(lastSuccess, forKey: .lastSuccess)
         if !parking.isEmpty { try fields.encode(parking, forKey: .parked) }
         try fields.encodeIfPresent(storm, forKey: .storm)
         try fields.encodeIfPresent(overload, forKey: .overload)
@@ -87,7 +87,7 @@ extension DestinationState.Storm: Codable {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(status, forKey: .status)
         try fields.encode(count, forKey: .count)
-        try fields.encode(at.rfc3339, forKey: .at)
+        try fields.encode(at, forKey: .at)
     }
 }
 
@@ -114,11 +114,11 @@ extension DestinationState.Hold: Codable {
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(reason, forKey: .reason)
-        try fields.encode(since.rfc3339, forKey: .since)
+        try fields.encode(since, forKey: .since)
         if isByHand { try fields.encode(true, forKey: .byHand) }
         try fields.encodeIfPresent(status, forKey: .status)
         try fields.encodeIfPresent(blamed, forKey: .blamed)
-        try fields.encodeIfPresent(lastProbe?.rfc3339, forKey: .lastProbe)
+        try fields.encodeIfPresent(lastProbe, forKey: .lastProbe)
     }
 }
 
@@ -137,5 +137,14 @@ extension KeyedDecodingContainer {
     func count(_ key: Key, upTo most: Int) -> Int? {
         guard let number: Int = value(key), number > 0 else { return nil }
         return min(number, most)
+    }
+}
+
+/// A value that need not be readable; `value` is `nil` if it is not.
+struct Readable<Value: Decodable>: Decodable {
+    var value: Value?
+
+    init(from decoder: any Decoder) throws {
+        value = try? Value(from: decoder)
     }
 }

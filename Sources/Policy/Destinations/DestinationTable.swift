@@ -9,11 +9,6 @@ package struct DestinationTable: Sendable {
         /// `nil` for the default route.
         package var type: TypeName?
         package var route: Route
-
-        package init(type: TypeName?, route: Route) {
-            self.type = type
-            self.route = route
-        }
     }
 
     private struct Place {

@@ -8,13 +8,7 @@ package struct Overload: Hashable, Sendable {
     /// The time at which this was last found.
     package var at: Timestamp
     /// The number of times in a row that this was found.
-    package var times: Int
-
-    package init(inFlight: Int, at: Timestamp, times: Int = 1) {
-        self.inFlight = inFlight
-        self.at = at
-        self.times = times
-    }
+    package var times = 1
 
     /// Returns the number of attempts that the server is believed to sustain at `now`.
     package func sustainable(at now: Timestamp) -> Int {
@@ -44,12 +38,6 @@ package struct Overload: Hashable, Sendable {
 }
 
 extension Overload: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case inFlight
-        case at
-        case times
-    }
-
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         guard let inFlight = fields.count(.inFlight, upTo: DestinationState.mostCounted), let at = fields.time(.at)
@@ -58,12 +46,5 @@ extension Overload: Codable {
                 forKey: .inFlight, in: fields, debugDescription: "no count or no time")
         }
         self.init(inFlight: inFlight, at: at, times: fields.count(.times, upTo: Self.mostTimes) ?? 1)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(inFlight, forKey: .inFlight)
-        try fields.encode(at.rfc3339, forKey: .at)
-        try fields.encode(times, forKey: .times)
     }
 }

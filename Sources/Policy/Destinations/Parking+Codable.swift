@@ -6,20 +6,11 @@ extension Parking: Codable {
         case operations
     }
 
-    /// An entry of any form; `entry` is `nil` if it cannot be read.
-    private struct Read: Decodable {
-        var entry: Entry?
-
-        init(from decoder: any Decoder) throws {
-            entry = try? Entry(from: decoder)
-        }
-    }
-
     /// Throws only if the value is not an object. Skips entries that cannot be read.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
-        let read = (try? fields.decode([Read].self, forKey: .operations)) ?? []
-        self.init(entries: read.compactMap(\.entry), blamed: try? fields.decode(String.self, forKey: .blamed))
+        let read = (try? fields.decode([Readable<Entry>].self, forKey: .operations)) ?? []
+        self.init(entries: read.compactMap(\.value), blamed: try? fields.decode(String.self, forKey: .blamed))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -60,8 +51,8 @@ extension Parking.Entry: Codable {
         try fields.encode(id.description, forKey: .id)
         try fields.encode(status, forKey: .status)
         if !credentials.isEmpty { try fields.encode(credentials, forKey: .credentials) }
-        try fields.encode(since.rfc3339, forKey: .since)
-        try fields.encode(asked.rfc3339, forKey: .asked)
+        try fields.encode(since, forKey: .since)
+        try fields.encode(asked, forKey: .asked)
         try fields.encode(times, forKey: .times)
         if isWitnessed { try fields.encode(true, forKey: .witnessed) }
     }

@@ -20,22 +20,9 @@ package struct Parking: Hashable, Sendable {
         /// The time of the last refusal.
         package var asked: Timestamp
         /// The number of refusals.
-        package var times: Int
+        package var times = 1
         /// Whether another operation with the same credentials has been delivered since.
-        package var isWitnessed: Bool
-
-        package init(
-            id: OperationID, status: Int, credentials: String, since: Timestamp, asked: Timestamp, times: Int = 1,
-            isWitnessed: Bool = false
-        ) {
-            self.id = id
-            self.status = status
-            self.credentials = credentials
-            self.since = since
-            self.asked = asked
-            self.times = times
-            self.isWitnessed = isWitnessed
-        }
+        package var isWitnessed = false
     }
 
     /// The refusal of the credentials of one operation.
@@ -45,13 +32,6 @@ package struct Parking: Hashable, Sendable {
         package var credentials: String
         /// The fingerprint of the destination's configuration and credentials, see `CredentialFingerprint`.
         package var blamed: String
-
-        package init(id: OperationID, status: Int, credentials: String, blamed: String) {
-            self.id = id
-            self.status = status
-            self.credentials = credentials
-            self.blamed = blamed
-        }
     }
 
     package enum Decision: Hashable, Sendable {

@@ -84,7 +84,7 @@ package struct JSONDocument: Sendable {
     /// Returns the index in digits without leading zeros; `nil` for all else, also for `-`, the element after the last.
     private static func arrayIndex(_ token: String) -> Int? {
         guard token == "0" || token.utf8.first != UInt8(ascii: "0"),
-            token.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+            token.utf8.allSatisfy(\.isDigit)
         else { return nil }
         return Int(token)
     }

@@ -38,7 +38,3 @@ struct JSONNumber: Hashable {
         self.exponent = sum
     }
 }
-
-extension UInt8 {
-    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-}

@@ -6,11 +6,6 @@ package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertib
     package var reason: String
 
     package var description: String { "\(reason) at byte \(offset)" }
-
-    package init(offset: Int, reason: String) {
-        self.offset = offset
-        self.reason = reason
-    }
 }
 
 /// A scanner that finds where JSON values begin and end without decoding them, so a payload is kept byte for byte.
@@ -320,7 +315,7 @@ package struct JSONScanner {
 
     private mutating func skipDigits() throws(JSONSyntaxError) {
         let start = offset
-        while offset < end, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[offset]) { offset += 1 }
+        while offset < end, bytes[offset].isDigit { offset += 1 }
         if offset == start { throw error("expected a digit") }
     }
 }
@@ -332,13 +327,4 @@ extension UInt8 {
     }
 
     package var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
-
-    package var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
-    }
 }

@@ -8,8 +8,6 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
         description = text
     }
 
-    package init?(_ text: Substring) { self.init(String(text)) }
-
     /// Takes bytes that are known to be an id.
     init(checked bytes: UnsafeBufferPointer<UInt8>) {
         description = String(decoding: bytes, as: UTF8.self)
@@ -37,8 +35,6 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
         guard isName else { return nil }
         description = text
     }
-
-    package init?(_ text: Substring) { self.init(String(text)) }
 
     /// Takes bytes that are known to be a type.
     init(checked bytes: UnsafeBufferPointer<UInt8>) {

@@ -54,15 +54,6 @@ extension Timestamp {
         }
     }
 
-    /// `YYYYMMDDThhmmss[.mmm]Z`, rounded up to the millisecond, so an operation never goes before its time.
-    package var compactMilliseconds: String {
-        String(unsafeUninitializedCapacity: 24) { buffer in
-            var writer = NameWriter(buffer)
-            writer.writeCompactMilliseconds(self)
-            return writer.count
-        }
-    }
-
     /// The next whole millisecond, or this moment if it is one: the due time that a name can carry.
     package var roundedUpToMilliseconds: Timestamp {
         let rest = microseconds % 1000

@@ -87,3 +87,11 @@ extension Timestamp {
         }
     }
 }
+
+/// In JSON a time is the text `rfc3339`.
+extension Timestamp: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        var text = encoder.singleValueContainer()
+        try text.encode(rfc3339)
+    }
+}

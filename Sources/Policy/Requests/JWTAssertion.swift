@@ -65,13 +65,7 @@ package struct JWTAssertion: Hashable, Sendable {
 
     /// Returns Base64 in the alphabet for URLs, without padding (RFC 4648 §5).
     private static func encoded(_ bytes: [UInt8]) -> String {
-        let letters = Base64.encode(bytes).utf8.filter { $0 != UInt8(ascii: "=") }.map { letter in
-            switch letter {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            default: letter
-            }
-        }
-        return String(decoding: letters, as: UTF8.self)
+        let letters = Base64.encode(bytes).utf8.filter { $0 != UInt8(ascii: "=") }
+        return String(decoding: letters.map(Base64.inURLAlphabet), as: UTF8.self)
     }
 }

@@ -12,10 +12,6 @@ package struct NamedText: Hashable, Sendable {
 
     package var parts: [Part]
 
-    package init(parts: [Part]) {
-        self.parts = parts
-    }
-
     /// Whether all of it is known without a secret.
     package var isPlain: Bool {
         parts.allSatisfy { if case .bytes = $0 { true } else { false } }

@@ -59,12 +59,9 @@ struct URLParts {
     var origin: Origin
     /// The text from the first `/`, `?` or `#` to the end, as given; empty if nothing follows the host.
     var rest: Substring
+}
 
-    init(origin: Origin, rest: Substring) {
-        self.origin = origin
-        self.rest = rest
-    }
-
+extension URLParts {
     init?(_ url: String) {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = Origin.Scheme(rawValue: url[..<colon].lowercased()),
@@ -89,7 +86,7 @@ struct URLParts {
             let digits = authority[authority.utf8.index(after: colon)...]
             host = authority[..<colon]
             if !digits.isEmpty {
-                guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                guard digits.utf8.allSatisfy(\.isDigit),
                     let number = UInt16(digits), number > 0
                 else { return nil }
                 port = number

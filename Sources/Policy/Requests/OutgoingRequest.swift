@@ -3,48 +3,33 @@ package struct OutgoingRequest: Hashable, Sendable {
     package var method: String
     /// Absolute, `http` or `https`, percent-encoded.
     package var url: String
-    package var headers: [HeaderField]
+    package var headers: [HeaderField] = []
     /// `nil` sends no body at all; an empty body is sent with a Content-Length of 0.
     package var body: [UInt8]?
     /// Streamed instead of `body`.
     package var bodyFile: BodyFile?
     /// Streamed instead of `body`.
     package var bodyPart: FilePart?
-    package var timeouts: Timeouts
+    package var timeouts = Timeouts()
     /// The number of bytes kept of the answer's body. A longer answer is cut there, and the transfer ends.
-    package var answerLimit: Int
-    package var transport: Transport
-    package var connection: ConnectionOptions
-    package var redirects: Redirects
+    package var answerLimit = 65_536
+    package var transport: Transport = .urlsession
+    package var connection = ConnectionOptions()
+    package var redirects: Redirects = .never
     /// The name of the destination. Attempts for one destination share a delivery agent.
-    package var destination: String
+    package var destination = ""
     /// Whether the request needs a connection that carried nothing before: on a kept connection the last attempt's
     /// answer may have been about another request.
-    package var freshConnection: Bool
+    package var freshConnection = false
 
     /// The number of body bytes that are sent; `nil` without a body.
     package var bodyLength: Int? { bodyFile?.length ?? bodyPart?.length ?? body?.count }
+}
 
-    package init(
-        method: String, url: String, headers: [HeaderField] = [], body: [UInt8]? = nil, bodyFile: BodyFile? = nil,
-        bodyPart: FilePart? = nil,
-        timeouts: Timeouts = Timeouts(), answerLimit: Int = 65_536, transport: Transport = .urlsession,
-        connection: ConnectionOptions = ConnectionOptions(), redirects: Redirects = .never,
-        destination: String = "", freshConnection: Bool = false
-    ) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.bodyFile = bodyFile
-        self.bodyPart = bodyPart
-        self.timeouts = timeouts
-        self.answerLimit = answerLimit
-        self.transport = transport
-        self.connection = connection
-        self.redirects = redirects
-        self.destination = destination
-        self.freshConnection = freshConnection
+extension OutgoingRequest {
+    /// Creates a request without fields and body, with default limits.
+    package init(method: String, url: String) {
+        self.init(method: method, url: url, headers: [])
     }
 }
 

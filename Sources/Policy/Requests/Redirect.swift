@@ -9,7 +9,7 @@ package enum Redirect {
     /// Follows only 301, 302, 307 and 308: a 303 asks for another method. Follows only to the same scheme, host and
     /// port, so no other server sees any of the request. Resolves `Location` as RFC 3986 §5 says.
     package static func target(of answer: AttemptReport.Answer, from url: String) -> String? {
-        guard [301, 302, 307, 308].contains(answer.status), let location = answer.header("Location")?.trimmingBlanks,
+        guard [301, 302, 307, 308].contains(answer.status), let location = answer.header("Location")?.utf8.trimmedText,
             // It had a byte that is no UTF-8: which one is not known any more.
             !location.unicodeScalars.contains("\u{FFFD}"),
             let base = URLParts(url), var target = resolve(location, against: base), target.origin == base.origin

@@ -81,12 +81,6 @@ extension Route {
         RequestForm(self).defect(of: operation)
     }
 
-    /// Returns the address alone, for an operation whose destination must be known before it is attempted. Does not
-    /// fill in secrets: it may be shown.
-    package func url(for operation: Operation) throws(RequestError) -> String {
-        try RequestForm(self).address(TemplateValues(operation))
-    }
-
     /// The names of the values that requests on this route take from answers to earlier operations of the key.
     package var keptNames: Set<String> {
         // Most routes have none: makes a form only if there may be one.

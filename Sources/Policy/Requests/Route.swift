@@ -4,109 +4,62 @@ package struct Route: Hashable, Sendable {
     package var url: String?
     /// The name of the destination; `nil` uses the url's origin.
     package var destination: String?
-    package var method: String
+    package var method = "POST"
     /// Values are templates.
-    package var headers: [HeaderField]
+    package var headers: [HeaderField] = []
     /// The user and the password of Basic authentication, templates of secrets; without a user there is none.
     package var basicUser: String?
     package var basicPassword: String?
-    package var `protocol`: WireProtocol
+    package var `protocol`: WireProtocol = .plain
     /// The body's template; `nil` sends the body as given, an empty one sends no body.
     package var body: String?
     /// The compression of bodies, and of whole batches; a body that is a file is not compressed.
-    package var compress: Compression
+    package var compress: Compression = .none
     /// The template of the key for an operation that is added without one; `nil` gives none.
     package var key: String?
     /// The template of the idempotency key; `nil` uses the operation's id.
     package var idempotencyKey: String?
     /// The conditions on the payload before it is sent. An operation that does not meet them fails unsent.
-    package var require: [JSONCondition]
+    package var require: [JSONCondition] = []
     /// The rules for answers. The first that matches decides, before `classify` and `accept`.
-    package var answers: [AnswerRule]
+    package var answers: [AnswerRule] = []
     /// The rule for a 2xx answer that is no delivery.
     package var accept: AnswerRule?
     /// The parts of an answer that are kept for the operation's chain, by name.
-    package var keep: [String: AnswerPlace]
+    package var keep: [String: AnswerPlace] = [:]
     /// The template of the chain, by which values are kept and found again; `nil` uses the operation's key.
     package var chain: String?
     /// Whether the whole answer is kept with the delivered operation.
-    package var keepsAnswer: Bool
-    package var retry: BackoffSchedule
+    package var keepsAnswer = false
+    package var retry: BackoffSchedule = .standard
     /// The schedule for 429; `nil` uses `retry`.
     package var retryRateLimited: BackoffSchedule?
-    package var timeouts: Timeouts
+    package var timeouts = Timeouts()
     /// In the order of the configuration. The narrowest rule decides, and of equally narrow ones the last.
-    package var classify: [AnswerRule]
+    package var classify: [AnswerRule] = []
     /// The longest age, from `createdAt`. An older operation fails unsent.
     package var expiresAfter: Duration?
     /// The time for which the server remembers an idempotency key; `nil` is for ever.
     package var keyTTL: Duration?
     /// Whether a newer operation of the same key replaces older ones that are not delivered. Implies that operations of
     /// one key are never in flight together.
-    package var coalesce: Bool
+    package var coalesce = false
     /// Whether the newer operation carries the changes of the older ones instead of replacing them: payloads are merge
     /// patches (RFC 7396), and one request carries them all. Only with `coalesce`.
-    package var mergesPayloads: Bool
-    package var ordering: Ordering
+    package var mergesPayloads = false
+    package var ordering: Ordering = .any
     /// The treatment of operations behind a dead letter of their sequence.
-    package var onFailure: OnFailure
+    package var onFailure: OnFailure = .proceed
     package var batch: Batch?
-    package var redirects: Redirects
+    package var redirects: Redirects = .never
     /// The argument vector of a command before each attempt: gets the request on standard input, answers header lines.
     package var headersCommand: [String]?
     /// The signature of each attempt for a service of AWS, made after `headersCommand`.
     package var awsSigning: AWSSigning?
     /// The fields of the route that an operation may replace.
-    package var overrides: Set<OverridableField>
+    package var overrides: Set<OverridableField> = Set(OverridableField.allCases)
     /// The number of bytes of an answer that are read.
-    package var answerLimit: Int
-
-    package init(
-        url: String? = nil, destination: String? = nil, method: String = "POST", headers: [HeaderField] = [],
-        protocol: WireProtocol = .plain, body: String? = nil, compress: Compression = .none, key: String? = nil,
-        idempotencyKey: String? = nil, require: [JSONCondition] = [], answers: [AnswerRule] = [],
-        accept: AnswerRule? = nil,
-        keep: [String: AnswerPlace] = [:], chain: String? = nil, keepsAnswer: Bool = false,
-        retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
-        timeouts: Timeouts = Timeouts(), classify: [AnswerRule] = [], expiresAfter: Duration? = nil,
-        keyTTL: Duration? = nil, coalesce: Bool = false, mergesPayloads: Bool = false, ordering: Ordering = .any,
-        onFailure: OnFailure = .proceed, batch: Batch? = nil,
-        redirects: Redirects = .never, headersCommand: [String]? = nil,
-        awsSigning: AWSSigning? = nil, overrides: Set<OverridableField> = Set(OverridableField.allCases),
-        answerLimit: Int = 65_536
-    ) {
-        self.url = url
-        self.destination = destination
-        self.method = method
-        self.headers = headers
-        self.protocol = `protocol`
-        self.body = body
-        self.compress = compress
-        self.key = key
-        self.idempotencyKey = idempotencyKey
-        self.require = require
-        self.answers = answers
-        self.accept = accept
-        self.keep = keep
-        self.chain = chain
-        self.keepsAnswer = keepsAnswer
-        self.retry = retry
-        self.retryRateLimited = retryRateLimited
-        self.timeouts = timeouts
-        self.classify = classify
-        self.expiresAfter = expiresAfter
-        self.keyTTL = keyTTL
-        self.coalesce = coalesce
-        self.mergesPayloads = mergesPayloads
-        self.ordering = ordering
-        self.onFailure = onFailure
-        self.batch = batch
-        self.redirects = redirects
-        self.headersCommand = headersCommand
-        self.awsSigning = awsSigning
-        self.overrides = overrides
-        self.answerLimit = answerLimit
-    }
+    package var answerLimit = 65_536
 
     /// Whether operations of one key, or of the whole destination, wait for each other.
     package var isSequential: Bool { coalesce || ordering.isStrict }
@@ -116,6 +69,14 @@ package struct Route: Hashable, Sendable {
 
     /// Whether a dead letter holds the operations behind it in its sequence.
     package var holdsBehindFailed: Bool { onFailure == .hold && ordering.isStrict }
+}
+
+extension Route {
+    /// Creates the route of an empty configuration, with this change.
+    package init(_ change: (inout Route) -> Void = { _ in }) {
+        self.init()
+        change(&self)
+    }
 }
 
 /// The treatment of operations behind a dead letter of their sequence.

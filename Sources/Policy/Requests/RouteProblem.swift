@@ -5,10 +5,4 @@ package struct RouteProblem: Error, Hashable, Sendable {
     /// Lower case, without a period: `'{payload}' stands inside of quotes`.
     package var reason: String
     package var hint: String?
-
-    package init(key: String? = nil, reason: String, hint: String? = nil) {
-        self.key = key
-        self.reason = reason
-        self.hint = hint
-    }
 }

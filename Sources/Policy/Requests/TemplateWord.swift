@@ -13,9 +13,6 @@ package enum TemplateWord: Hashable, Sendable {
     /// A part of an earlier answer that is remembered for the operation's key: `kept.noteId`.
     case kept(String)
 
-    /// The words that contain no name of the user's.
-    static let names = ["id", "type", "key", "createdAt", "attempt", "payload", "items"]
-
     init?(_ text: ArraySlice<UInt8>) {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let tokens = parts.map { String(decoding: $0, as: UTF8.self) }

@@ -327,15 +327,15 @@ private func use(_ settings: DestinationSettings, _ state: DestinationState) {
         guard route.problems.isEmpty else { return nil }
         return try? RequestForm(route).request(for: operation, attempt: 1, version: "1", secrets: secrets)
     }
-    if !text.isEmpty, let request = made(Route(url: "https://h/", body: text)) {
+    if !text.isEmpty, let request = made(Route { ($0.url, $0.body) = ("https://h/", text) }) {
         expect((try? JSONDocument(request.body ?? [])) != nil, "a body that is no JSON: \(text)")
     }
-    if let request = made(Route(url: "https://h/" + text)) {
+    if let request = made(Route { $0.url = "https://h/" + text }) {
         expect(request.url.hasPrefix("https://h/"), "another host: \(text)")
         expect(request.url.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x22 && $0 != 0x7B }, "no url: \(text)")
     }
     let field = HeaderField(name: "X", value: text)
-    if field.defect == nil, let request = made(Route(url: "https://h/", headers: [field])) {
+    if field.defect == nil, let request = made(Route { ($0.url, $0.headers) = ("https://h/", [field]) }) {
         expect(request.headers.allSatisfy { $0.value.utf8.allSatisfy { $0 >= 0x20 || $0 == 9 } }, "two lines: \(text)")
     }
 }
