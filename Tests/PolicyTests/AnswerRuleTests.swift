@@ -174,10 +174,9 @@ struct AnswerRuleTests {
         let cap = Classification.verdict(
             on: report(403, ["x-remaining": "0", "x-reset": "1797259999"]), route: route, now: now)
         #expect(cap.retryAfter == RetryAfter.longest)
-        let settings = DestinationSettings()
         #expect(
             DestinationEvent.events(
-                of: report(403), limited, route: route, settings: settings, blamed: nil, now: now)
+                of: report(403), limited, route: route, blamed: nil, now: now)
                 == [.answered, .retryAfter(until: now + .seconds(30))])
     }
 
@@ -202,7 +201,7 @@ struct AnswerRuleTests {
         func events(_ body: String) -> [DestinationEvent] {
             let report = report(503, [:], body)
             return DestinationEvent.events(
-                of: report, verdict(report, route), route: route, settings: DestinationSettings(), blamed: nil, now: now
+                of: report, verdict(report, route), route: route, blamed: nil, now: now
             )
         }
         #expect(events("maintenance") == [.answered])

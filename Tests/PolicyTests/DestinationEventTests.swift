@@ -16,12 +16,11 @@ struct DestinationEventTests {
     }
 
     private func events(
-        _ report: SealedReport, _ route: Route = Route(retry: .steps, retryRateLimited: .rateLimit),
-        _ settings: DestinationSettings = DestinationSettings()
+        _ report: SealedReport, _ route: Route = Route(retry: .steps, retryRateLimited: .rateLimit)
     ) -> [DestinationEvent] {
         let verdict = Classification.verdict(on: report, route: route, now: now)
         return DestinationEvent.events(
-            of: report, verdict, route: route, settings: settings, blamed: "print", now: now)
+            of: report, verdict, route: route, blamed: "print", now: now)
     }
 
     private func guardAnswer(_ report: SealedReport, _ route: Route = Route()) -> StormGuard<Int>.Answer? {

@@ -380,7 +380,7 @@ struct Fleet {
         run.inFlight[destination]! -= 1
         let (report, verdict) = end(of: flight)
         for event in DestinationEvent.events(
-            of: report, verdict, route: route, settings: settings(of: destination), blamed: nil, now: now)
+            of: report, verdict, route: route, blamed: nil, now: now)
         {
             if event == .delivered, run.passages[destination]!.block?.reason == .held, !flight.isProbe { continue }
             run.passages[destination]!.apply(event, at: now, ignoringCircuitBreaker: false)

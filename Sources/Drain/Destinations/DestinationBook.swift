@@ -227,7 +227,7 @@ final class DestinationBook {
 
     /// Ends the wait of an operation for a witness.
     func unpark(_ id: OperationID, _ destination: RunDestination) {
-        if destination.state.parking[id] != nil { apply(.unparked(id), to: destination, at: world.now()) }
+        if destination.control.isParked(id) { apply(.unparked(id), to: destination, at: world.now()) }
     }
 
     /// Records since when this machine has no network; `nil` records that it has one.

@@ -41,7 +41,7 @@ final class RunDestination {
     var block: Availability.Block? { control.block }
     var isBlocked: Bool { control.isBlocked }
     /// Whether it has not answered since its last failure.
-    var isFailing: Bool { control.state.failures > 0 }
+    var isFailing: Bool { control.isFailing }
 
     /// Resets the counts of the previous listing.
     func beginPass() {
@@ -50,7 +50,7 @@ final class RunDestination {
     }
 
     /// Whether it has urgent work or withheld answers.
-    var needsAttention: Bool { !urgent.isEmpty || !control.withheld.isEmpty }
+    var needsAttention: Bool { !urgent.isEmpty || control.isWithholding }
 
     /// The most attempts of the dispatch order that may be in flight.
     var concurrencyLimit: Int { urgent.isEmpty ? control.concurrencyLimit : 0 }

@@ -19,6 +19,8 @@ final class Dispatcher {
     private let assessor: AnswerAssessor
     /// The attempts in flight by ticket.
     private var inFlight: [Int: Attempt] = [:]
+    /// The destinations that have attempts in flight, or operations that were dequeued for them.
+    private var busy: [ObjectIdentifier: RunDestination] = [:]
 
     init(
         _ clock: RunClock, _ tally: RunTally, _ conditions: MachineConditions, _ stop: StopCheck,
@@ -113,10 +115,10 @@ final class Dispatcher {
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
                 case .sample(let candidate):
-                    settler.book[candidate].inFlight += 1
+                    begin(settler.book[candidate])
                     begin(candidate, isSample: true)
                 case .claimed(let attempt):
-                    attempt.destination.inFlight += 1
+                    begin(attempt.destination)
                     send(attempt)
                 }
             } else {
@@ -136,13 +138,11 @@ final class Dispatcher {
         var isLast = !settler.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
             let free = sender.concurrency - inFlight.count - dequeued.count
-            let failing =
-                inFlight.values.count { $0.destination.isFailing }
-                + dequeued.count { settler.book[$0.candidate].isFailing }
+            let failing = busy.values.reduce(0) { $0 + ($1.isFailing ? $1.inFlight : 0) }
             let room = DispatchOrder.failingShare(of: sender.concurrency) - failing
             guard let operation = queue.next(free: free, failingRoom: room, at: tally.elapsed) else { break }
             let destination = settler.book[operation.candidate]
-            destination.inFlight += 1
+            begin(destination)
             dequeued.append(operation)
             let route = sender.maker(of: operation.candidate.entry.name.type, to: destination).route
             isLast = isLast || destination.limits.hasRate || route.batch != nil
@@ -246,9 +246,16 @@ final class Dispatcher {
         }
     }
 
+    /// Notes that an attempt to a destination begins.
+    private func begin(_ destination: RunDestination) {
+        if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = destination }
+        destination.inFlight += 1
+    }
+
     /// Notes that an attempt to a destination has ended, or was not made.
     private func end(_ destination: RunDestination) {
         destination.inFlight -= 1
+        if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = nil }
         destination.limits.giveBack(inFlight: destination.inFlight)
     }
 

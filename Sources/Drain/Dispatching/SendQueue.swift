@@ -118,7 +118,7 @@ final class SendQueue {
     /// The destinations whose withheld answers have nothing left to wait for.
     var quietDestinations: [RunDestination] {
         watched.values.filter { destination in
-            !destination.control.withheld.isEmpty && destination.isQuiet
+            destination.control.isWithholding && destination.isQuiet
                 && (destination.control.isSampling || isEmpty(of: destination) || destination.isBlocked)
         }
     }

@@ -158,7 +158,7 @@ struct ExplainedRoute {
         var sentences: [String] = []
         let start = Timestamp(microseconds: 0)
         let events = DestinationEvent.events(
-            of: report, verdict, route: route, settings: settings, blamed: nil, now: start)
+            of: report, verdict, route: route, blamed: nil, now: start)
         if events.isEmpty { sentences.append("it is not to blame: its state stays the same") }
         for event in events {
             switch event {

@@ -66,6 +66,14 @@ package struct DestinationControl<Attempt> {
     /// The ends that have no effect before others have been asked.
     package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
 
+    package var isWithholding: Bool { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
+
+    /// Whether it has not answered since its last failure.
+    package var isFailing: Bool { access.state.failures > 0 }
+
+    /// Whether an operation waits for a witness.
+    package func isParked(_ id: OperationID) -> Bool { access.state.parking[id] != nil }
+
     // MARK: - What it learns from others
 
     /// Takes over the ledger's state at the beginning of a pass.
@@ -159,25 +167,26 @@ extension DestinationControl {
     /// asked. The operations stay claimed meanwhile; after a crash they are sent again. `blamed` returns the
     /// fingerprint of configuration and credentials, which takes time.
     package mutating func take(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
-        var effects: [Effect] = learn(from: end, at: now) ? [.reportHoldEnd] : []
+        var endsHold = learn(from: end, at: now)
         let verdict = end.verdict
+        func told(_ effects: [Effect]) -> [Effect] { endsHold ? [.reportHoldEnd] + effects : effects }
         if end.facts.isProbe {
             if isStillHeld(after: verdict) {
                 // The cause of the hold persists: the probed operation is as blameless as the others.
                 access.block = Availability.Block(.held)
-                return effects + [.settle(end, as: verdict.becoming(.held, rule: verdict.rule))]
+                return told([.settle(end, as: verdict.becoming(.held, rule: verdict.rule))])
             }
-            if verdict.outcome == .failed, apply(.disproved, at: now) { effects.append(.reportHoldEnd) }
+            if verdict.outcome == .failed, apply(.disproved, at: now) { endsHold = true }
             // A deferred probe does not decide, and this pass sends no other one: the hold goes on.
             if verdict.outcome == .deferred { access.block = Availability.Block(.held) }
         }
-        if end.isRefusal, isProvenGuilty(end, blamed) { return effects + [contradict(end)] }
+        if end.isRefusal, isProvenGuilty(end, blamed) { return told([contradict(end)]) }
         if verdict.outcome == .held, holds == nil {
-            guard answer(of: end) != nil else { return effects + [hold(end, as: verdict)] }
+            guard answer(of: end) != nil else { return told([hold(end, as: verdict)]) }
             beginHoldGuard(with: end, at: now)
-            if end.isRefusal, end.facts.ids.count > 1 { return effects + [.askOne(end)] }
+            if end.isRefusal, end.facts.ids.count > 1 { return told([.askOne(end)]) }
         }
-        return effects + judge(end, blamed: blamed, at: now)
+        return told(judge(end, blamed: blamed, at: now))
     }
 
     /// Decides what becomes of the operations of an attempt.
@@ -190,7 +199,8 @@ extension DestinationControl {
         let step =
             holds == nil
             ? storm.take(end, answer, isSample: end.facts.isSample) : holds!.take(end, answer)
-        return (end.releasesSequence ? [.release(end)] : []) + follow(step, blamed, at: now)
+        let effects = follow(step, blamed, at: now)
+        return end.releasesSequence ? [.release(end)] + effects : effects
     }
 
     /// Decides on an error in making a request that another operation has to confirm before the destination is held.
@@ -210,7 +220,7 @@ extension DestinationControl {
     private mutating func learn(from end: End, at now: Timestamp) -> Bool {
         let wasHeld = state.hold != nil
         let events = DestinationEvent.events(
-            of: end.report, end.verdict, route: end.facts.route.value, settings: settings, blamed: nil, now: now)
+            of: end.report, end.verdict, route: end.facts.route.value, blamed: nil, now: now)
         for event in events {
             if case .held = event { continue }
             // A delivery that was in flight when the hold began does not end the hold: only a probe does.
@@ -226,7 +236,7 @@ extension DestinationControl {
     /// Records a delivery as the witness of parked operations with the same credentials.
     private mutating func witness(_ facts: End.Facts, at now: Timestamp) {
         if state.parking.isEmpty { return }
-        for id in facts.ids where state.parking[id] != nil { apply(.unparked(id), at: now) }
+        for id in facts.ids where isParked(id) { apply(.unparked(id), at: now) }
         apply(.witnessed(credentials: facts.credentials, began: facts.began), at: now)
     }
 

@@ -10,8 +10,7 @@ extension DestinationEvent {
     /// - A held verdict holds the destination, with the report's words as the reason. `blamed` is the fingerprint of
     ///   configuration and credentials, see `DestinationState.Hold`.
     package static func events(
-        of report: SealedReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
-        now: Timestamp
+        of report: SealedReport, _ verdict: Verdict, route: Route, blamed: String?, now: Timestamp
     ) -> [DestinationEvent] {
         let accused = verdict.accused()
         if verdict.absence != nil || verdict.error == .cancelled { return [] }

@@ -10,8 +10,12 @@ package struct LogRecorder: Sendable {
         var group: String?
     }
 
-    private var collected: [Key: LogEvent] = [:]
+    /// The lines that are counted up, in their order, and the place of each.
     private var order: [Key] = []
+    private var collected: [LogEvent] = []
+    private var places: [Key: Int] = [:]
+    /// The place of the line that was counted up last, which is most often the next one too.
+    private var last = 0
     /// The events that are a line by themselves, in their order.
     private var changes: [LogEvent] = []
 
@@ -57,15 +61,21 @@ package struct LogRecorder: Sendable {
     private mutating func change(
         _ kind: LogEvent.Kind, at now: Timestamp, destination: String?, group: String?, _ body: (inout LogEvent) -> Void
     ) {
-        var key = Key(kind: kind, minute: Self.minute(now), destination: destination, group: group)
-        if collected[key] == nil {
-            if order.count >= Self.mostLines { (key.destination, key.group) = (nil, nil) }
-            if collected[key] == nil {
-                collected[key] = LogEvent(kind, at: now, destination: key.destination)
-                order.append(key)
-            }
-        }
-        body(&collected[key]!)
+        let key = Key(kind: kind, minute: Self.minute(now), destination: destination, group: group)
+        if !order.indices.contains(last) || order[last] != key { last = place(of: key, at: now) }
+        body(&collected[last])
+    }
+
+    /// Returns the place of a line. Begins a new line if there is none.
+    private mutating func place(of key: Key, at now: Timestamp) -> Int {
+        if let place = places[key] { return place }
+        var key = key
+        if order.count >= Self.mostLines { (key.destination, key.group) = (nil, nil) }
+        if let place = places[key] { return place }
+        places[key] = order.count
+        order.append(key)
+        collected.append(LogEvent(key.kind, at: now, destination: key.destination))
+        return order.count - 1
     }
 
     private static func minute(_ time: Timestamp) -> Int64 { time.microseconds / 60_000_000 }
@@ -82,10 +92,11 @@ package struct LogRecorder: Sendable {
     }
 
     private mutating func take(_ isTaken: (Key) -> Bool) -> [LogEvent] {
-        let taken = order.filter(isTaken)
-        let events = taken.map { collected.removeValue(forKey: $0)! } + changes
-        order.removeAll(where: isTaken)
-        changes = []
+        let lines = zip(order, collected)
+        let events = lines.filter { isTaken($0.0) }.map(\.1) + changes
+        let rest = lines.filter { !isTaken($0.0) }
+        (order, collected, changes) = (rest.map(\.0), rest.map(\.1), [])
+        places = Dictionary(uniqueKeysWithValues: zip(order, order.indices))
         return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 

@@ -13,28 +13,25 @@ struct BegunMarks {
     /// The most bytes that recovery reads.
     private static let limit = 64 << 20
 
-    /// The records by claim.
-    private var records: [EntryName: Int] = [:]
     private var free: [Int] = []
     /// The number of records that have been used; 0 before the first mark.
     private var count = 0
 
-    /// Marks a claim.
-    mutating func mark(_ name: EntryName, in directory: LockedDirectory, _ system: SystemCalls) {
-        if records[name] != nil { return }
+    /// Marks a claim. Returns its record.
+    mutating func mark(_ name: EntryName, in directory: LockedDirectory, _ system: SystemCalls) -> Int {
         if count == 0 {
             directory.write(Self.record("\(directory.name) \(system.boot())"), at: 0)
             count = 1
         }
         let record = free.popLast() ?? count
         count = max(count, record + 1)
-        records[name] = record
         directory.write(Self.record(name.description), at: record * Self.length)
+        return record
     }
 
-    /// Forgets a claim whose file has left the directory. `isBack`: the file may be claimed again under its name.
-    mutating func end(_ name: EntryName, isBack: Bool, in directory: LockedDirectory) {
-        guard let record = records.removeValue(forKey: name) else { return }
+    /// Forgets the mark of a claim whose file has left the directory. `isBack`: the file may be claimed again under its
+    /// name.
+    mutating func end(_ record: Int, isBack: Bool, in directory: LockedDirectory) {
         free.append(record)
         if isBack { directory.write(Self.record(""), at: record * Self.length) }
     }

@@ -15,8 +15,8 @@ package final class SpoolRun {
 
     /// The changes in the directories since the last `sync`, and the open claims.
     private struct Changes {
-        /// The claims that are not settled yet.
-        var claims: [EntryName: Claim] = [:]
+        /// The claims that are not settled yet, each with the record of its mark.
+        var claims: [EntryName: (claim: Claim, mark: Int?)] = [:]
         var marks = BegunMarks()
         /// Directories with changed names that `sync` must make durable. Those with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
@@ -33,29 +33,34 @@ package final class SpoolRun {
     private func hasClaimed(_ name: EntryName) -> Bool { changes.withLock { $0.claims[name] != nil } }
 
     /// Notes a claim whose file is in the run's directory.
-    func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = claim } }
+    func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = (claim, nil) } }
 
     /// Whether the file of a claim is still in the run's directory.
-    package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name] === claim } }
+    package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name]?.claim === claim } }
 
     /// Forgets a claim whose file has left the run's directory, or stays there for the next run. `isBack`: the file has
     /// its row and its name again.
     func forget(_ claim: Claim, isBack: Bool = false) {
         changes.withLock {
-            $0.claims[claim.name] = nil
-            $0.marks.end(claim.name, isBack: isBack, in: directory)
+            guard let mark = $0.claims.removeValue(forKey: claim.name)?.mark else { return }
+            $0.marks.end(mark, isBack: isBack, in: directory)
         }
     }
 
     /// Notes that a request with these operations begins. If the process dies from here on, recovery counts an
     /// interruption of each.
-    package func begin(_ claims: [Claim]) { mark(claims.map(\.name)) }
-
-    func mark(_ names: [EntryName]) {
-        changes.withLock { for name in names { $0.marks.mark(name, in: directory, queue.system) } }
+    package func begin(_ claims: [Claim]) {
+        changes.withLock { changes in
+            for claim in claims where changes.claims[claim.name].map({ $0.mark == nil }) ?? false {
+                changes.claims[claim.name]!.mark = changes.marks.mark(claim.name, in: directory, queue.system)
+            }
+        }
     }
 
-    func unmark(_ name: EntryName) { changes.withLock { $0.marks.end(name, isBack: true, in: directory) } }
+    /// Marks a dead run's claim that this run returns. Returns the record of the mark.
+    func mark(_ name: EntryName) -> Int { changes.withLock { $0.marks.mark(name, in: directory, queue.system) } }
+
+    func unmark(_ mark: Int) { changes.withLock { $0.marks.end(mark, isBack: true, in: directory) } }
 
     /// Notes that a directory has a new name, which `sync` makes durable.
     func noteAddition(in directory: QueuePath) {
@@ -259,7 +264,7 @@ package final class SpoolRun {
             directory.release()
             throw first!
         }
-        for claim in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(claim) } }
+        for (claim, _) in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(claim) } }
         note { () throws(SpoolError) in try sync() }
         directory.remove()
         directory.release()

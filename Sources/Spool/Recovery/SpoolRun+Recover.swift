@@ -67,8 +67,8 @@ extension SpoolRun {
                 let mine = QueuePath(in: directory.path, bytes)
                 let hasBegun = begun.contains(name.description)
                 // If this run dies too, the next one counts the interruption.
-                if hasBegun { mark([name]) }
-                defer { unmark(name) }
+                let mark = hasBegun ? mark(name) : nil
+                defer { if let mark { unmark(mark) } }
                 let isThere = try queue.attempt("recover", from) { () throws(Errno) in
                     do throws(Errno) {
                         try queue.move(from, mine)
