@@ -159,6 +159,24 @@ struct JSONOutputTests {
         try queue.run("add", input: "4")
         witness.check(try queue.run("run", "--json"), by: "run")
         witness.check(try queue.run("status", "--json"), by: "status")
+        try refusalBesideNewerValue()
+    }
+
+    /// A hook adds the newer value once the run has chosen the older one.
+    private func refusalBesideNewerValue() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(400)]))
+        defer { receiver.stop() }
+        let queue = try Drainq()
+        try queue.write("echo 2 | '\(builtProgram.path)' add -q '\(queue.queue.path)' --key k", as: "hook")
+        try queue.write(
+            """
+            { routes: { default: { url: "\(receiver.url)", coalesce: true } },
+              hooks: { started: ["/bin/sh", "\(queue.directory.path)/hook"] } }
+            """, as: "queue/drainq.json")
+        try queue.run("add", "--key", "k", input: "1")
+        let run = try queue.run("run", "--json", "--limit", "1")
+        #expect(run.output.contains(#""outcome":"superseded""#))
+        witness.check(run, by: "run")
     }
 
     private func statuses() throws {

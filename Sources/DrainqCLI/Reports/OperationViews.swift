@@ -133,8 +133,6 @@ struct HoldView: JSONObject {
 /// An attempt in the history of an operation.
 struct RecordView: JSONObject {
     var record: AttemptRecord
-    /// Whether the operation is not in `failed/`, because a newer one replaces it.
-    var isSuperseded = false
 
     static let outcomes = Outcome.allCases.map(\.rawValue)
 
@@ -143,9 +141,7 @@ struct RecordView: JSONObject {
         .field("durationMs", .count, "the duration in milliseconds") {
             Int(clamping: $0.record.duration.wholeMicroseconds / 1000)
         },
-        .field("outcome", .word(outcomes), "the outcome") {
-            $0.isSuperseded ? "superseded" : $0.record.outcome.rawValue
-        },
+        .field("outcome", .word(outcomes), "the outcome", \.record.outcome.rawValue),
         .maybe("status", .count, "the status of the answer", \.record.status),
         .maybe("error", .text, "the name of the error", \.record.error),
         .field("rule", .text, "the rule that decided, in words", \.record.rule),

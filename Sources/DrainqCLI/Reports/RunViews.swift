@@ -14,16 +14,25 @@ struct AttemptView: JSONObject {
             .field("type", .text, "its type", \.event.type.description),
             .field("destination", .text, "the destination of the request", \.event.destination),
         ]
-        + RecordView.fields.filter { !["retryAfter", "counted"].contains($0.documented.name) }.map { $0.of(\.record) }
+        + RecordView.fields.filter { !["retryAfter", "counted"].contains($0.documented.name) }.map {
+            $0.documented.name == "outcome" ? outcome : $0.of(\.record)
+        }
         + [
             .field("attempts", .count, "the attempts of this operation that were counted", \.event.attempts),
             .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.event.attemptsAllowed),
             .maybe("due", .time, "the time of the next attempt", \.event.nextDue),
         ]
 
+    /// A refused operation does not fail if a newer one of its key replaces it.
+    private static let outcome: JSONField<AttemptView> = .field(
+        "outcome", .word(RecordView.outcomes + ["superseded"]), "the outcome"
+    ) {
+        $0.event.settlement.disposition == .superseded ? "superseded" : $0.event.record.outcome.rawValue
+    }
+
     init(_ event: AttemptEvent) {
         self.event = event
-        var view = RecordView(record: event.record, isSuperseded: event.settlement.disposition == .superseded)
+        var view = RecordView(record: event.record)
         if event.record.outcome == .delivered { view.record.excerpt = nil }
         record = view
     }

@@ -9,10 +9,6 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
         bytes = text.rawCString
     }
 
-    init(_ state: QueueState, _ name: EntryName) {
-        self.init(in: state.path, name.description.utf8)
-    }
-
     init(in directory: QueuePath, _ name: some Collection<UInt8>) {
         let start = directory.bytes.count
         bytes = Array(unsafeUninitializedCapacity: start + name.count + 1) { buffer, count in
