@@ -12,8 +12,6 @@ enum Checksum {
     private static let prefix = Array(",\"\(field)\":\"".utf8)
     private static let suffix = Array("\"}".utf8)
     private static let digits = 8
-    /// The bytes that the field adds to a header line.
-    static let length = prefix.count + digits + 1
 
     /// The field as it ends a header line, with the brace, and zeros for its digits.
     private static let blank = prefix + [UInt8](repeating: UInt8(ascii: "0"), count: digits) + suffix
