@@ -98,6 +98,15 @@ struct DestinationTests {
         #expect(bench.holds == 1)
     }
 
+    @Test func `a probe with an operation beyond the limit takes the place of a chosen one`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        _ = try bench.run { _ in .status(401) }
+        bench.now = bench.now + .seconds(3601)
+        #expect(try bench.run(RunOptions(limit: 2)).delivered == 2)
+        #expect(bench.bodies == ["4", "0"])
+    }
+
     @Test func `a probe that is put off is the only request of its hour`() throws {
         let bench = try Bench()
         try bench.add(5)

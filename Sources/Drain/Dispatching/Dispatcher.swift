@@ -70,6 +70,8 @@ final class Dispatcher {
             guard let last = heads.max(by: { order[$0].age < order[$1].age }) else { continue }
             if let newer = destination.newest.first {
                 destination.newest.removeFirst()
+                // The limit chose all but the newest: the last of the order, with none behind it, gives up its place.
+                order.removeLast()
                 order.insert(newer, at: 0)
             } else {
                 order.insert(order.remove(at: last), at: 0)

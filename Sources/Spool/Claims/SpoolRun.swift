@@ -264,7 +264,7 @@ package final class SpoolRun {
             directory.release()
             throw first!
         }
-        for (claim, _) in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(claim) } }
+        for open in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(open.claim) } }
         note { () throws(SpoolError) in try sync() }
         directory.remove()
         directory.release()

@@ -97,11 +97,12 @@ extension Contract {
         destination.split(separator: "/").last.map(String.init) ?? destination
     }
 
-    /// The time after which a parked operation is attempted again if no witness comes.
+    /// The time after which a parked operation is attempted again if no witness comes, and no probe is due before.
     private static let parking = Duration.seconds(300)
 
     private static func parkings(_ record: Record) -> [Breach] {
         let releases = Releases(record)
+        let parking = min(parking, record.history.setup.holdProbe ?? parking)
         return record.lives.flatMap { life in
             life.reports.compactMap { at, report -> Breach? in
                 let process = record.events[at].process

@@ -22,6 +22,8 @@ extension PlanMaker {
                 plan.setup.kinds[index].order = .strict
             }
         }
+        // A history is shorter than an hour.
+        if workload == .storms, variety.happens(0.5) { plan.setup.holdProbe = .seconds(10) }
     }
 
     /// Gives several operations the same id, as a program that hands in again what it is not sure of.
