@@ -21,11 +21,11 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
     /// The states whose operations count against the limits.
     package static let waiting: [QueueState] = [.new, .deferred, .claimed]
 
-    /// The same states, in an order in which a listing meets each operation that a run claims or puts back meanwhile:
-    /// claims first and last. It may meet such an operation twice.
+    /// The same states, ordered so that a listing meets each operation that a run claims or puts back meanwhile: claims
+    /// first and last. The listing may meet such an operation twice.
     static let standing: [QueueState] = [.claimed, .new, .deferred, .claimed]
 
-    /// Returns the state in which an operation of this name waits. The name alone says it: after a crash between two
+    /// Returns the state in which an operation of this name waits. The name alone decides: after a crash between two
     /// directories nothing else has to remember where a file came from.
     static func home(of name: EntryName) -> QueueState {
         if name.attempts > 0 { return .deferred }
@@ -42,7 +42,7 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
 package struct Entry: Hashable, Sendable {
     package var state: QueueState
     package var name: EntryName
-    /// The run that has claimed it; `nil` in every other state.
+    /// The run that has claimed the operation; `nil` in every other state.
     package var claimedBy: String?
 
     package init(state: QueueState, name: EntryName, claimedBy: String? = nil) {
@@ -51,8 +51,8 @@ package struct Entry: Hashable, Sendable {
         self.claimedBy = claimedBy
     }
 
-    /// Whether its file may have records of attempts. If false, its name says that it had none since it was added or
-    /// released.
+    /// Whether its file may have records of attempts. If false, its name shows no attempts since the addition or
+    /// release.
     package var mayHaveAttempts: Bool {
         state != .new || name.attempts > 0 || name.interruptions > 0 || name.isHeld || name.gate != .open
     }

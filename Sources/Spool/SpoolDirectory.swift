@@ -2,13 +2,13 @@ import CSystem
 import Policy
 import Synchronization
 
-/// An open queue directory: where its files are, who may move them, and its locks. One thread uses it, except that a
-/// run's file workers move and read different files at once.
+/// An open queue directory: where its files are, who may move them, and its locks. A single thread uses the object, but
+/// a run's file workers move and read different files at once.
 ///
 /// A file is in exactly one row of this table, even after a crash of the process or the machine. Each function that
-/// moves a file names the rows that the file leaves and enters. Each move is one `rename`, so there is no state between
-/// two rows. Without RENAME_NOREPLACE a move is `link` and `unlink` (`move`): a crash leaves two names of one file, and
-/// the next move, read or recovery removes one of them.
+/// moves a file names the rows before and after the move. Each move is one `rename`, so there is no state between two
+/// rows. Without RENAME_NOREPLACE a move is `link` and `unlink` (`move`): a crash leaves two names of the same file,
+/// and the next move, read or recovery removes one of them.
 ///
 /// | row | where the file is | who may move it | after a crash |
 /// |---|---|---|---|
@@ -22,66 +22,69 @@ import Synchronization
 /// | K kept | `delivered/` | retention | unchanged |
 /// | – gone | nowhere | – | delivered, superseded, dropped, refused to `send`, or removed by retention |
 ///
-/// A foreign file is at each moment one file under one name. It moves F → C (a rename to `admitting-…`), C → C (a
+/// A foreign file is at each moment one file under one name. The file moves F → C (a rename to `admitting-…`), C → C (a
 /// rename puts the synced copy in its place, then `claimed/<run>/` is synced), C → N (the copy gets its canonical name,
 /// then `new/` is synced). After a crash the checksum tells recovery whether the claim is the file or the copy: the
 /// file goes back to F, the copy to N.
 ///
 /// `import --replace` gives an operation a new content under its name: N, D → C, C → C (one rename puts the synced new
-/// file in the place of the claim), C → N, D. In row X, where no run moves files, one rename does it. A batch of all or
-/// none is committed once all its claims are won; recovery completes it before it returns the claims.
+/// file in the place of the claim), C → N, D. In row X, where no run moves files, a single rename is enough. A batch of
+/// all or none is committed once all its claims are won; recovery completes the batch before it returns the claims.
 ///
 /// In row W the file `committed` names a batch that enters as a whole (`CommittedBatch`).
 ///
 /// 1. *Accepted means durable*: W → N follows the sync of the file, and the answer follows the sync of `new/`. The same
 ///    is true of W → D, X, K for imported operations. `send` moves its operation W → C, synced as a file and not as a
-///    name, and answers that the queue has it only after C → N or D and a sync.
-/// 2. *Never two owners*: → C is a rename to a path that only one run has. A run that finds its target there has won.
+///    name, and answers that the queue has the operation only after C → N or D and a sync.
+/// 2. *Never two owners*: → C is a rename to a path in the run's own directory. A run that finds its target there has
+///    won.
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
 /// 4. *Never nowhere*: the target's directory is synced before the source's. A file system that reorders may show a
-///    file twice, but never loses it. The generation with more attempts is the later one and wins.
-///    A claim is not synced, so a move to row C needs one ordered journal of metadata (ext4, xfs, btrfs): there a sync
-///    of one directory makes all earlier moves durable. On a weaker file system a sync of `new/` or `deferred/` may
-///    make durable that a name is gone, and not that it is in `claimed/<run>/`. A power cut then loses the operation.
-/// 5. *Gone after sync*: C → gone or another row is durable after `SpoolRun.sync`. A power cut before it brings the
-///    claim back, and its operation is sent again under the same idempotency key: the repeat window. A superseded
+///    file twice, but never loses a file. The generation with more attempts is the later one and wins. A claim is not
+///    synced, so a move to row C needs a single ordered journal of metadata (ext4, xfs, btrfs): there a sync of any
+///    directory makes all earlier moves durable. On a weaker file system a sync of `new/` or `deferred/` may make the
+///    old name's removal durable, and not the new name in `claimed/<run>/`. A power cut then loses the operation.
+/// 5. *Gone after sync*: C → gone or another row is durable after `SpoolRun.sync`. A power cut before the sync brings
+///    the claim back, and its operation is sent again under the same idempotency key: the repeat window. A superseded
 ///    operation is synced before its successor is sent, so it is never sent after its successor.
 /// 6. *Kept before gone*: the values that a delivery leaves for its key are durable in `state/keys/` before its file
 ///    leaves row C (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept
 ///    anew. A value stays while an operation of its key is in row N, D, C or X. The name of a foreign file has no key:
-///    while one is in row F, the retention of values is extended by its age (`pruneKept`).
+///    while a foreign file is in row F, its age extends the retention of values (`pruneKept`).
 ///
-/// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in one row, and no call
-/// concerns two files. A crash may leave claims unsent, at most as many as attempts may be in flight, and those of one
-/// batch; each comes back with one more interruption. It may also leave delivered files in row C; each is sent again.
+/// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in a single row, and no
+/// call concerns two files. A crash may leave claims unsent, at most as many as attempts may be in flight, and the
+/// claims of a single batch; each comes back with one more interruption. A crash may also leave delivered files in row
+/// C; each is sent again.
 ///
 /// A writer or run lives while it has the kernel's lock on `lock` in its directory (`LockedDirectory`). Process ids and
 /// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), no lock of another host counts as
 /// free. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
 /// (`SpoolDirectory+State`).
 ///
-/// If several processes add the same id, only one of them adds it: each takes the ids lock first (`withIDsLock`). If
-/// several add to a queue with limits or an order, each counts and dates under the admission lock (`lockAdmissions`).
+/// If several processes add the same id, only the first adds an operation: each takes the ids lock first
+/// (`withIDsLock`). If several add to a queue with limits or an order, each counts and dates under the admission lock
+/// (`lockAdmissions`).
 ///
 /// Two locks protect order across runs. Only the holder of `SequenceLock` claims operations that have an order. While a
 /// run lists to decide an order, it has the names lock (`NamesLock.swift`): no other process then moves an operation
-/// that has an order within N and D, or from C, X, K and Q to them.
+/// with an order within N and D, or from C, X, K and Q to N or D.
 package final class SpoolDirectory {
-    /// The path as the caller gave it; errors that concern the whole queue name it.
+    /// The path as the caller gave it. Errors of the whole queue name this path.
     package let path: String
     let system: SystemCalls
-    /// The queue directory, to which every path is relative.
+    /// The queue directory. Every path is relative to this directory.
     let root: Int32
-    /// False once the file system has answered EINVAL to a rename that must not replace.
+    /// False once the file system has answered EINVAL to a rename without replacement.
     var renamesWithoutReplacing: Bool {
         get { renaming.load(ordering: .relaxed) }
         set { renaming.store(newValue, ordering: .relaxed) }
     }
     private let renaming = Atomic(true)
-    /// The number of operations' files that are open, each for a large body (`openFile`).
+    /// The number of open files of operations, each for a large body (`openFile`).
     let openFiles = Atomic(0)
 
-    /// The queue's file system. The kernel is asked at the first use, which may be on several threads.
+    /// The queue's file system. The kernel is asked at the first use, possibly on several threads.
     package var fileSystem: FileSystem {
         knownFileSystem.withLock { known in
             if let known { return known }
@@ -91,13 +94,14 @@ package final class SpoolDirectory {
         }
     }
     private let knownFileSystem = Mutex<FileSystem?>(nil)
-    /// The part of the names of runs and writers that tells this host from others.
+    /// The host's part of the names of runs and writers.
     private(set) lazy var hostTag = String(Digest(of: system.host()).description.prefix(8))
 
     /// Opened when the names lock is first taken.
     var namesLock: LockFile?
     var hasNamesLock = false
-    /// When `withSharedSyncs` took the names lock, which it keeps between moves; `nil` if each move takes it by itself.
+    /// When `withSharedSyncs` took the names lock, to keep the lock between moves; `nil` if each move takes the lock by
+    /// itself.
     var namesKeptSince: Duration?
     /// Opened when the ids lock is first taken.
     var idsLock: LockFile?
@@ -106,19 +110,19 @@ package final class SpoolDirectory {
     var admissionLock: LockFile?
     var hasAdmissionLock = false
 
-    /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at
-    /// once.
+    /// Directories that `withSharedSyncs` syncs at its end, first the directories with additions; `nil` if each is
+    /// synced at once.
     var deferredSyncs: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
     /// The scratch directory for all files that `withSharedSyncs` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?
 
-    /// The version of the whole queue: its layout, its names, and the files of `state/`. `state/format` has it; a queue
-    /// without that file has format 1.
+    /// The version of the whole queue: its layout, its names, and the files of `state/`. The file `state/format` has
+    /// the version; a queue without this file has format 1.
     ///
-    /// Every open of the queue reads the version first. A run or writer reads it again under its lock (`checkFormat`).
-    /// So a drainq that changes the format writes the new version and then waits until no run or writer has its lock: a
-    /// process that locked before the change is waited for, and a process that locks after it sees the new version and
-    /// stops.
+    /// Every open of the queue reads the version first. A run or writer reads the version again under its lock
+    /// (`checkFormat`). So a drainq that changes the format writes the new version and then waits until no run or
+    /// writer has its lock: the wait covers each process that locked before the change, and a process that locks after
+    /// the change sees the new version and stops.
     static let formatVersion = 1
     static let formatPath = QueuePath("state/format")
     static let directories = ["tmp"] + QueueState.allCases.map(\.rawValue) + ["state"]
@@ -144,9 +148,9 @@ package final class SpoolDirectory {
         try? system.close(root)
     }
 
-    /// Makes a queue, or completes one. Makes its parents as `mkdir -p` does, and the queue itself with mode 0700.
+    /// Makes or completes a queue. Makes its parents as `mkdir -p` does, and the queue itself with mode 0700.
     ///
-    /// Refuses a directory that has other files in it. After a crash another call completes the queue.
+    /// Refuses a directory with other files. After a crash another call completes the queue.
     package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
@@ -188,7 +192,8 @@ package final class SpoolDirectory {
         return queue
     }
 
-    /// Writes the configuration of a new queue, with mode 0600 whatever the umask; false if there is one already.
+    /// Writes the configuration of a new queue, with mode 0600 whatever the umask; false if the queue has a
+    /// configuration already.
     package func createConfiguration(_ text: String) throws(SpoolError) -> Bool {
         let path = QueuePath("drainq.json")
         return try attempt("write", path) { () throws(Errno) in
@@ -223,7 +228,7 @@ package final class SpoolDirectory {
         try syncDirectory(QueuePath("."))
     }
 
-    /// The bytes that an unprivileged user may still write to the queue's file system.
+    /// The bytes left to an unprivileged user on the queue's file system.
     package var freeBytes: Int {
         get throws(SpoolError) {
             try attempt("ask for the free space of", QueuePath(".")) { () throws(Errno) in try system.freeBytes(root) }
@@ -252,7 +257,7 @@ package final class SpoolDirectory {
         }
     }
 
-    /// Returns the content of `state/format`; `nil` without that file or without `state/`.
+    /// Returns the content of `state/format`; `nil` without the file or without `state/`.
     private func formatFile() throws(SpoolError) -> [UInt8]? {
         do throws(SpoolError) {
             return try readFile(Self.formatPath, limit: 64)
@@ -261,8 +266,8 @@ package final class SpoolDirectory {
         }
     }
 
-    /// Writes the version of the format, unless a file says it. A damaged file is replaced: a process that changes the
-    /// format writes it in one step, so no newer version is lost.
+    /// Writes the version of the format, unless a file has a version already. Replaces a damaged file: a process that
+    /// changes the format writes the file in one step, so no newer version is lost.
     func completeFormat() throws(SpoolError) {
         let isMissing = try formatFile() == nil
         guard try isMissing ? true : isFormatDamaged else { return }

@@ -13,13 +13,13 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case notAQueue
         /// A file of `state/` has no content that drainq writes.
         case damaged
-        /// The ledger of destinations was damaged. It is moved aside; the holds and pauses that it had are lost.
+        /// The ledger of destinations was damaged. The ledger is moved aside, and its holds and pauses are lost.
         case lostLedger
         /// A newer drainq has written the queue, in this format.
         case newerFormat(Int)
         /// The server has accepted the operation, but its file cannot be removed: to go on would multiply duplicates.
         case notRemovedAfterDelivery
-        /// A run no longer has its lock: other runs recover what it had claimed.
+        /// A run no longer has its lock: other runs recover its claims.
         case lostLock
         /// A user who should not can write to the queue.
         case untrusted(Distrust)

@@ -48,9 +48,10 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
 package struct Accepted: Hashable, Sendable {
     /// One result for each operation, in the order of the batch.
     package var results: [Acceptance]
-    /// The operations that `dropOldest` evicted: from the queue, and older ones of the batch, which count as accepted.
+    /// The operations that `dropOldest` evicted: from the queue, and older operations of the batch, which count as
+    /// accepted.
     package var evicted: [Entry] = []
-    /// The operations that others of the batch replaced.
+    /// The operations replaced by others of the batch.
     package var replaced: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [SupersededEntry] = []
@@ -58,7 +59,7 @@ package struct Accepted: Hashable, Sendable {
     package var errors: [SpoolError] = []
 }
 
-/// An operation that was removed for a newer one of its key.
+/// An operation removed for a newer operation of its key.
 package struct SupersededEntry: Hashable, Sendable {
     package var entry: Entry
     package var newer: OperationID

@@ -1,19 +1,19 @@
 package import Policy
 
-/// Decides which operations a queue lets in: the rule that each operation must meet, and the room that the limits
-/// leave. The caller keeps it from one batch of an `add` to the next.
+/// Decides which operations enter a queue: the rule for each operation, and the room within the limits. The caller
+/// keeps the control from one batch of an `add` to the next.
 ///
 /// Limits, and the times of creation in a sequence, hold for all processes that add: each batch has the admission lock
-/// from its first look at the queue, without limits until it is recorded, with limits until its files have their names.
-/// It counts the waiting operations once, and then keeps the count by what the other processes record
-/// (`AdmissionRecord`). It counts again before it rejects or drops
-/// anything, if operations have left the queue meanwhile. So a batch costs the same whatever the queue's size.
+/// from its first look at the queue, without limits until the batch is recorded, with limits until its files have their
+/// names. The control counts the waiting operations once, and then keeps the count by the records of other processes
+/// (`AdmissionRecord`). If operations have left the queue meanwhile, the control counts again before it rejects or
+/// drops anything. So a batch costs the same whatever the queue's size.
 ///
-/// A rejected operation changes nothing: the operations that would have made room for it stay.
+/// A rejected operation changes nothing: the operations that would have made room stay.
 package struct AdmissionControl {
     package let rule: AdmissionRule
     private var limits: Limits { rule.configuration.limits }
-    /// The waiting operations and those that earlier batches added; `nil` until they are counted.
+    /// The waiting operations and the additions of earlier batches; `nil` before the first count.
     private var waiting: Count?
     /// The record as this process left it; `nil` before its first batch.
     private var record: AdmissionRecord?
@@ -25,10 +25,10 @@ package struct AdmissionControl {
     private var replaced = Count()
     private var free = Int.max
     private var removalCandidates: RemovalCandidates?
-    /// The operations that leave for this batch, of the queue or of the batch itself.
+    /// The operations of the queue, or of the batch itself, that leave to make room for this batch.
     private(set) var victims: [RemovalCandidates.Victim] = []
-    /// A size that did not fit into this batch; `nil` if the next operation may find other room, because it is newer or
-    /// supersedes others.
+    /// A size that did not fit into this batch; `nil` if the next operation may still find room, because it is newer or
+    /// supersedes operations.
     private var hopeless: (size: Int, limit: FullLimit)?
 
     private struct Count {
@@ -40,15 +40,15 @@ package struct AdmissionControl {
         rule = AdmissionRule(configuration)
     }
 
-    /// Whether the queue's content decides what enters, and how: then one process counts and dates at a time.
+    /// Whether the queue's content decides what enters, and how: then only one process at a time counts and dates.
     var needsLock: Bool { hasLimits || rule.configuration.hasSequentialRoutes }
 
     private var hasLimits: Bool { limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil }
 
     // MARK: - Batches
 
-    /// Begins a batch. Operations of it may replace those of `replaced`, which do not go for another reason. The caller
-    /// calls `endBatch` also if this throws.
+    /// Begins a batch. Operations of the batch may replace the operations of `replaced`, which do not go for another
+    /// reason. The caller calls `endBatch` also after an error.
     mutating func beginBatch(
         _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool, replaced: [Entry] = []
     ) throws(SpoolError) {
@@ -79,7 +79,8 @@ package struct AdmissionControl {
         if hasLimits { beginRemovals(submissions, isOwn: isOwn, allOrNone: allOrNone, replaced.map(\.name)) }
     }
 
-    /// Makes the candidates for removal, or keeps those of the batch before if no other process has changed the queue.
+    /// Makes the candidates for removal, or keeps the previous batch's candidates if no other process has changed the
+    /// queue.
     private mutating func beginRemovals(
         _ submissions: some Collection<Submission>, isOwn: Bool, allOrNone: Bool, _ replaced: [EntryName]
     ) {
@@ -105,8 +106,8 @@ package struct AdmissionControl {
         if !hasLimits { queue.unlockAdmissions() }
     }
 
-    /// Ends the batch, and gives the admission lock back. `isDone`: the queue has every operation that was let in, and
-    /// none of the victims.
+    /// Ends the batch, and gives the admission lock back. `isDone`: the queue has every admitted operation, and none of
+    /// the victims.
     mutating func endBatch(isDone: Bool, in queue: SpoolDirectory) {
         defer { queue.unlockAdmissions() }
         guard isDone else {
@@ -119,7 +120,7 @@ package struct AdmissionControl {
         recordRemovals(in: queue)
     }
 
-    /// Records for other processes that the victims have gone.
+    /// Records the victims' removal for other processes.
     private mutating func recordRemovals(in queue: SpoolDirectory) {
         let gone = victims.filter { $0.member == nil }
         guard !gone.isEmpty, var new = record else { return }
@@ -136,8 +137,8 @@ package struct AdmissionControl {
         }
     }
 
-    /// Counts in an operation that takes the place of another one, or returns why it cannot. The replaced operation
-    /// makes room, and the one that replaces it stays in the batch.
+    /// Counts in an operation that takes the place of a queued operation, or returns why it cannot. The replaced
+    /// operation makes room, and its replacement stays in the batch.
     mutating func admit(
         _ submission: Submission, replacing old: Entry, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
@@ -154,7 +155,7 @@ package struct AdmissionControl {
     }
 
     /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of
-    /// the queue keeps its name from it. `dropOldest` makes room for it, as for any other.
+    /// the queue keeps the file from its name. `dropOldest` makes room for the file, as for any operation.
     mutating func name(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
@@ -165,8 +166,8 @@ package struct AdmissionControl {
         return .success(file)
     }
 
-    /// Counts in an operation that replaces none, or returns why it cannot enter. `number` is its own in the batch;
-    /// without it no later operation of the batch displaces it.
+    /// Counts in an operation that replaces none, or returns why it cannot enter. `number` is the operation's number in
+    /// the batch; without a number no later operation of the batch displaces it.
     mutating func admit(
         _ submission: inout Submission, number: Int?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
@@ -187,7 +188,7 @@ package struct AdmissionControl {
 
     // MARK: - Room
 
-    /// Counts an operation that does not wait: only the free space of the disk limits it.
+    /// Counts an operation that does not wait: only the free space of the disk limits such operations.
     private mutating func limitOfFreeSpace(_ size: Int) -> FullLimit? {
         guard let limit = limits.minimumFree else { return nil }
         if free < limit || free -| limit < size { return .minimumFree(limit) }
@@ -195,8 +196,8 @@ package struct AdmissionControl {
         return nil
     }
 
-    /// Counts in an operation, or returns the limit that keeps it out. An operation that waits may displace others:
-    /// those that a newer one supersedes, and with `dropOldest` those that are older than it.
+    /// Counts in an operation, or returns the limit that keeps the operation out. An operation that waits may displace
+    /// superseded operations, and with `dropOldest` older operations.
     private mutating func makeRoom(
         for file: IncomingFile, _ number: Int?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
@@ -217,7 +218,7 @@ package struct AdmissionControl {
                 return limit
             }
             if victim.member == nil {
-                // A run may have claimed it since the listing: it is in flight then, and makes no room.
+                // A run may have claimed the operation since the listing: it is in flight then, and makes no room.
                 guard let size = try queue.size(of: victim.entry) else { continue }
                 victim.size = size
             }
@@ -269,13 +270,13 @@ package struct AdmissionControl {
         return nil
     }
 
-    /// Counts the waiting operations, as far as a limit needs it.
+    /// Counts the waiting operations, as far as a limit needs the count.
     private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
         removals = try hasLimits ? AdmissionRecord.removals(in: queue) : []
         guard limits.operations != nil || limits.bytes != nil else { return }
         var count = Count()
         var paths: [String] = []
-        // Hashes of ids: an operation that moves meanwhile may be met twice.
+        // Hashes of ids: the listings may meet a moving operation twice.
         var met: Set<Int> = []
         for state in QueueState.standing {
             try queue.forEachEntry(in: state) { entry in

@@ -5,17 +5,18 @@ import Policy
 ///
 /// `state/admissions` has one record. Its reader and its writer have the admission lock (`lockAdmissions`), and the
 /// writer replaces it before the files of its batch enter. So after a crash the record may count operations that are
-/// not there, never the reverse. `state/removals` has a mark that changes whenever operations have left the rows that
-/// the limits count in another way than by this record. Both are caches of a living process: a process that begins, or
-/// that finds either missing, lists the queue. So neither is synced, and a queue without them has the same format.
+/// not there, never the reverse. `state/removals` has a mark, which changes whenever operations have left the rows
+/// counted by the limits in another way than by this record. Both are caches of a living process: a beginning process,
+/// or a process that finds either missing, lists the queue. So neither is synced, and a queue without them has the same
+/// format.
 struct AdmissionRecord: Hashable {
     /// Differs after each batch.
     var generation: UInt64
     /// The operations that batches have brought in, less those they have removed to make room, and the bytes of both.
     var operations = 0
     var bytes = 0
-    /// The latest time of creation that a batch gave an operation which has an order; earlier times may be forgotten
-    /// once nothing of a later time is in the queue.
+    /// The latest time of creation given by a batch to an operation with an order; earlier times may be forgotten once
+    /// nothing of a later time is in the queue.
     var latest = Timestamp(microseconds: 0)
 
     private static let path = QueuePath("state/admissions")
@@ -55,7 +56,7 @@ struct AdmissionRecord: Hashable {
     }
 
     /// Makes the record unreadable, after a batch without the lock: its configuration has neither limits nor an order,
-    /// and that of another process may. Those that keep what they know then count and list anew.
+    /// and another process's configuration may. Processes with such a configuration then count and list anew.
     static func invalidate(in queue: SpoolDirectory) {
         let blank = [UInt8](repeating: UInt8(ascii: " "), count: 4 * (width + 1))
         // try?: without a readable record the other processes count anew all the same.

@@ -13,11 +13,11 @@ package final class AdmissionRule {
 
     package let configuration: Configuration
     private var forms: [TypeName: RequestForm] = [:]
-    /// The times of creation in the batch and in the queue that are not from the past.
+    /// The times of creation in the batch and in the queue, except times from the past.
     private var clock: SequenceClock
-    /// The time from which on `clock` has what was in the queue when it was listed; `nil` before that.
+    /// The time from which on `clock` has the operations listed in the queue; `nil` before the listing.
     private var listed: Timestamp?
-    /// The latest time that another process has given an operation since the listing; `nil` if none has added any.
+    /// The latest time given to an operation by another process since the listing; `nil` without additions.
     private var others: Timestamp?
     /// The latest time of creation in any sequence, as far as this process knows.
     private(set) var latest = Timestamp(microseconds: 0)
@@ -30,8 +30,8 @@ package final class AdmissionRule {
     /// Forgets the listing.
     func forget() { listed = nil }
 
-    /// Begins a batch. `others` is the latest time of creation in the queue if another process has added to it since
-    /// the last batch, else `nil`.
+    /// Begins a batch. `others` is the latest time of creation in the queue if another process has added operations
+    /// since the last batch, else `nil`.
     func beginBatch(at now: Timestamp, after others: Timestamp?) {
         clock.forget(before: now)
         guard let others else { return }
@@ -47,8 +47,8 @@ package final class AdmissionRule {
         return try objection(to: operation, headerLength: headerLength, waits: true, spool)
     }
 
-    /// Returns why an operation cannot enter. `waits` says that it may be sent; an operation that is finished may enter
-    /// even if its route could not send it today.
+    /// Returns why an operation cannot enter. `waits` says whether the operation may be sent; a finished operation may
+    /// enter even if its route could not send it today.
     func objection(
         to operation: Operation, headerLength: Int, waits: Bool, _ spool: SpoolDirectory
     ) throws(SpoolError) -> AdmissionRefusal? {
@@ -89,12 +89,12 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// Dates an operation that the submitter did not date, or dated later than now or before 1970. If its sequence has
-    /// an operation that is not from the past, it comes after that one. Otherwise the newest value of a key could count
-    /// as an old one, and one file from the future supersede every later one.
+    /// Dates an operation that the submitter did not date, or dated later than now or before 1970. If the newest
+    /// operation of its sequence is not from the past, the dated operation comes after the newest. Otherwise the newest
+    /// value of a key could count as old, and a file from the future could supersede every later file.
     ///
-    /// The time of a foreign file is the one at which it was written. So it stands before an operation that was added
-    /// after that, whenever a run admits it.
+    /// The time of a foreign file is the time of its writing. So the file stands before every operation added later,
+    /// whenever a run admits the file.
     private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         let created = submission.header.createdAt
         if created > submission.at + Self.skew || !Timestamp.inNames.contains(created) {
@@ -108,19 +108,19 @@ package final class AdmissionRule {
             if isOutdated(at: submission.at) { try list(spool, from: submission.at) }
             submission.setCreation(clock.creation(of: name, at: submission.at))
         }
-        // A later operation must come after it in the sequence.
+        // A later operation must come after this operation in the sequence.
         clock.note(submission.entry.name)
         latest = max(latest, submission.header.createdAt)
     }
 
-    /// Whether the queue may have an operation that is not from the past, and that `clock` lacks.
+    /// Whether the queue may have an operation unknown to `clock` that is not from the past.
     private func isOutdated(at now: Timestamp) -> Bool {
         guard let listed, listed <= now else { return true }
         return others.map { $0 >= now } ?? false
     }
 
-    /// Lists the queue. The latest time may then be an earlier one than before, since operations leave; not while files
-    /// have no name, because a run may be about to name one with that time.
+    /// Lists the queue. The latest time may then be earlier than before, since operations leave; not while files have
+    /// no name, because a run may be about to name a file with the former latest time.
     private func list(_ spool: SpoolDirectory, from now: Timestamp) throws(SpoolError) {
         var newest = Timestamp(microseconds: 0)
         let unnamed = try spool.forEachStandingName { name, _ in

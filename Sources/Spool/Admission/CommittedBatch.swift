@@ -1,23 +1,23 @@
 import CSystem
 import Policy
 
-/// A batch that enters the queue as a whole. The file `committed` in the writer's directory names each file that the
-/// writer has written, and its target.
+/// A batch that enters the queue as a whole. The file `committed` in the writer's directory names each written file and
+/// its target.
 ///
-/// The batch is in the queue from the rename that gives `committed` its name. A crash before that rename leaves
-/// nothing: a run sweeps the directory of the dead writer. After it, a process that sweeps the directory, adds an id,
-/// or lists to decide an order (`forEachStandingName`) completes the batch first. So no operation of a batch is sent
-/// while another operation of it can still get lost.
+/// The batch is in the queue from the rename that gives `committed` its name. A crash before the rename leaves nothing:
+/// a run sweeps the directory of the dead writer. After the rename, a process that sweeps the directory, adds an id, or
+/// lists to decide an order (`forEachStandingName`) completes the batch first. So no operation of a batch is sent while
+/// another operation of it can still get lost.
 ///
-/// A file that replaces an operation has the path of this run's claim on that operation as its target: the commitment
-/// is then in the run's directory (`ScratchDirectory.init(in:)`), and is completed before the claims are put back.
+/// A file that replaces an operation has the path of this run's claim on the operation as its target: the commitment is
+/// then in the run's directory (`ScratchDirectory.init(in:)`), and is completed before the claims are put back.
 struct CommittedBatch {
-    /// A file that is to enter the queue.
+    /// A file to enter the queue.
     struct Move {
         /// The file's path in the writer's directory.
         var from: QueuePath
         var to: QueuePath
-        /// Whether it takes the place of the file at its target.
+        /// Whether the file takes the place of the file at its target.
         var replaces = false
     }
 
@@ -61,15 +61,16 @@ struct CommittedBatch {
         try? queue.system.unlink(queue.root, path.bytes)
     }
 
-    /// Removes the commitment once all files are in their rows, durably. If it comes back, it finds nothing to move.
+    /// Removes the commitment once all files are in their rows, durably. A commitment that comes back finds nothing to
+    /// move.
     func end(durable: Bool) {
         withdraw()
         // try?: a commitment that comes back finds nothing to move.
         if durable { try? queue.sync(directory) }
     }
 
-    /// Row W → the rows of the files that a dead writer has committed. Skips files that were moved before. The caller
-    /// has the names lock.
+    /// Row W → the rows of the files committed by a dead writer. Skips files moved before. The caller has the names
+    /// lock.
     func complete() throws(SpoolError) {
         guard let bytes = try queue.readFile(path, limit: SpoolDirectory.readLimit) else { return }
         var targets: Set<QueuePath> = []
@@ -93,7 +94,7 @@ struct CommittedBatch {
         return Move(from: from, to: QueuePath(String(words[1])), replaces: words.count == 3)
     }
 
-    /// Whether a path is that of an operation in an unclaimed state, or of a claim in the run's directory.
+    /// Whether a path belongs to an operation in an unclaimed state, or to a claim in the run's directory.
     private func isTarget(_ path: Substring) -> Bool {
         guard let slash = path.lastIndex(of: "/"), EntryName(String(path[path.index(after: slash)...])) != nil else {
             return false
@@ -104,8 +105,8 @@ struct CommittedBatch {
 }
 
 extension SpoolDirectory {
-    /// Returns the writers that have committed a batch and not ended it: the locked directory of each, and that of its
-    /// batch. Skips files of other users, who may write to `tmp/` in some queues.
+    /// Returns the writers with a committed batch that has not ended: the locked directory of each, and the directory
+    /// of its batch. Skips files of other users, who may write to `tmp/` in some queues.
     func committedBatches() throws(SpoolError) -> [(owner: QueuePath, name: String, batch: QueuePath)] {
         var found: [(owner: QueuePath, name: String, batch: QueuePath)] = []
         for parent in [QueuePath("tmp"), QueueState.claimed.path] {
@@ -128,8 +129,8 @@ extension SpoolDirectory {
         return found
     }
 
-    /// Row W → N, D, C, X, K: completes the batches that dead writers have committed. Takes the names lock only if
-    /// there is a batch. Once it returns, no other process is completing one either.
+    /// Row W → N, D, C, X, K: completes the committed batches of dead writers. Takes the names lock only if there is a
+    /// batch. After the return no other process is completing a batch either.
     func completeCommittedBatches() throws(SpoolError) {
         if try committedBatches().isEmpty { return }
         try withNamesLock { () throws(SpoolError) in

@@ -1,7 +1,7 @@
 package import Policy
 
-/// The JSON that another program writes to queue an operation: a whole operation as one object with `"drainq": 1`, or
-/// any other JSON value, which is the payload of an operation of the default type.
+/// The JSON by which another program queues an operation: a whole operation as one object with `"drainq": 1`, or any
+/// other JSON value, which is the payload of an operation of the default type.
 package enum Envelope {
     /// The fields of an operation that leaves them out.
     package struct Defaults: Hashable, Sendable {
@@ -28,7 +28,7 @@ package enum Envelope {
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         let isObject = bytes[range.lowerBound] == UInt8(ascii: "{")
         var isMarked = false
-        // A name that is no text does not hide the mark: the envelope is then refused for it.
+        // A name that is no text does not hide the mark: the envelope is then refused for this name.
         if isObject {
             _ = try? JSONScanner.forEachMember(of: bytes, in: range) { (name, _) throws(JSONSyntaxError) in
                 isMarked = isMarked || JSONScanner.text(of: bytes, in: name, repairing: true) == "drainq"

@@ -1,19 +1,20 @@
 import Policy
 
-/// Finds operations that may be removed to make room for a newer one: first superseded ones, then, under `dropOldest`,
-/// the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed operations stay.
+/// Finds removable operations, to make room for a newer operation: first superseded operations, then, under
+/// `dropOldest`, the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed
+/// operations stay.
 ///
-/// It lists the queue when a limit first needs it, and keeps what it knows from one batch of the process to the next:
-/// a bounded number of candidates, whatever the queue's size.
+/// Lists the queue when a limit first needs the list, and keeps a bounded number of candidates from one batch of the
+/// process to the next, whatever the queue's size.
 struct RemovalCandidates {
-    /// An operation that may be removed.
+    /// A removable operation.
     struct Victim {
         var entry: Entry
-        /// Its number in the batch; `nil` if it is in the queue.
+        /// Its number in the batch; `nil` for an operation in the queue.
         var member: Int?
         /// The bytes of its file; `nil` until they are known.
         var size: Int?
-        /// The newer operation of its key that supersedes it; `nil` if it is evicted.
+        /// The newer, superseding operation of its key; `nil` for an eviction.
         var newer: OperationID?
 
         fileprivate var name: EntryName { entry.name }
@@ -30,24 +31,25 @@ struct RemovalCandidates {
     private var coalescing: Coalescing?
     /// The keys of the batch.
     private var groups: Set<SequenceKey> = []
-    /// Superseded operations that may be removed. `listsSuperseded`: there may be more than `bound`.
+    /// Removable superseded operations. `listsSuperseded`: there may be more than `bound`.
     private var superseded: [Victim] = []
     private var listsSuperseded = true
     /// Operations by key that a later operation may supersede.
     private var values: [SequenceKey: [Victim]] = [:]
     /// Whether `values` has all values of the queue; `nil` before the queue was listed for them.
     private var hasAllValues: Bool?
-    /// The oldest operations of the queue, the oldest one last. `listsOldest`: there may be more than `bound`.
+    /// The oldest operations of the queue, the very oldest last. `listsOldest`: there may be more than `bound`.
     private var oldest: [Victim] = []
     private var listsOldest = true
-    /// The operations of the batch that have been let in.
+    /// The admitted operations of the batch.
     private var members: [Victim] = []
     /// Operations that are not, or no longer, candidates.
     private var gone: Set<EntryName>
-    /// The oldest name that has been let in.
+    /// The oldest admitted name.
     private var oldestIn: EntryName?
 
-    /// `names` are the names of the batch's operations; `replaced` are those of operations that the batch replaces.
+    /// `names` are the names of the batch's operations; `replaced` are the names of operations to be replaced by the
+    /// batch.
     init(
         _ configuration: Configuration, for names: [EntryName], besides replaced: [EntryName], isWhole: Bool,
         at now: Timestamp
@@ -61,8 +63,8 @@ struct RemovalCandidates {
         self.coalescing = coalescing
     }
 
-    /// Begins the next batch of the same process: the operations of the last one, and nothing else, have come. Returns
-    /// false if the candidates have to be made anew: what they know of the values in the queue is not enough.
+    /// Begins the next batch of the same process: the operations of the last batch, and nothing else, have come.
+    /// Returns false if the candidates have to be made anew, because they know too little of the values in the queue.
     mutating func beginBatch(for names: [EntryName], besides replaced: [EntryName], isWhole: Bool) -> Bool {
         if let coalescing {
             guard hasAllValues ?? false, !self.isWhole, superseded.count < Self.bound, values.count < Self.mostValues
@@ -81,7 +83,7 @@ struct RemovalCandidates {
         return true
     }
 
-    /// Notes that the batch's operation of this number has been let in. Without a number it is no candidate.
+    /// Notes the admission of the batch's operation of this number. Without a number the operation is no candidate.
     mutating func letIn(_ number: Int?, _ entry: Entry, size: Int) {
         let member = isWhole ? nil : number.map { Victim(entry: entry, member: $0, size: size) }
         if let member { members.append(member) }
@@ -92,7 +94,7 @@ struct RemovalCandidates {
         if let member { values[group, default: []].append(member) }
     }
 
-    /// Returns the operation to remove next for the operation of this name: a superseded one, or the oldest if it is
+    /// Returns the operation to remove next for the operation of this name: a superseded operation, or the oldest if
     /// older than the name; `nil` if none may be removed.
     mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         if let victim = try nextSuperseded(for: name, queue) {
@@ -147,7 +149,7 @@ struct RemovalCandidates {
         return victim
     }
 
-    /// Lists twice: first to find the newest value of each key, then to find the operations that it supersedes.
+    /// Lists twice: first to find the newest value of each key, then to find the superseded operations.
     private mutating func listSuperseded(_ queue: SpoolDirectory) throws(SpoolError) {
         guard var coalescing else { return }
         for state in [QueueState.new, .deferred] {

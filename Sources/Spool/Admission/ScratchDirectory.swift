@@ -1,8 +1,8 @@
 import CSystem
 import Policy
 
-/// A writer's own directory, row W: under `tmp/`, or hidden in a run's directory under `claimed/`. Nothing in it is
-/// promised: a run sweeps it when the writer is dead.
+/// A writer's own directory, row W: under `tmp/`, or hidden in a run's directory under `claimed/`. No file in the
+/// directory is promised: a run sweeps the directory when the writer is dead.
 final class ScratchDirectory {
     let path: QueuePath
     private let queue: SpoolDirectory
@@ -52,7 +52,7 @@ final class ScratchDirectory {
         return QueuePath(in: path, name)
     }
 
-    /// Removes the directory and the files that are left in it.
+    /// Removes the directory and its remaining files.
     func close() {
         queue.removeFiles(in: path, keepingLock: true)
         directory?.remove()
@@ -68,10 +68,10 @@ final class ScratchDirectory {
 }
 
 extension SpoolDirectory {
-    /// How long a file stays that another program makes in `tmp/`, without a lock to judge it by: 36 hours.
+    /// How long another program's file stays in `tmp/`, without a lock to judge the file by: 36 hours.
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
-    /// Row W → gone, for files of dead writers; first completes the batches that those have committed. A file that
+    /// Row W → gone, for files of dead writers; first completes the committed batches of these writers. A file that
     /// cannot be removed waits for the next run.
     func sweepTemporaries(now: Timestamp) throws(SpoolError) {
         let tmp = QueuePath("tmp")
@@ -80,7 +80,8 @@ extension SpoolDirectory {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
             if status.kind == .directory {
-                // Its owner could put a link to another directory in its place meanwhile, so it is not emptied.
+                // Its owner could put a link to another directory in its place meanwhile, so this directory is not
+                // emptied.
                 guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
                     if isOld { try? system.removeDirectory(root, path.bytes) }
                     continue

@@ -2,22 +2,22 @@ import Policy
 
 /// Acceptance of new operations: row W → N or D, and for imported ones (`PortableOperation`) also X or K.
 extension SpoolDirectory {
-    /// Takes one batch in. Once it returns, each operation that it calls accepted or a duplicate survives a power cut,
-    /// if `durable`.
+    /// Takes a batch in. After the return each operation reported as accepted or a duplicate survives a power cut, if
+    /// `durable`.
     ///
-    /// The times of `Submission.at` increase strictly. Looks for the ids that submitters chose in every state but
-    /// `delivered`, under the ids lock: of several processes that add one id at the same time only one adds it. With
-    /// `allOrNone` one operation that is rejected, refused or in flight keeps out the others, and a crash leaves all of
-    /// them or none. If it throws, none of the batch is promised, and what could be taken back has been.
+    /// The times of `Submission.at` increase strictly. Looks for the submitters' ids in every state but `delivered`,
+    /// under the ids lock: if several processes add the same id at the same time, only one succeeds. With `allOrNone` a
+    /// rejected or refused operation, or an operation in flight, keeps out the whole batch, and a crash leaves all
+    /// operations or none. After an error no operation of the batch is promised, and what could be taken back has been.
     ///
-    /// Removes operations that newer ones displace once those are in: an error or a crash before that costs none of
-    /// them. So the queue can exceed its limits for a moment, and after a crash until the next `add`.
+    /// Removes displaced operations once the newer operations are in: an earlier error or crash costs no operation. So
+    /// the queue can exceed its limits for a moment, and after a crash until the next `add`.
     ///
-    /// With `replacing` an operation takes the place of the operation that has its id, in one step: at each moment, and
-    /// after a crash, one of the two is there. Its type, key and time of creation must be the same. An operation that
-    /// is in flight stays as it is.
+    /// With `replacing` an operation takes the place of the operation with its id, in one step: at each moment, and
+    /// after a crash, one of the two is there. Type, key and time of creation must be the same. An operation in flight
+    /// stays unchanged.
     ///
-    /// A caller that gives more than one batch keeps the `AdmissionControl` between them.
+    /// A caller with several batches keeps the `AdmissionControl` between them.
     package func accept(
         _ submissions: [Submission], within control: inout AdmissionControl, durable: Bool = true,
         allOrNone: Bool = false, replacing: Bool = false
@@ -104,7 +104,8 @@ extension SpoolDirectory {
         return accepted
     }
 
-    /// Row N, D → gone: removes what an operation displaces that `SpoolRun.accept` has accepted, once it stays.
+    /// Row N, D → gone: removes the operations displaced by an operation of `SpoolRun.accept`, once the accepted
+    /// operation stays.
     package func makeRoom(within control: AdmissionControl) -> Accepted {
         var accepted = Accepted(results: [])
         _ = remove(control.victims, &accepted)
@@ -113,9 +114,9 @@ extension SpoolDirectory {
         return accepted
     }
 
-    /// Row N, D → gone, for operations that newer ones displace. An error leaves the rest of the files: the newer ones
-    /// have been accepted, and the next `add` finds the queue over its limits. An operation of the batch itself has no
-    /// file, and is displaced all the same. Returns whether all of them went.
+    /// Row N, D → gone, for operations displaced by newer operations. An error leaves the rest of the files: the newer
+    /// operations have been accepted, and the next `add` finds the queue over its limits. An operation of the batch
+    /// itself has no file, and is displaced all the same. Returns whether all victims went.
     func remove(_ victims: [RemovalCandidates.Victim], _ accepted: inout Accepted) -> Bool {
         var gone = Set(victims.filter { $0.member != nil }.map(\.entry.name))
         do throws(SpoolError) {

@@ -1,16 +1,16 @@
 import CSystem
 
-/// The admission lock: while a process has it, no other process counts the queue, or gives an operation that has an
+/// The admission lock: while a process has the lock, no other process counts the queue, or gives an operation with an
 /// order its time of creation.
 ///
-/// A batch takes it at its first look at the queue (`AdmissionControl.beginBatch`). In a queue with limits it keeps the
-/// lock until its files have their names and what they displace is gone: so limits hold for all processes that add.
-/// Without limits it gives the lock back once the record has the times of the batch: a process that begins to add after
-/// another one has answered knows the times of that one, and a process that stops while it writes or reads files stops
-/// no other.
+/// A batch takes the lock at its first look at the queue (`AdmissionControl.beginBatch`). In a queue with limits the
+/// batch keeps the lock until its files have their names and the displaced operations are gone: so limits hold for all
+/// processes that add. Without limits the batch gives the lock back once the record has the times of the batch. So a
+/// process that begins to add after the answer of another process knows the times of the earlier batch, and a process
+/// that stops while it writes or reads files stops no other.
 ///
-/// The lock is taken after the ids lock and the names lock. Its holder takes neither: it has the ids lock already, or
-/// needs none. The lock file is `state/admission.lock`.
+/// The lock is taken after the ids lock and the names lock. Its holder takes neither: the holder has the ids lock
+/// already, or needs none. The lock file is `state/admission.lock`.
 extension SpoolDirectory {
     /// Takes the lock, unless this process has it. Throws EWOULDBLOCK if it is not free within `namesPatience`. The
     /// batches of dead writers are completed first, so that a count has their operations.

@@ -1,9 +1,10 @@
 import CSystem
 import Policy
 
-/// Reads the files that other programs have written as operations.
+/// Reads files of other programs as operations.
 extension SpoolDirectory {
-    /// Returns the bytes of a file in quarantine, to show them; none if it is gone, no file, or longer than `limit`.
+    /// Returns the bytes of a file in quarantine, to show them; none if the file is gone, is no file, or is longer than
+    /// `limit`.
     package func content(of item: QuarantineItem, limit: Int = 1 << 20) throws(SpoolError) -> [UInt8] {
         try attempt("read", item.path) { () throws(Errno) in
             if case .bytes(let bytes, _) = try content(item.path, limit: limit) { bytes } else { [] }
@@ -19,8 +20,8 @@ extension SpoolDirectory {
         return try? OperationFile.decodeHeader(bytes, in: 0..<headerEnd, file: item.fileName).0.key
     }
 
-    /// Reads the one JSON value in a foreign file as an operation. A failure says why it is none. Throws a system error
-    /// that is not the file's fault.
+    /// Reads the one JSON value in a foreign file as an operation. A failure says why the file is no operation. Throws
+    /// a system error that is not the file's fault.
     func foreignOperation(
         in bytes: [UInt8], _ status: FileStatus, file: String, _ now: Timestamp, _ roots: [String]
     ) throws(Errno) -> Result<Submission, OperationFileError> {

@@ -1,16 +1,16 @@
 import CSystem
 package import Policy
 
-/// The ids lock: while a process has it, no other process adds an operation under an id that its submitter chose.
+/// The ids lock: while a process has the lock, no other process adds an operation under an id that its submitter chose.
 ///
-/// A process has the lock from the search for the ids to the sync of the operations that it adds. So of several
-/// processes that add the same id at the same time only one adds it, and the others find it there: durable, or taken
-/// back. A process that died in between may have left an operation that is not durable, hence `syncExisting` before any
-/// answer that an id is there already.
+/// A process has the lock from the search for the ids to the sync of the added operations. So of several processes that
+/// add the same id at the same time only one succeeds, and the rest find the operation durable, or taken back. A
+/// process that died in between may have left an operation that is not durable, hence `syncExisting` before any answer
+/// that an id is there already.
 ///
 /// Random ids need no lock: no two operations have the same. The lock file is `state/ids.lock`.
 extension SpoolDirectory {
-    /// Calls `body` with the operations that have these ids, while no other process adds one of them. Throws
+    /// Calls `body` with the operations of these ids, while no other process adds an operation with such an id. Throws
     /// EWOULDBLOCK if the lock is not free within `namesPatience`. Without ids takes no lock.
     func withIDs<Result>(
         _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
@@ -44,10 +44,10 @@ extension SpoolDirectory {
     /// Returns where the operations with these ids are, in every state but `delivered`. The caller has the names lock,
     /// so only runs move files meanwhile: to `claimed/` and back.
     ///
-    /// A run that puts a claim back moves it against the order of the list, so the claims are listed twice. While a run
-    /// is there the other states are listed once more: to be missed in all listings an operation would have to be
-    /// claimed and settled twice between two of them. An id stands for a file in quarantine only if nothing else has
-    /// it.
+    /// A run that puts a claim back moves the operation against the order of the list, so the claims are listed twice.
+    /// While a run is there the other states are listed once more: to be missed in all listings an operation would have
+    /// to be claimed and settled twice between two listings. An id stands for a file in quarantine only if nothing else
+    /// has the id.
     package func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
         if ids.isEmpty { return [:] }
         let ids = Set(ids)

@@ -18,12 +18,12 @@ extension SpoolDirectory {
     private static let readmissionSize = 1_000
     private static let readmissionBytes = 16 << 20
 
-    /// Takes files out of quarantine: as an operation if a file has the name of one, else into `new/` to be read again
-    /// like a foreign file. With `isDryRun` changes nothing.
+    /// Takes files out of quarantine: as an operation if a file has an operation's name, else into `new/` to be read
+    /// again like a foreign file. With `isDryRun` changes nothing.
     ///
     /// `notBefore` returns the due time of an operation, by the number of files admitted before it. Calls `report` with
-    /// each result, and with that time, once it is durable. Returns the operations that were removed to make room; they
-    /// go once the others are in. If it throws, the files without a report may be in either place.
+    /// each result and its due time, once the result is durable. Returns the operations removed to make room; they go
+    /// once the others are in. After an error the files without a report may be in either place.
     package func readmit(
         _ items: [QuarantineItem], within control: inout AdmissionControl, now: Timestamp, isDryRun: Bool = false,
         notBefore: (_ admitted: Int) -> Timestamp? = { _ in nil },
@@ -52,7 +52,7 @@ extension SpoolDirectory {
                     if !isDryRun { try control.recordBatch(in: self) }
                     let isComplete = isDryRun ? false : try move(&batch, displaced: control.victims, now)
                     admitted += batch.count { $0.result == .admitted }
-                    // Room that was made for a file which has gone meanwhile is not needed.
+                    // If a file has gone meanwhile, the room made for the file is not needed.
                     if isComplete { isDone = remove(control.victims, &accepted) }
                 }
             }
@@ -157,8 +157,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Moves the admitted files, and drops those that later ones of the batch displace. Returns whether every file was
-    /// still there. If it throws, reports nothing: some of them have moved.
+    /// Moves the admitted files, and drops files displaced by later files of the batch. Returns whether every file was
+    /// still there. After an error reports nothing: some files have moved.
     private func move(
         _ batch: inout [ReadItem], displaced victims: [RemovalCandidates.Victim], _ now: Timestamp
     ) throws(SpoolError) -> Bool {

@@ -10,18 +10,18 @@ extension SpoolDirectory {
     struct Unpublished {
         /// Files whose names were taken.
         var collisions: [Int] = []
-        /// Files that were to replace an operation which another process has claimed or moved. With `allOrNone` no file
-        /// is placed then.
+        /// Files for the replacement of an operation that another process has claimed or moved. With `allOrNone` no
+        /// file is placed then.
         var unreplaced: [Int] = []
     }
 
-    /// Writes all files, makes the data durable, renames all, makes the names durable. On an error takes back the files
-    /// that it has renamed, as far as no run was faster, and leaves nothing in `tmp/`.
+    /// Writes all files, makes the data durable, renames all, makes the names durable. On an error takes back the
+    /// renamed files, as far as no run was faster, and leaves nothing in `tmp/`.
     ///
     /// A file that replaces an operation takes its place under its name. The process claims the operation as a run
     /// does: row N, D → C; renames the file over the claim, C → C; and puts the claim back, C → N, D. In row X no run
-    /// moves files, so one rename replaces the operation. After a crash the operation is there with its old or its new
-    /// content.
+    /// moves files, so a single rename replaces the operation. After a crash the operation is there with its old or its
+    /// new content.
     ///
     /// With `allOrNone` commits the batch before the first rename. After a crash, or an error when a file cannot be
     /// taken back, the next process that recovers or adds completes the batch.

@@ -4,7 +4,7 @@ extension SpoolRun {
     /// Row W → C: accepts an operation into a claim of this run, for `send`. Completes the submission as `add` does.
     ///
     /// Syncs the file, and not its name. So after a death of the process the next run returns the operation to row N,
-    /// and a power cut may take it. From C → N or D and the sync after it on, the operation survives a power cut.
+    /// and a power cut may lose the operation. Once C → N or D is synced, the operation survives a power cut.
     ///
     /// Removes nothing, because the operation may not stay in the queue; if it does, the caller calls
     /// `SpoolDirectory.makeRoom`. Until then, and after a death of the process until the next `add`, the queue may
@@ -44,7 +44,7 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Returns the state of the operation that has this id, once it is durable; `nil` if there is none.
+    /// Returns the state of the operation with this id, once the operation is durable; `nil` if there is none.
     package func state(of id: OperationID) throws(SpoolError) -> QueueState? {
         try withIDs([id]) { found throws(SpoolError) in
             guard let existing = found[id] else { return nil }

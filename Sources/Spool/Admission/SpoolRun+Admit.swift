@@ -1,30 +1,29 @@
 import CSystem
 package import Policy
 
-/// Admission of foreign files: those that other programs have put into `new/`.
+/// Admission of foreign files, which other programs have put into `new/`.
 extension SpoolRun {
-    /// Upper bound on the files that one call of `admitForeign` takes. Keeps memory and time independent of their
-    /// number.
+    /// Upper bound on the files for a single call of `admitForeign`. Keeps memory and time independent of their number.
     package static let admissionSize = 10_000
 
-    /// Row F → N or Q: reads the files in `new/` that have no canonical name, or that belong to another user, once
-    /// each; no more than `admissionSize` of them.
+    /// Row F → N or Q: reads the files in `new/` without a canonical name, and the files of another user, once each; no
+    /// more than `admissionSize` of them.
     ///
     /// Claims a foreign file (F → C), replaces it in `claimed/` by a copy in an inode of drainq's own, since its
-    /// submitter may still have it open (C → C, one rename), and moves the copy to `new/` under its canonical name
-    /// (C → N). There is one file and one name at any moment, so it is neither lost nor published twice, whatever dies.
-    /// The copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A claim of a
-    /// dead run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
+    /// submitter may still have the file open (C → C, one rename), and moves the copy to `new/` under its canonical
+    /// name (C → N). There is one file and one name at any moment, so the file is neither lost nor published twice,
+    /// whatever dies. The copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A
+    /// claim of a dead run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
     ///
     /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. No
     /// limit of the queue keeps a file from its name.
     ///
     /// Asks `now` for each batch anew, once no other process dates an operation: what another process has added since
-    /// this one began is not from the future.
+    /// this process began is not from the future.
     ///
     /// Any user who may write to `new/` may submit. But only an owner that `knowsOwner` accepts may name a body file,
-    /// which must be in one of the configuration's directories: another user could have a file sent that is not theirs
-    /// to read.
+    /// which must be in one of the configuration's directories: another user could have a file sent without permission
+    /// to read the file.
     package func admitForeign(
         now clock: @autoclosure () -> Timestamp, within control: inout AdmissionControl
     ) throws(SpoolError) -> Admission {
@@ -74,9 +73,9 @@ extension SpoolRun {
     }
 
     /// Returns the names of foreign files in the order in which the files were written, whatever the order of the
-    /// directory. The names decide if the times are equal, as those of files that are written within a few milliseconds
-    /// may be. Leaves a file that the system does not let this run look at to the next admission: nothing says when the
-    /// file was written, and its name would put it behind newer ones.
+    /// directory. If the times are equal, as the times of files written within a few milliseconds may be, the names
+    /// decide. If the system does not let this run look at a file, leaves the file to the next admission: nothing says
+    /// when the file was written, and its name would put the file behind newer files.
     private func inOrder(_ names: [[UInt8]], _ now: Timestamp, _ admission: inout Admission) -> [[UInt8]] {
         var files: [(created: Timestamp, written: Int64, name: [UInt8])] = []
         for name in names {
@@ -115,7 +114,7 @@ extension SpoolRun {
         name.starts(with: admittingPrefix.utf8)
     }
 
-    /// Claims and reads a file. Returns `nil` if it went elsewhere; the admission says where.
+    /// Claims and reads a file. Returns `nil` if the file went elsewhere; the admission says where.
     private func read(
         _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ configuration: Configuration
     ) -> ForeignFile? {
@@ -142,7 +141,7 @@ extension SpoolRun {
             if let canonical = name.withUnsafeBufferPointer({ EntryName($0) }) {
                 let status = try queue.system.statusAt(queue.root, claim.bytes)
                 if try queue.knowsOwner(of: status) {
-                    // It is drainq's own: the listing could not look at it.
+                    // The file is drainq's own: the listing could not look at the file.
                     putBack(claim, name, &admission)
                 } else {
                     let reason = Self.strangers(status.owner)
@@ -174,8 +173,8 @@ extension SpoolRun {
         return nil
     }
 
-    /// Returns the content of a foreign file. A mode or a lease of another user that prevents it is a defect of the
-    /// file.
+    /// Returns the content of a foreign file. A mode or a lease of another user that prevents the read is a defect of
+    /// the file.
     private func readable(_ claim: QueuePath, _ limit: Int) throws(Errno) -> SpoolDirectory.Content {
         do throws(Errno) {
             return try queue.content(claim, limit: limit)
@@ -201,8 +200,8 @@ extension SpoolRun {
         }
     }
 
-    /// Lets in the files that may enter. An error leaves claims: unchanged files, and copies that the next run
-    /// recovers.
+    /// Lets in the files that may enter. An error leaves claims: unchanged files, and copies for the next run to
+    /// recover.
     private func admit(
         _ batch: [ForeignFile], _ found: [OperationID: Entry], _ admission: inout Admission,
         within control: inout AdmissionControl, _ copies: inout Set<QueuePath>, _ clock: () -> Timestamp
@@ -284,7 +283,7 @@ extension SpoolRun {
             } catch let error where error == .exists {
                 conflict(file, &admission, now)
             } catch {
-                // The copy stays claimed: the next run brings it to its row.
+                // The copy stays claimed: the next run brings the copy to its row.
                 admission.errors.append(SpoolError(error, "accept into", incoming.entry.state.path))
             }
         }
@@ -317,9 +316,9 @@ extension SpoolRun {
         noteRemoval(in: path.parent)
     }
 
-    /// Renames another user's directory, or other file that is not regular, if the system does not let this user claim
-    /// it, to a name in `new/` that listings skip. So it is reported once: an empty file in quarantine says where it
-    /// is. Returns false for any other file, or if the system refuses this too.
+    /// Sets aside another user's directory or irregular file if the system does not let this user claim it: gives it a
+    /// name in `new/` that listings skip. So the file is reported only once: an empty file in quarantine says where the
+    /// file is. Returns false for any other file, or if the system refuses the rename too.
     private func setAside(
         _ path: QueuePath, _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp
     ) -> Bool {
@@ -345,7 +344,7 @@ extension SpoolRun {
         "it belongs to user \(owner), not to the queue's owner, root or the user that runs drainq"
     }
 
-    /// Row C → F, for a file that no copy has replaced. A file that cannot be put back is recovered by the next run.
+    /// Row C → F, for a file not replaced by a copy. If the file cannot be put back, the next run recovers it.
     private func putBack(_ claim: QueuePath, _ name: [UInt8], _ admission: inout Admission) {
         do throws(Errno) {
             guard try queue.exists(claim) else { return }
@@ -364,7 +363,7 @@ package struct Admission: Hashable, Sendable {
     /// The ids of the admitted files, by their names before.
     var named: [[UInt8]: OperationID] = [:]
     package var quarantined: [QuarantineItem] = []
-    /// Whether there were more files than one call takes.
+    /// Whether there were more files than a single call takes.
     package var hasMore = false
     /// The operations that `dropOldest` evicted: from the queue, and older ones of the admitted files.
     package var evicted: [Entry] = []

@@ -1,6 +1,6 @@
 package import Policy
 
-/// An operation that is to enter a queue, from any source.
+/// An operation from any source, to enter a queue.
 package struct Submission: Sendable {
     /// A new operation with its name, or an operation from an export.
     private enum Content: Sendable {
@@ -25,7 +25,8 @@ package struct Submission: Sendable {
         self.isDated = isDated
     }
 
-    /// Creates a submission of an operation attempted before. Its name has the attempts and the time of the next one.
+    /// Creates a submission of an operation attempted before. Its name has the attempts and the time of the next
+    /// attempt.
     package init(_ operation: Operation, as name: EntryName, hasOwnID: Bool, at: Timestamp, isDated: Bool) {
         content = .operation(operation, name.asWritten)
         self.hasOwnID = hasOwnID
@@ -33,8 +34,8 @@ package struct Submission: Sendable {
         self.isDated = isDated
     }
 
-    /// Creates a submission of an operation from a queue. It keeps its time of creation, and its id is in the queue
-    /// once.
+    /// Creates a submission of an operation from a queue. The operation keeps its time of creation, and its id is in
+    /// the queue once.
     package init(_ operation: PortableOperation, at: Timestamp) {
         content = .portable(operation)
         hasOwnID = true
@@ -49,7 +50,7 @@ package struct Submission: Sendable {
         }
     }
 
-    /// The state and name in which it is to enter.
+    /// The state and name under which the operation enters.
     package var entry: Entry {
         switch content {
         case .operation(_, let name): Entry(state: .home(of: name), name: name)
@@ -57,7 +58,7 @@ package struct Submission: Sendable {
         }
     }
 
-    /// The operation; a portable one without the records of its attempts.
+    /// The operation; a portable operation without the records of its attempts.
     package var operation: Operation {
         switch content {
         case .operation(let operation, _): operation
@@ -65,14 +66,14 @@ package struct Submission: Sendable {
         }
     }
 
-    /// Whether it was in a queue before: it keeps its fields.
+    /// Whether the operation was in a queue before, and keeps its fields.
     var isPortable: Bool {
         if case .portable = content { true } else { false }
     }
 
-    /// Returns why it cannot take the place of an operation in the queue; `nil` if it can. It takes the state and the
-    /// name of that operation, which say its attempts, its hold and when it is due. So it does not matter what has
-    /// happened to the operation in the queue since it was exported.
+    /// Returns why this operation cannot take the place of an operation in the queue; `nil` if it can. The replacement
+    /// takes the state and the name of the queued operation: its attempts, its hold and its due time. So changes to the
+    /// queued operation since the export do not matter.
     func objection(toReplacing old: Entry) -> String? {
         let name = EntryName(naming: header)
         var difference = old.name.contradiction(to: header)
@@ -104,7 +105,7 @@ package struct Submission: Sendable {
         }
     }
 
-    /// Gives an operation that the submitter did not date a later time than `last`, which becomes its time.
+    /// Gives an operation that the submitter did not date a later time than `last`, and stores the time in `last`.
     mutating func follow(_ last: inout Timestamp) {
         if isDated { return }
         setCreation(max(header.createdAt, last + .microseconds(1)))
@@ -121,7 +122,7 @@ package struct Submission: Sendable {
         switch content {
         case .operation(let operation, _):
             let bytes = OperationFile.encode(operation)
-            // 1 is the newline that ends the body.
+            // 1 is the newline at the end of the body.
             let historyLength = operation.attempts.reduce(1) { $0 + OperationFile.encode($1).count }
             return IncomingFile(
                 entry: entry, bytes: bytes, bodyLength: operation.body.count, historyLength: historyLength)
@@ -133,18 +134,18 @@ package struct Submission: Sendable {
     }
 }
 
-/// A file that is to enter the queue, with its state and name there.
+/// A file to enter the queue, with its state and name there.
 struct IncomingFile {
     var entry: Entry
     var bytes: [UInt8]
-    /// Whether it takes the place of the operation of this entry.
+    /// Whether the file takes the place of the operation of this entry.
     var replaces = false
     /// The length of the operation's body in bytes.
     var bodyLength: Int
     /// The length in bytes of the part after the body: its newline, and records of attempts.
     var historyLength = 1
 
-    /// Whether it counts against the limits.
+    /// Whether the operation counts against the limits.
     var waits: Bool { QueueState.waiting.contains(entry.state) }
 
     /// The length of the header line in bytes.

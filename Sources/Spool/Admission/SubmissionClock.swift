@@ -1,6 +1,6 @@
 package import Policy
 
-/// The times of the operations that one process adds. They increase, so that what comes later is later, and no time is
+/// The times of the operations added by one process. The times increase with the order of the additions, and no time is
 /// ahead of the wall clock by more than `AdmissionRule.skew`: after the clock was set back they begin anew.
 package struct SubmissionClock: Sendable {
     private var last = Timestamp(microseconds: 0)

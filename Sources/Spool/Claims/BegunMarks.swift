@@ -5,8 +5,8 @@ import Policy
 /// process recovery counts an interruption of the marked claims, and of no others.
 ///
 /// The file has records of `length` bytes, filled up with newlines. The first has the name of the directory and the
-/// boot of the machine; each other one has the name of a claim, or nothing. Nothing is synced: the kernel keeps the
-/// marks when the process dies, and after a power cut the boot is another one, so a power cut never counts. A mark that
+/// boot of the machine; each further record has the name of a claim, or nothing. Nothing is synced: the kernel keeps
+/// the marks when the process dies, and after a power cut the boot differs, so a power cut never counts. A mark that
 /// cannot be written is left out, and the interruption is not counted: an operation must not be held up by its count.
 struct BegunMarks {
     private static let length = 256

@@ -1,17 +1,18 @@
 import CSystem
 import Policy
 
-/// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
+/// The directory of one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock`.
 ///
-/// The lock file is made once and never replaced; a run writes the marks of its claims into it (`BegunMarks`). The
-/// process that has its lock removes it last, so a directory with files in it and no lock file has no owner.
+/// The lock file is made once and never replaced; a run writes the marks of its claims into the lock file
+/// (`BegunMarks`). The lock's holder removes the lock file last, so a directory with files and without a lock file has
+/// no owner.
 ///
-/// The directory's name has the host in it. If the file system's locks reach only this host, a free lock does not prove
-/// that another host's process is dead, and its directory stays: an operator who knows that the host is gone removes
-/// the lock file.
+/// The directory's name contains the host. If the file system's locks reach only this host, a free lock does not prove
+/// another host's process dead, and its directory stays: an operator who knows that the host is gone removes the lock
+/// file.
 ///
-/// A run that ends leaves its empty directory as `state/spare`, unless there is one. A later run that finds the disk
-/// full, or no inode left, takes that directory for its own, so delivering needs no space.
+/// An ending run leaves its empty directory as `state/spare`, unless there is one. If a later run finds the disk full,
+/// or no inode left, the run takes the spare directory for its own, so delivering needs no space.
 final class LockedDirectory {
     let path: QueuePath
     /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`, of which eight digits are the host's.
@@ -30,7 +31,7 @@ final class LockedDirectory {
         release()
     }
 
-    /// Releases the lock. Files that are still in the directory have no owner then.
+    /// Releases the lock. Files left in the directory have no owner then.
     func release() {
         guard descriptor >= 0 else { return }
         try? queue.system.unlock(descriptor)
@@ -40,8 +41,8 @@ final class LockedDirectory {
 
     var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
 
-    /// Makes a directory in `parent`; another one if a sweeper takes it for dead before it is locked. Throws EBUSY
-    /// after 100.
+    /// Makes a directory in `parent`; makes another directory if a sweeper takes the first for dead before the lock is
+    /// taken. Throws EBUSY after 100.
     static func make(in parent: QueuePath, at now: Timestamp, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory
     {
         for _ in 0..<100 {
@@ -60,7 +61,7 @@ final class LockedDirectory {
 
     static let spare = QueuePath("state/spare")
 
-    /// Whether `make` gives names like this one.
+    /// Whether a name has the form of `make`'s names.
     static func isName(_ name: String) -> Bool {
         var time = name.prefix(23)
         return name.utf8.count == 40
@@ -68,7 +69,7 @@ final class LockedDirectory {
     }
 
     /// Whether the lock of a directory of this name tells if its owner lives: false for another host's if locks do not
-    /// reach it.
+    /// reach that host.
     static func canJudge(_ name: String, _ queue: SpoolDirectory) -> Bool {
         name.dropFirst(24).prefix(8) == queue.hostTag || queue.fileSystem.lockReach == .everyHost
     }
@@ -83,7 +84,7 @@ final class LockedDirectory {
             try system.makeDirectory(root, path.bytes, 0o700)
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         } catch let error where error == .missing || error == .exists {
-            // A sweeper has removed it between the two calls, or is about to.
+            // A sweeper has removed the directory between the two calls, or is about to.
             return nil
         } catch {
             try? system.removeDirectory(root, path.bytes)
@@ -95,8 +96,8 @@ final class LockedDirectory {
             guard try directory.isHeld else { return nil }
             try system.chmod(descriptor, 0o600)
         } catch let error where error == .stale || error == .missing {
-            // Another host's sweeper has removed it, although this host still had it in its cache (GlusterFS). Another
-            // directory may be in its place by now.
+            // Another host's sweeper has removed the directory, although this host's cache still had it (GlusterFS).
+            // Another directory may be in its place by now.
             return nil
         } catch {
             directory.remove()
@@ -106,7 +107,8 @@ final class LockedDirectory {
     }
 
     /// Takes over a directory whose owner is dead. Returns `nil` while its owner lives or cannot be judged, or if
-    /// another process takes it over. Returns `nil` also for a stale lock file, which another host has just removed.
+    /// another process takes the directory over. Returns `nil` also for a stale lock file: another host has just
+    /// removed the file.
     static func takeOver(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory? {
         do throws(Errno) {
             return try takeOverUnlessStale(path, name: name, queue)
@@ -126,7 +128,7 @@ final class LockedDirectory {
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_NOFOLLOW, 0)
         } catch let error where error == .missing {
             hasOwner = false
-            // Its owner died between mkdir and open, or the process that removed it died before rmdir.
+            // Its owner died between mkdir and open, or the removing process died before rmdir.
             do throws(Errno) {
                 descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
             } catch let error where error == .missing || error == .exists {
@@ -140,7 +142,7 @@ final class LockedDirectory {
 
     /// Whether no process has the lock of the directory at `path`. Leaves the directory as it is.
     ///
-    /// Takes the lock for a moment, in which another process that looks believes in a living owner. That does no harm.
+    /// Takes the lock for a moment. A process that looks meanwhile believes in a living owner, which does no harm.
     static func isAbandoned(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> Bool {
         let descriptor: Int32
         do throws(Errno) {
@@ -155,12 +157,12 @@ final class LockedDirectory {
         do throws(Errno) {
             return try directory.isHeld
         } catch let error where error == .stale || error == .missing {
-            // Its owner or a sweeper has just removed it.
+            // Its owner or a sweeper has just removed the directory.
             return false
         }
     }
 
-    /// Whether this process has the lock, or gets it by asking, and the locked file is the one in the directory.
+    /// Whether this process has the lock, or gets the lock by asking, and the locked file is still in the directory.
     ///
     /// Asking for a lock that the process has changes nothing. But if a server has taken the lock away, as from a host
     /// that was cut off, the answer says so.
@@ -171,12 +173,12 @@ final class LockedDirectory {
         }
     }
 
-    /// Whether the lock keeps a second opener out. If not, it proves nothing to other processes.
+    /// Whether the lock keeps a second opener out. If not, the lock proves nothing to other processes.
     var excludes: Bool {
         get throws(Errno) { try !LockFile(lockPath, queue).tryLock() }
     }
 
-    /// Whether the locked file is the one in the directory.
+    /// Whether the locked file is still in the directory.
     private var isInPlace: Bool {
         get throws(Errno) {
             do throws(Errno) {
@@ -193,8 +195,8 @@ final class LockedDirectory {
         do throws(Errno) { try queue.write(descriptor, bytes, at: offset) } catch {}
     }
 
-    /// Removes the lock file and the directory, or keeps them as the spare one, if the directory has no other file.
-    /// Other files stay, without an owner.
+    /// Removes the lock file and the directory, or keeps them as the spare directory, if the directory has no other
+    /// file. Other files stay, without an owner.
     ///
     /// Closes the lock file before it removes the directory: NFS and FUSE keep an open file under a hidden name, and a
     /// directory with such a name cannot be removed.
@@ -213,7 +215,7 @@ final class LockedDirectory {
             release()
             try queue.system.removeDirectory(queue.root, path.bytes)
         } catch {
-            // The directory has no owner: the next run sweeps it.
+            // The directory has no owner: the next run sweeps the directory.
         }
     }
 }

@@ -1,41 +1,43 @@
 import CSystem
 
-/// The names lock: while a process has it, no other process gives a waiting operation another name.
+/// The names lock: while a process has the lock, no other process renames a waiting operation.
 ///
 /// `readdir` may return neither the old nor the new name of a file that is renamed while its directory is read. A run
-/// that decides an order from such a listing would send a newer operation before an older one that it missed. So two
-/// sides take the lock on `state/names.lock`:
+/// that decides an order from such a listing would send a newer operation before a missed older operation. So two sides
+/// take the lock on `state/names.lock`:
 ///
-/// - A run that decides an order has it from the first directory read for `Precedence` to the last one of its choice,
-///   and never while it sends.
-/// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
-///   `hold`, `release`, recovery, the removal of earlier generations, `import --replace` from its claims to their
-///   return, and the completion of a batch (`CommittedBatch`). A run recovers also without `SequenceLock`.
-/// - A run that admits foreign files has it from the claim of each file to its name, and the ids lock with it, which is
-///   taken first. So no listing that decides an order meets a file between the two.
+/// - A run that decides an order has the lock from the first directory read for `Precedence` to the last read of its
+///   choice, and never while it sends.
+/// - A process that moves an operation within `new/` and `deferred/`, or back into them, has the lock during the move:
+///   `retry`, `hold`, `release`, recovery, the removal of earlier generations, `import --replace` from its claims to
+///   their return, and the completion of a batch (`CommittedBatch`). A run recovers also without `SequenceLock`.
+/// - A run that admits foreign files takes the ids lock first, and then has both locks from the claim of each file to
+///   its name. So no listing for an order meets a file between claim and name.
 ///
-/// An operator's command that moves many operations keeps the lock from one to the next (`withSharedSyncs`), for at
-/// most `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it
+/// An operator's command that moves many operations keeps the lock between moves (`withSharedSyncs`), for at most
+/// `longestKept`. Then the command leaves the lock free for `shortestGap`, so a waiting run or `add` gets the lock
 /// soon.
 ///
 /// Three kinds of changes need no lock:
 ///
-/// - `add` and `import`: an operation that a listing misses entered after it. They take the lock to look for an id.
+/// - `add` and `import`: an operation that a listing misses entered after the listing. They take the lock to look for
+///   an id.
 /// - `drop`: an operation that a listing misses is gone.
-/// - Claims and their ends: only the holder of the sequence lock claims operations that have an order, and it does not
-///   list meanwhile.
+/// - Claims and their ends: only the holder of the sequence lock claims operations with an order, and it does not list
+///   meanwhile.
 ///
 /// Names that change without this lock (an operator's `mv`, a run with another configuration) can be missed by two
-/// listings. A name that only one of the two listings has stops its sequence until the next pass
-/// (`Precedence.isConfirmed`). If locks reach only this host, the lock keeps out only this host's processes.
+/// listings. A name in only one of the two listings stops its sequence until the next pass (`Precedence.isConfirmed`).
+/// If locks reach only this host, the lock keeps out only this host's processes.
 extension SpoolDirectory {
     /// How long a process waits for the names lock: longer than a listing of ten million names takes.
     static let namesPatience: Duration = .seconds(30)
 
-    /// How long `withSharedSyncs` keeps the names lock from one move to the next.
+    /// How long `withSharedSyncs` keeps the names lock between moves.
     static let longestKept: Duration = .milliseconds(20)
     /// How long `withSharedSyncs` then leaves the names lock free at least: longer than the first pauses of a waiting
-    /// process. In a slow directory it also leaves it free for as long as one move has kept it beyond `longestKept`.
+    /// process. In a slow directory the gap is at least the time by which a move has kept the lock beyond
+    /// `longestKept`.
     static let shortestGap: Duration = .milliseconds(2)
 
     /// Calls `body` while no other process has the names lock. Throws EWOULDBLOCK, without a call, if the lock is not
@@ -63,7 +65,7 @@ extension SpoolDirectory {
         return try body()
     }
 
-    /// Releases the lock that `withSharedSyncs` has kept.
+    /// Releases the lock kept by `withSharedSyncs`.
     func giveNamesBack() {
         if namesKeptSince == nil { return }
         namesKeptSince = nil

@@ -1,15 +1,15 @@
 import CSystem
 package import Policy
 
-/// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt in flight that all
-/// processes of the queue together may have. Only taken slots have an open file.
+/// The slots of a destination: a lock file, `state/slots/DIGEST-NUMBER`, for each attempt that may be in flight from
+/// all processes of the queue together. Only taken slots have an open file.
 ///
 /// A slot is free again when its process ends, however it ends. The files stay. If locks reach only this host
 /// (`FileSystem.lockReach`), each host has slots of its own.
 package final class SlotLocks {
     static let directory = QueuePath("state/slots")
-    /// The most slots that one `acquire` tries. If there are more slots, one of those tried is
-    /// usually free, or all slots are taken.
+    /// The most slots tried by one `acquire`. If there are more slots, usually a tried slot is free, or all slots are
+    /// taken.
     private static let mostTried = 32
 
     private let queue: SpoolDirectory
@@ -28,7 +28,7 @@ package final class SlotLocks {
     /// The number of slots that this process has.
     package var count: Int { taken.count }
 
-    /// Acquires a slot. Returns false if other processes have every slot that was tried.
+    /// Acquires a slot. Returns false if other processes have every tried slot.
     package func acquire() throws(SpoolError) -> Bool {
         var generator = queue.system.generator
         let first = Int.random(in: 0..<size, using: &generator)

@@ -2,7 +2,8 @@ import Policy
 
 extension SpoolRun {
     /// The names of the other runs at the queue. After `recover` these are alive, as far as their locks can be judged.
-    /// If one has died since, the next run recovers its claims. A `send` is none: it takes no share of the queue.
+    /// If a run has died since, the next run recovers its claims. A `send` is not a run: it takes no share of the
+    /// queue.
     package var otherRuns: [String] {
         get throws(SpoolError) {
             try queue.names(in: QueueState.claimed.path).map(QueuePath.escaped)

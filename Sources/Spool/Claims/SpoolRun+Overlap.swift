@@ -2,8 +2,8 @@ package import Policy
 
 /// Claims, reads and settles several operations at once, if the directory is slow.
 ///
-/// Each operation goes through the same rows as it would alone, by calls that concern no other operation. A crash finds
-/// some claimed or settled and others not, as if they had come one after the other.
+/// Each operation goes through the same rows as it would alone, by calls for this operation only. A crash finds some
+/// operations claimed or settled and others not, as if they had come in succession.
 extension SpoolRun {
     /// A claim and the content of its file.
     package typealias Taken = (claim: Claim, file: StoredFile)

@@ -2,23 +2,23 @@ import CSystem
 package import Policy
 import Synchronization
 
-/// A run's directory under `claimed/`, locked while the process lives, and the claims in it. One thread uses it, and so
-/// do its file workers while that thread waits for them.
+/// A run's directory under `claimed/`, locked while the process lives, and the claims in it. A single thread uses the
+/// run, and so do its file workers while the thread waits for them.
 ///
 /// If the run goes away without `end()`, the next run recovers its claims.
 package final class SpoolRun {
     let queue: SpoolDirectory
     let directory: LockedDirectory
-    /// The workers that claim and read, and those that settle. A directory can be slow for one of the two.
+    /// The workers for claims and reads, and the workers for settling. A directory can be slow for only one of the two.
     let takers: FileWorkers
     let settlers: FileWorkers
 
     /// The changes in the directories since the last `sync`, and the open claims.
     private struct Changes {
-        /// The claims that are not settled yet, each with the record of its mark.
+        /// The claims not settled yet, each with the record of its mark.
         var claims: [EntryName: (claim: Claim, mark: Int?)] = [:]
         var marks = BegunMarks()
-        /// Directories with changed names that `sync` must make durable. Those with additions come first.
+        /// Directories with changed names that `sync` must make durable. Directories with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
     }
@@ -62,12 +62,12 @@ package final class SpoolRun {
 
     func unmark(_ mark: Int) { changes.withLock { $0.marks.end(mark, isBack: true, in: directory) } }
 
-    /// Notes that a directory has a new name, which `sync` makes durable.
+    /// Notes a new name in a directory, for `sync` to make durable.
     func noteAddition(in directory: QueuePath) {
         changes.withLock { _ = $0.directoriesWithAdditions.insert(directory) }
     }
 
-    /// Notes that a name was removed from a directory, which `sync` makes durable.
+    /// Notes a removed name in a directory, for `sync` to make durable.
     func noteRemoval(in directory: QueuePath) { changes.withLock { _ = $0.directoriesWithRemovals.insert(directory) } }
 
     // MARK: - The lock
@@ -86,7 +86,7 @@ package final class SpoolRun {
     /// The name of its directory under `claimed/`.
     package var name: String { directory.name }
 
-    /// Returns the path that an operation's file has while this run has claimed it.
+    /// Returns the path of an operation's file while this run has claimed the operation.
     func path(of name: EntryName) -> QueuePath { QueuePath(in: directory.path, name.description.utf8) }
 
     init(queue: SpoolDirectory, directory: LockedDirectory) {
@@ -100,9 +100,9 @@ package final class SpoolRun {
     /// Whether the directory's own name survives a power cut; `nil` before the first `syncRunDirectory`.
     private let directorySync = Mutex<Result<Void, SpoolError>?>(nil)
 
-    /// Makes the directory's own name durable, as it must be before anything is moved into it. `claim` does it too, but
-    /// then it is too late to report that nothing was attempted. A run that claims nothing syncs nothing. After a sync
-    /// has failed a later success proves nothing, so the error stands.
+    /// Makes the directory's own name durable, as the name must be before anything is moved into the directory. `claim`
+    /// does the same, but too late to report that nothing was attempted. A run without claims syncs nothing. After a
+    /// sync has failed a later success proves nothing, so the error stands.
     package func syncRunDirectory() throws(SpoolError) {
         try directorySync.withLock { (directorySync) throws(SpoolError) in
             if directorySync == nil {
@@ -116,9 +116,9 @@ package final class SpoolRun {
         }
     }
 
-    /// Checks, once a second, that the lock is still this run's, before the run does what only the lock's holder may
-    /// do. Throws `lostLock` if it is not: a run that was stopped, on a host that was cut off, learns here that it was
-    /// taken for dead.
+    /// Checks, once a second, whether the lock is still this run's, before the run acts as the lock's holder. Throws
+    /// `lostLock` if the lock is lost: a stopped run, on a host that was cut off, learns here that it was taken for
+    /// dead.
     func confirm() throws(SpoolError) {
         try confirmation.withLock { (last) throws(SpoolError) in
             let now = queue.system.elapsed()
@@ -135,7 +135,7 @@ package final class SpoolRun {
 
     // MARK: - Order
 
-    /// Whether this run has the sequence lock: it may decide an order, and claim operations that have one.
+    /// Whether this run has the sequence lock: it may decide an order, and claim operations with an order.
     package var hasSequenceLock: Bool { sequenceLock != nil }
 
     /// Takes the sequence lock unless another run has it, then recovers dead runs: their claims are back in their rows
@@ -181,7 +181,7 @@ package final class SpoolRun {
         return claim
     }
 
-    /// Whether a file of that name is in this run's directory.
+    /// Whether a file of this name is in this run's directory.
     ///
     /// Lists the names on a shared file system: after a failed rename ceph-fuse (16.2) never answers a stat of its
     /// target.
@@ -195,22 +195,23 @@ package final class SpoolRun {
         return isThere
     }
 
-    /// Upper bound on the lines behind a body that is read, in bytes.
+    /// Upper bound on the lines read behind a body, in bytes.
     static let longestRecords = 8 << 20
 
-    /// Reads a claimed operation, however long it is: a limit that was lowered does not touch what was accepted. A file
-    /// that can be no operation is a result, for `settle` to put into quarantine. An
-    /// error of the system is thrown, and the caller puts the claim back.
+    /// Reads a claimed operation of any length: a lowered limit does not touch what was accepted. A file that can be no
+    /// operation is a result, for `settle` to put into quarantine. An error of the system is thrown, and the caller
+    /// puts the claim back.
     ///
     /// Another user's file is no operation, whatever its content: the queue believes its canonical name unread, and its
-    /// owner can rewrite it while it is in flight. Other users submit under names that are not canonical, and drainq
-    /// copies those files.
+    /// owner can rewrite the file while it is in flight. Other users submit under names that are not canonical, and
+    /// drainq copies their files.
     ///
-    /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, which stays open.
+    /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, and the file stays
+    /// open.
     package func read(_ claim: Claim, leavingBodies: Bool = false) throws(SpoolError) -> StoredFile {
         let path = claim.path
-        // A shared file system keeps an open file that is removed under a hidden name, in a directory that cannot be
-        // removed then.
+        // A shared file system keeps an open file under a hidden name after its removal, and then the directory cannot
+        // be removed.
         let left = leavingBodies && queue.fileSystem.isLocal ? Self.leftLength : .max
         guard let file = try queue.read(path, name: claim.name, limit: SpoolDirectory.readLimit, left: left) else {
             throw SpoolError(.missing, "read", path)
@@ -227,13 +228,13 @@ package final class SpoolRun {
         return file
     }
 
-    /// The length above which a file stays open and its body out of memory. A smaller body is sent with one call,
+    /// The length above which a file stays open and its body out of memory. A smaller body is sent with a single call,
     /// together with the head of its request.
     static let leftLength = 128 << 10
 
-    /// Makes every move since the last call durable. Syncs the targets' directories first, then the run's own, which is
-    /// the source of settled files and the target of claims, then the directories that claims came from. The repeat
-    /// window closes here. Does not repeat a sync that failed, because its success would prove nothing.
+    /// Makes every move since the last call durable. Syncs the targets' directories first, then the run's own (the
+    /// source of settled files and the target of claims), then the sources of claims. The repeat window closes here.
+    /// Does not repeat a failed sync, because its success would prove nothing.
     package func sync() throws(SpoolError) {
         if hasLostLock { return }
         let (withAdditions, withRemovals) = changes.withLock { changes in
@@ -273,7 +274,7 @@ package final class SpoolRun {
 
     // MARK: - Parts
 
-    /// Row C → the row that the claim came from, under the name that it had.
+    /// Row C → the row and the name from before the claim.
     func putBack(_ claim: Claim) throws(SpoolError) {
         // The time is used only if another file has the name by now: then the operation goes to quarantine.
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
@@ -282,8 +283,8 @@ package final class SpoolRun {
     /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
     /// durably. Returns how many names the inode then has.
     ///
-    /// A process that makes such a move finds the name gone that it wants to remove, as it wanted. A shared file system
-    /// may for a while remember names that another host has removed, so this waits for it, for about 5 s at most.
+    /// A process in the middle of such a move finds the name to be removed gone, as intended. A shared file system may
+    /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.
     private func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int {
         let path = claim.path
         guard let status = try queue.status(path, "look at") else { return 0 }
@@ -307,14 +308,14 @@ package final class SpoolRun {
         return try queue.status(path, "look at")?.links ?? 0
     }
 
-    /// Returns the paths that an operation's file may have: in each state, with each run, and with each writer, whose
+    /// Returns the possible paths of an operation's file: in each state, with each run, and with each writer, whose
     /// names say nothing.
     private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
         var paths: [QueuePath] = []
         for state in QueueState.allCases {
             try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
         }
-        // A copy that is about to get its canonical name has another one in the directory of its run.
+        // A copy that is about to get its canonical name has a different name in the directory of its run.
         let claimed = QueueState.claimed.path
         for run in try queue.names(in: claimed).map({ QueuePath(in: claimed, $0) }) {
             for directory in [run, ScratchDirectory.path(in: run)] {
@@ -327,7 +328,7 @@ package final class SpoolRun {
         let tmp = QueuePath("tmp")
         for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
         where try queue.status(writer, "look at")?.kind == .directory {
-            // A writer that is just ending takes its directory with it.
+            // An ending writer removes its directory.
             paths += try queue.namesUnlessEnded(in: writer).map { QueuePath(in: writer, $0) }
         }
         return paths
@@ -335,11 +336,10 @@ package final class SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Makes and locks the directory that claims need, which also proves that the queue can be written before anything
-    /// is sent. Throws `untrusted` if other users could meddle, and `newerFormat` if a newer drainq has changed the
-    /// format.
+    /// Makes and locks the directory for claims. So the queue is known to be writable before anything is sent. Throws
+    /// `untrusted` if other users could meddle, and `newerFormat` if a newer drainq has changed the format.
     ///
-    /// `now` is `nil` for a `send`, which other runs do not count among them.
+    /// `now` is `nil` for a `send`, which other runs do not count as a run.
     package func beginRun(now: Timestamp?) throws(SpoolError) -> SpoolRun {
         try checkTrust()
         let claimed = QueueState.claimed.path

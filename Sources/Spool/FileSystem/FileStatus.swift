@@ -20,7 +20,7 @@ package struct FileStatus: Hashable, Sendable {
     package var owner: UInt32
     /// The permission bits of owner, group and others: 0o600.
     package var permissions: UInt32
-    /// The sticky bit of a directory: only the owner of a file in it may rename or remove that file.
+    /// The sticky bit of a directory: only the owner of a file in the directory may rename or remove the file.
     package var isSticky = false
     /// The setgid bit of a directory: new files in it belong to its group.
     package var setsGroup = false

@@ -19,7 +19,7 @@ package struct FileSystem: Hashable, Sendable {
     }
 
     /// How far its locks reach, by what its client does with flock(2). Only this host sees a local file system, so its
-    /// locks reach every host that sees it.
+    /// locks reach every host that sees the files.
     package var lockReach: LockReach {
         switch type {
         case "nfs4": return hasLocalLocks ? .thisHost : .everyHost
@@ -31,8 +31,8 @@ package struct FileSystem: Hashable, Sendable {
         }
     }
 
-    /// Whether only one kernel mounts it, so this kernel's answers about a file are current. False for the known shared
-    /// file systems, and for FUSE without a block device (`fuseblk`, as with ntfs-3g).
+    /// Whether only one kernel mounts the file system, so this kernel's answers about a file are current. False for the
+    /// known shared file systems, and for FUSE without a block device (`fuseblk`, as with ntfs-3g).
     package var isLocal: Bool {
         !Self.shared.contains(type) && (!type.hasPrefix("fuse") || type == "fuseblk")
     }

@@ -1,12 +1,12 @@
 /// Runs the calls for several files at once, on threads, if the directory is slow to answer, as over a network, where
 /// each call takes a round trip. Uses the caller's thread alone for a fast directory, where threads would only cost.
 ///
-/// Calls for different files do not depend on each other, so the crash table argues for each of them as for one alone:
-/// a crash finds some of them made and others not, as if they had been made one after the other.
+/// Calls for different files do not depend on each other, so the crash table argues for each call as for a lone call: a
+/// crash finds some calls made and others not, as if they had been made in succession.
 final class FileWorkers {
     /// The most files that are worked on at once.
     private static let width = 32
-    /// The mean time of the calls for one file above which a directory is slow.
+    /// The mean time of a file's calls above which a directory is slow.
     private static let slow = Duration.microseconds(500)
     /// The moving mean of the last times. Each counts for at most twice `slow`, so the mean exceeds `slow` only if most
     /// are slow: a moment without a processor proves nothing.
@@ -46,7 +46,7 @@ final class FileWorkers {
                 outcomes[index] = (result, system.elapsed() - start)
             }
         }
-        // The kernel changes a directory for one call at a time: the other calls' times include their wait for it.
+        // The kernel changes a directory for one call at a time: the times of the other calls include their wait.
         took(outcomes.map { $0!.time }.min()!)
         return outcomes.map { $0!.result }
     }

@@ -26,7 +26,7 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// The directory that the last name is in; the queue itself for a path with one name.
+    /// The directory of the last name; the queue itself for a path with a single name.
     var parent: QueuePath {
         guard let slash = bytes.lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else { return QueuePath(".") }
         return slash == 0 ? QueuePath("/") : QueuePath(bytes: bytes[..<slash] + [0])

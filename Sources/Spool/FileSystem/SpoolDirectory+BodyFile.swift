@@ -3,11 +3,11 @@ package import Policy
 
 /// Body files: files outside the queue that are sent as bodies, only as long as they have not changed.
 extension SpoolDirectory {
-    /// Returns the file that a path stands for now, without reading it. Body files may be in the directories `roots`.
+    /// Returns the file at a path now, without reading the file. Body files may be in the directories `roots`.
     ///
-    /// Opens the file first and then asks for its path, which is compared with the roots' own. So neither a symbolic
-    /// link anywhere in the path nor a `..` leads outside, even if one is changed meanwhile. The result has that path.
-    /// A root that is not there, or that may not be read, allows nothing.
+    /// Opens the file first, then asks for its path, and compares the path with the roots' own. So neither a symbolic
+    /// link anywhere in the path nor a `..` leads outside, even if a link is changed meanwhile. The result has the open
+    /// file's path. A missing or unreadable root allows nothing.
     package func bodyFile(at path: String, roots: [String]) -> Result<BodyFile, BodyFileRefusal> {
         do throws(BodyFileRefusal) {
             return .success(try examine(path, roots))
@@ -21,7 +21,7 @@ extension SpoolDirectory {
         switch bodyFile(at: file.path, roots: roots) {
         case .failure(let refusal): return refusal
         case .success(var existing):
-            // The path that a foreign writer gave may be another one to the same file.
+            // A foreign writer may have given another path to the same file.
             existing.path = file.path
             return existing == file ? nil : .changed
         }

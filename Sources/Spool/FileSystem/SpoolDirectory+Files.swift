@@ -2,7 +2,7 @@ import CSystem
 import Policy
 import Synchronization
 
-/// Calls on single files, from which every function of the queue is made.
+/// Calls on single files, the parts of every function of the queue.
 extension SpoolDirectory {
     /// Calls `body`, and names the action and its path in the error if the system refuses.
     func attempt<Result>(
@@ -33,7 +33,7 @@ extension SpoolDirectory {
         return result
     }
 
-    /// Returns the status of a file; `nil` if there is none of that name.
+    /// Returns the status of a file; `nil` if there is none of this name.
     func status(_ path: QueuePath, _ verb: String) throws(SpoolError) -> FileStatus? {
         do throws(Errno) {
             return try system.statusAt(root, path.bytes)
@@ -84,7 +84,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Makes a new file with this mode whatever the umask; removes it again if it cannot be completed.
+    /// Makes a new file with this mode whatever the umask; removes the file again if it cannot be completed.
     func createFile(_ path: QueuePath, _ bytes: [UInt8], mode: UInt32 = 0o600, durable: Bool) throws(Errno) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         do throws(Errno) {
@@ -110,9 +110,9 @@ extension SpoolDirectory {
     /// Reads a file. Never follows a link, never waits for a FIFO, never reads more than `limit` bytes or `readLimit`:
     /// a file without content can have any size.
     ///
-    /// A file that another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS), or
-    /// missing although it is open (GlusterFS). So looks the name up again, for as long as such file systems believe
-    /// their caches of names: about 2.5 s.
+    /// A file replaced or moved by another host since the look-up of its name is stale (NFS, GlusterFS), or missing
+    /// although open (GlusterFS). So looks the name up again, for as long as such file systems believe their caches of
+    /// names: about 2.5 s.
     func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
         switch try contentOrFile(path, limit: limit, opened: .max) {
         case .content(let content): return content
@@ -120,7 +120,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// The content of a file, or the open file if it is large.
+    /// The content of a file, or the open file itself if large.
     enum ContentOrFile {
         case content(Content)
         case large(OpenFile, FileStatus)
@@ -159,7 +159,7 @@ extension SpoolDirectory {
             file = large
             return .large(large, status)
         }
-        // One byte more than the file should have, to notice a file that grows meanwhile.
+        // One byte more than the file should have, to notice a growing file.
         var bytes = [UInt8](repeating: 0, count: status.size +| 1)
         var count = 0
         // A read that fills the file's size is at the end, or the file has grown: more than the size was asked for.
@@ -225,12 +225,12 @@ extension SpoolDirectory {
         }
     }
 
-    /// Moves a file without replacing another one, in one step. Throws `exists` if another file has the target's name
+    /// Moves a file in one step, without replacing a file. Throws `exists` if another file has the target's name
     /// already, and `missing` if the source is gone.
     ///
-    /// If the file system cannot do that, links, syncs the target's directory, and unlinks. Two names of one inode are
-    /// such a move, interrupted; this call finishes it. `isOwn` says that no other process moves the source: a source
-    /// that is gone while the target is there then means that the move has happened, whatever the call returned.
+    /// If the file system lacks such a rename, links, syncs the target's directory, and unlinks. Two names of the same
+    /// inode are an interrupted move; this call finishes the move. With `isOwn` no other process moves the source: if
+    /// the source is gone and the target is there, the move has happened, whatever the call returned.
     func move(_ from: QueuePath, _ to: QueuePath, isOwn: Bool = true) throws(Errno) {
         if renamesWithoutReplacing {
             do throws(Errno) {
@@ -243,7 +243,7 @@ extension SpoolDirectory {
                 return
             } catch {
                 // NFS lost a reply: the move has happened if the source is gone and the target is there.
-                // try?: then it is not known, and the first error counts.
+                // try?: then the state is not known, and the first error counts.
                 let happened = isOwn && ((try? exists(to) && !exists(from)) ?? false)
                 if !happened { throw error }
                 return
@@ -264,15 +264,15 @@ extension SpoolDirectory {
             try sync(to.parent)
             try system.unlink(root, from.bytes)
         } catch {
-            // Undone, so a caller that goes on does not see the file twice; but the last name always stays.
+            // Undone, so a continuing caller does not see the file twice; but the last name always stays.
             guard try exists(from) else { return }
             try? system.unlink(root, to.bytes)
             throw error
         }
     }
 
-    /// Replaces the file that has the target's name. No other process moves the source: if it is gone, the move has
-    /// happened, although the call, sent again after a lost reply (NFS), says that it was missing.
+    /// Replaces the file that has the target's name. No other process moves the source: if the source is gone, the move
+    /// has happened, although the call, sent again after a lost reply (NFS), reports a missing source.
     func replace(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
         do throws(Errno) {
             try system.rename(root, from.bytes, to.bytes)

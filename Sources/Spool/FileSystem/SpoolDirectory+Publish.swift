@@ -2,9 +2,9 @@ import CSystem
 import Policy
 
 extension SpoolDirectory {
-    /// Replaces a file outside the queue in one step, readable by every user: a reader sees the old file or the new
-    /// one. Syncs nothing. Runs of this queue wait for each other. A crash may leave `.NAME.new` beside the file, which
-    /// the next call overwrites.
+    /// Replaces a file outside the queue in one step, readable by every user: a reader sees the old or the new file.
+    /// Syncs nothing. Runs of this queue wait for each other. A crash may leave `.NAME.new` beside the file, which the
+    /// next call overwrites.
     package func publish(_ bytes: [UInt8], at path: String) throws(SpoolError) {
         let file = QueuePath(path)
         let name = path.split(separator: "/").last.map(String.init) ?? ""

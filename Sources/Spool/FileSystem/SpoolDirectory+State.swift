@@ -1,12 +1,12 @@
 import CSystem
 
 /// The files of `state/`, a run's memory for later runs. Each file is replaced in one step, under the lock on
-/// `state/lock`: a reader sees the old file or the new one, and two writers do not undo each other's work.
+/// `state/lock`: a reader sees the old or the new file, and two writers do not undo each other's work.
 ///
 /// The lock's holder writes `state/.NAME` and renames it. The next writer overwrites what a crash leaves there.
 extension SpoolDirectory {
-    /// How long a writer waits for another one. On a shared file system one call can take seconds (CephFS: up to
-    /// `mds_tick_interval`, 5 s, while another host has what it needs).
+    /// How long a writer waits for another writer. On a shared file system a single call can take seconds (CephFS: up
+    /// to `mds_tick_interval`, 5 s, while another host has what the call needs).
     private var statePatience: Duration { .seconds(fileSystem.isLocal ? 2 : 10) }
 
     /// Returns the content of a file of `state/`; `nil` if it was never written.
@@ -24,8 +24,8 @@ extension SpoolDirectory {
     /// Reads a file of `state/`, changes it under the lock, and returns its content then. `change` gets `nil` if there
     /// is no file, and returns `nil` to leave the file as it is.
     ///
-    /// Asks `durable` after the change. If it is false, syncs nothing: a power cut may bring back the old file or leave
-    /// an empty one, although the old file had been synced. Throws EWOULDBLOCK if the lock is not free within
+    /// Asks `durable` after the change. If the answer is false, syncs nothing: a power cut may bring back the old file
+    /// or leave an empty file, although the old file had been synced. Throws EWOULDBLOCK if the lock is not free within
     /// `statePatience`.
     package func updateState(
         _ name: String, durable: @autoclosure () -> Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?

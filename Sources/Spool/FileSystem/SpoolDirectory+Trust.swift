@@ -3,8 +3,8 @@ import Policy
 
 /// Checks who can write to the queue's directories. Such a user can remove accepted operations, or add forged ones.
 extension SpoolDirectory {
-    /// Throws `untrusted` if a user besides the owner and the members of a trusted group can do that. Throws
-    /// `notAQueue` if a part of the queue is no directory, such as a link to one.
+    /// Throws `untrusted` if a user besides the owner and the members of a trusted group can do so. Throws `notAQueue`
+    /// if a part of the queue is no directory, such as a link to a directory.
     func checkTrust() throws(SpoolError) {
         for directory in ["."] + Self.directories {
             guard let status = try status(QueuePath(directory), "look at") else { continue }
@@ -19,7 +19,7 @@ extension SpoolDirectory {
     }
 
     /// Throws `untrusted` if other users can write the configuration in the queue, which names programs to run, or if
-    /// it is another user's. Follows a link: the file that it leads to is judged.
+    /// it is another user's. Follows a link, and judges its target.
     package func checkTrustOfConfiguration() throws(SpoolError) {
         let path = QueuePath("drainq.json")
         let (status, root) = try attempt("read", path) { () throws(Errno) -> (FileStatus?, FileStatus) in
@@ -78,7 +78,7 @@ package enum Distrust: Hashable, Sendable {
 }
 
 extension FileStatus {
-    /// Who besides the owner can write to it without being meant to; `nil` if there is none. The setgid bit of a
+    /// Who besides the owner can write to the file without being meant to; `nil` if there is none. The setgid bit of a
     /// directory says that its group is trusted like its owner.
     fileprivate var writers: Distrust? {
         if permissions & 0o002 != 0 { return .others(mode: permissions) }

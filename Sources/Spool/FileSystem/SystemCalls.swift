@@ -166,7 +166,7 @@ extension SystemCalls {
 }
 
 /// Gives what root has made in the queue to the queue's owner, whose runs could not read it otherwise. Leaves a file
-/// that has another name too: its other place may be anywhere.
+/// with a second name: its other place may be anywhere.
 private func giveToOwner(of directory: Int32, _ made: Int32) {
     var (owner, status) = (stat(), stat())
     guard directory >= 0, fstat(directory, &owner) == 0, owner.st_uid != 0, fstat(made, &status) == 0,

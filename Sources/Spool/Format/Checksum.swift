@@ -1,11 +1,11 @@
 import CSystem
 
-/// The CRC-32C of an operation file's header line and body, which is the last field of the header line:
+/// The CRC-32C of an operation file's header line and body, as the last field of the header line:
 /// `,"crc32c":"1a2b3c4d"}`.
 ///
-/// It covers every byte from the first one of the file to the last one of the body, except its own eight digits. So it
-/// covers its own name and the newline that ends the header line, but not the lines of attempts, which are appended
-/// later.
+/// The checksum covers every byte from the first of the file to the last of the body, except its own eight digits. So
+/// the checksum covers its own name and the newline at the end of the header line, but not the lines of attempts, which
+/// are appended later.
 enum Checksum {
     static let field = "crc32c"
 
@@ -46,7 +46,7 @@ enum Checksum {
         /// The extent of the digits.
         case present(Range<Int>)
         /// One or two bytes differ from a checksum field. Without this case a single flipped bit in the field's name
-        /// would make it an unknown field, and the file one without a checksum.
+        /// would make the field unknown, and leave the file without a checksum.
         case damaged
     }
 

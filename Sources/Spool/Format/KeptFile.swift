@@ -1,6 +1,6 @@
 import Policy
 
-/// The values kept for one key: `state/keys/DIGEST.json`, one line with a checksum. drainq-queue(5) describes the
+/// The values kept for a key: `state/keys/DIGEST.json`, a single line with a checksum. drainq-queue(5) describes the
 /// format for other languages.
 struct KeptFile: Hashable {
     struct Value: Hashable {

@@ -47,7 +47,7 @@ struct OperationFields {
         if let name = firstRepeatedName { throw error(name.text, "is given twice") }
     }
 
-    /// The first name that an earlier one equals. Compares each with each if there are few, which is faster than a set.
+    /// The first name equal to an earlier name. Compares few names each with each, since a set would be slower.
     private var firstRepeatedName: JSONName? {
         if members.count <= 16, members.allSatisfy({ $0.decoded == nil }) {
             return bytes.withUnsafeBufferPointer { bytes in

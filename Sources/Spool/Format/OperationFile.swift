@@ -1,7 +1,7 @@
 package import Policy
 
 /// The format of an operation's file: a header line, the body exactly as given, a newline, and one line for each
-/// attempt. drainq-queue(5) describes it for other languages.
+/// attempt. drainq-queue(5) describes the format for other languages.
 ///
 /// Header and body are written once, and the header line ends with their checksum (`Checksum`): a later change is an
 /// error, never an operation. A file without a checksum is read too. A crash or a full disk can tear the lines that are
@@ -151,8 +151,8 @@ package enum OperationFile {
 
     /// Returns the header of a whole file, and the extents of its parts.
     ///
-    /// Believes a newer format only if the checksum does not prove that this one was written: otherwise a flipped bit
-    /// of the version would keep an operation waiting for a drainq that does not exist.
+    /// Believes a newer format only if the checksum does not prove that this format was written: otherwise a flipped
+    /// bit of the version would keep an operation waiting for a drainq that does not exist.
     static func split(
         _ bytes: [UInt8], file: String
     ) throws(OperationFileError) -> (header: OperationHeader, parts: Parts) {

@@ -1,17 +1,17 @@
 package import Policy
 
-/// The operations that a pass may send while files without a name come in: those that a listing has met, the foreign
-/// files among them. What the listing has not met belongs to the next cut, so a stream of files stops nothing.
+/// The operations that a pass may send while files without a name come in: the operations met by a listing, the foreign
+/// files among them. Everything else belongs to the next cut, so a stream of files stops nothing.
 ///
-/// A listing is no moment: it may meet an operation that entered while it went on, and miss an older one that entered
-/// before that. But the older one was there when the listing ended. So a pass decides the order of a cut from a second
-/// listing, which begins once every file that was there then has a name: an operation of the cut goes only if no older
-/// one of its sequence is in the second listing that is not in the cut (`Precedence.Standing.late`).
+/// A listing is no moment: it may meet an operation that entered meanwhile, and miss an older operation that entered
+/// before. But the older operation was there when the listing ended. So a pass decides the order of a cut from a second
+/// listing, begun once every file present at the end of the first listing has a name: an operation of the cut goes only
+/// if the second listing has no older operation of its sequence outside the cut (`Precedence.Standing.late`).
 ///
 /// Only `SpoolDirectory.cut` makes a cut, and nobody copies it.
 package struct Cut: ~Copyable {
-    /// Whether the listing met each file that had entered. A file that a dead run left in `claimed/` while it admitted
-    /// the file has no name, and may belong before any operation.
+    /// Whether the listing met each file that had entered. A file left in `claimed/` by a run that died admitting the
+    /// file has no name, and may belong before any operation.
     package fileprivate(set) var isWhole = true
     private var ids: Set<OperationID> = []
     private var foreign: Set<[UInt8]> = []
@@ -19,7 +19,7 @@ package struct Cut: ~Copyable {
     /// Whether an operation belongs to this cut.
     package func has(_ id: OperationID) -> Bool { ids.contains(id) }
 
-    /// Takes in the names that foreign files of this cut have now.
+    /// Takes in the new names of this cut's foreign files.
     package mutating func take(_ admission: Admission) {
         for (file, id) in admission.named where foreign.contains(file) { ids.insert(id) }
     }
@@ -30,8 +30,8 @@ package struct Cut: ~Copyable {
 }
 
 extension SpoolDirectory {
-    /// Lists `new/` and `deferred/` under the names lock: meanwhile no run has a foreign file in its hands, which it
-    /// might put back. Takes in the operations for which `isOrdered` is true, and all foreign files.
+    /// Lists `new/` and `deferred/` under the names lock: meanwhile no run has a foreign file in its hands and might
+    /// put the file back. Takes in the operations for which `isOrdered` is true, and all foreign files.
     package func cut(
         patience: Duration, where isOrdered: (ListedName) -> Bool
     ) throws(SpoolError) -> Cut {

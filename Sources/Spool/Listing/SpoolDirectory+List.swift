@@ -6,14 +6,14 @@ extension SpoolDirectory {
     /// Streams the entries of a state in the order of the directory. Returns how many names were not canonical: foreign
     /// ones in `new/`, made-up ones in `quarantine/`.
     ///
-    /// A file that moves meanwhile may be seen in two states or in none; a claim settles which.
+    /// A moving file may be seen in two states or in none; a claim settles where the file is.
     @discardableResult
     package func forEachEntry(in state: QueueState, _ body: (Entry) -> Void) throws(SpoolError) -> Int {
         try forEachName(in: state) { body(Entry(state: state, name: EntryName($0), claimedBy: $1)) }
     }
 
-    /// Streams the names of a state as `forEachEntry` does, with the run that has claimed each. A name is valid only
-    /// until the closure returns: for callers that skip most names.
+    /// Streams the names of a state as `forEachEntry` does, each with its claiming run. For callers that skip most
+    /// names: a name is valid only until the closure returns.
     @discardableResult
     package func forEachName(in state: QueueState, _ body: (ListedName, _ run: String?) -> Void) throws(SpoolError)
         -> Int
@@ -31,14 +31,16 @@ extension SpoolDirectory {
         return others
     }
 
-    /// Streams the names of all operations that wait or are in flight, with the state of each, to decide an order from.
+    /// Streams the names of all waiting operations and all operations in flight, with the state of each, to decide an
+    /// order from.
     ///
-    /// An operation that a run claims or puts back meanwhile is seen at least once (`QueueState.standing`). A name that
-    /// another process changes meanwhile may be missed, unless the caller has the names lock. Then the
-    /// batches of dead writers are completed first: without that an operation would be missed that is being replaced.
+    /// An operation that a run claims or puts back meanwhile is seen at least once (`QueueState.standing`). If another
+    /// process changes a name meanwhile, the name may be missed, unless the caller has the names lock. With the names
+    /// lock the batches of dead writers are completed first: otherwise an operation in the middle of its replacement
+    /// would be missed.
     ///
-    /// Returns how many files have no canonical name yet: those of other programs in `new/`, and those in `claimed/` of
-    /// a run that died, or met an error, while it admitted them. Each may belong before any operation.
+    /// Returns how many files have no canonical name yet: files of other programs in `new/`, and files in `claimed/` of
+    /// a run that died, or met an error, during their admission. Each may belong before any operation.
     @discardableResult
     package func forEachStandingName(
         _ body: (ListedName, QueueState) -> Void
@@ -69,7 +71,7 @@ extension SpoolDirectory {
         return others
     }
 
-    /// Returns the names in `new/` that are not canonical, and those of files that belong to another user.
+    /// Returns the names in `new/` that are not canonical, and the names of another user's files.
     func foreignNames(atMost limit: Int) throws(SpoolError) -> [[UInt8]] {
         let new = QueueState.new.path
         var foreign: [[UInt8]] = []
@@ -83,13 +85,13 @@ extension SpoolDirectory {
         return foreign
     }
 
-    /// Returns the decoded file of an entry, to show it; `nil` if it is no longer there. Limits do not apply.
+    /// Returns the decoded file of an entry for display; `nil` if the file is no longer there. Limits do not apply.
     package func read(_ entry: Entry) throws(SpoolError) -> StoredFile? {
         try read(QueuePath(entry.path), name: entry.name, limit: Self.readLimit)
     }
 
     /// Returns the header of an entry's file, without proof of its checksum; `nil` if the file is no longer there, or
-    /// has no header that can be read.
+    /// has no readable header.
     package func header(of entry: Entry) throws(SpoolError) -> OperationHeader? {
         let path = QueuePath(entry.path)
         var head = [UInt8](repeating: 0, count: OperationFile.headerLimit)
@@ -110,12 +112,12 @@ extension SpoolDirectory {
         }
     }
 
-    /// Returns the bytes of the entry's file; `nil` if it is no longer there.
+    /// Returns the bytes of the entry's file; `nil` if the file is no longer there.
     package func size(of entry: Entry) throws(SpoolError) -> Int? {
         try status(QueuePath(entry.path), "look at")?.size
     }
 
-    /// The most bytes of a file that is read whole.
+    /// The most bytes of a file to be read whole.
     static let readLimit = 1 << 30
 
     func read(_ path: QueuePath, name: EntryName, limit: Int) throws(SpoolError) -> StoredFile? {
@@ -181,7 +183,7 @@ private struct OtherUsersFiles {
         known = [0, queue.system.user(), try queue.system.status(queue.root).owner]
     }
 
-    /// Whether other users may write to the directory. One that is missing has no files.
+    /// Whether other users may write to the directory. A missing directory has no files.
     private static func isOpen(_ directory: QueuePath, _ queue: SpoolDirectory) throws(Errno) -> Bool {
         do throws(Errno) {
             return try queue.system.statusAt(queue.root, directory.bytes).permissions & 0o022 != 0
@@ -195,7 +197,7 @@ private struct OtherUsersFiles {
         do throws(Errno) {
             return try !known.contains(queue.system.statusAt(queue.root, QueuePath(in: directory, name).bytes).owner)
         } catch {
-            // A name that is not known to be drainq's is not believed.
+            // A name not known to be drainq's is not believed.
             return error != .missing
         }
     }
@@ -206,7 +208,7 @@ package enum StoredFile: Hashable, Sendable {
     case operation(StoredOperation)
     /// Its content can never be an operation: for quarantine.
     case notAnOperation(reason: String)
-    /// A newer drainq wrote it: it must stay as it is.
+    /// A newer drainq wrote the file, so the file must stay unchanged.
     case newerFormat(Int)
 }
 
@@ -219,7 +221,7 @@ package struct StoredOperation: Hashable, Sendable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether it is a file beside others: a run's lock, a quarantined file's reason.
+    /// Whether the name belongs to an accompanying file: a run's lock, a quarantined file's reason.
     fileprivate var isAside: Bool {
         elementsEqual("lock".utf8)
             || suffix(QuarantineItem.reasonSuffix.utf8.count).elementsEqual(QuarantineItem.reasonSuffix.utf8)
@@ -237,15 +239,15 @@ extension EntryName {
         EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },
-            // A url that cannot be requested is a destination of its own: it shares no other's holds and limits.
+            // A url that cannot be requested is a destination of its own, with its own holds and limits.
             originDigest: header.url.map { Origin(url: $0)?.digest ?? Digest(of: $0) },
             gate: header.notBefore.map { .notBefore($0) } ?? .open)
     }
 
-    /// Returns a difference between this name and a header; `nil` if both can be of one operation.
+    /// Returns a difference between this name and a header; `nil` if both can be of the same operation.
     ///
     /// Only the name says what happened since the operation was accepted: attempts, interruptions, holds and the time
-    /// it waits for. A digest that the name leaves out is no difference.
+    /// it waits for. A digest left out of the name is no difference.
     func contradiction(to header: OperationHeader) -> String? {
         let expected = Self.exact(header)
         func differs(_ what: String, _ found: String, _ expected: String?) -> String {
@@ -267,7 +269,7 @@ extension EntryName {
 
     /// This name as a listing returns it: times cut to the precision of names.
     var asWritten: EntryName {
-        // Every description is canonical; otherwise the name would stay as it is.
+        // Every description is canonical; otherwise the name would stay unchanged.
         EntryName(description) ?? self
     }
 }

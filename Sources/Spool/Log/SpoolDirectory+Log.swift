@@ -5,17 +5,17 @@ package import Policy
 /// the time before.
 ///
 /// A writer appends all lines of an event in one write, under the lock on `state/log/lock`, and syncs nothing: a power
-/// cut may lose the last lines or tear one. A writer that finds `events` half as large or half as old as the log may be
-/// renames it to `earlier`, which replaces the file of that name. After a crash both files are whole, and the next
+/// cut may lose the last lines or tear a line. A writer that finds `events` half as large or half as old as the log may
+/// be renames `events` to `earlier`, and so replaces the earlier file. After a crash both files are whole, and the next
 /// writer goes on.
 extension SpoolDirectory {
     private static let logDirectory = QueuePath("state/log")
     private static let logFile = QueuePath("state/log/events")
     private static let earlierLogFile = QueuePath("state/log/earlier")
-    /// The most bytes that are read of one file of the log: a log of another size was not written by drainq.
+    /// The most bytes read of a file of the log: drainq writes no larger log.
     private static let mostRead = 1 << 30
 
-    /// Appends events to the log. No result of a run depends on it: the caller reports an error, and goes on.
+    /// Appends events to the log. No result of a run depends on the log: the caller reports an error, and goes on.
     ///
     /// Throws EWOULDBLOCK if the lock is not free within a second.
     package func log(_ events: [LogEvent], upTo limits: LogLimits, at now: Timestamp) throws(SpoolError) {
@@ -73,7 +73,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Begins a new file if the present one has its share of the log's size or age, and removes an earlier one that is
+    /// Begins a new file if the present one has its share of the log's size or age, and removes an earlier file that is
     /// too old.
     private func rotate(_ limits: LogLimits, _ now: Timestamp) throws(Errno) {
         if let earlier = try statusIfAny(Self.earlierLogFile), now - earlier.modifiedAt > limits.maxAge {
@@ -84,7 +84,7 @@ extension SpoolDirectory {
         try replace(Self.logFile, Self.earlierLogFile)
     }
 
-    /// Whether the first event of the present file is older than half of that age. False if it cannot be read.
+    /// Whether the first event of the present file is older than half of this age. False if the event cannot be read.
     private func isHalfAsOld(as age: Duration, _ now: Timestamp) -> Bool {
         var head = [UInt8](repeating: 0, count: LogEvent.longestLine)
         // try?: the file is then appended to as it is, and its size bounds it.

@@ -1,19 +1,18 @@
 package import Policy
 
-/// An operation with all that its file and name say, as one line of JSON, which `export` writes and `import` reads.
+/// An operation with all that its file and name say, as a line of JSON. `export` writes the line, `import` reads it.
 ///
 /// ```
 /// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},
 ///  "payload":…,"history":[…]}
 /// ```
 /// `header` and each element of `history` are the lines of the file, byte for byte, but `header` has no checksum. A
-/// body that is JSON without a line break is `payload`, byte for byte; any other body is `bodyBase64`. So an unedited
-/// line makes the same file with the same name; a file that had no checksum gets one. A line that a crash has torn is
-/// left out.
+/// JSON body without a line break is `payload`, byte for byte; any other body is `bodyBase64`. So an unedited line
+/// makes the same file with the same name; a file without a checksum gets one. A line torn by a crash is left out.
 ///
-/// A line may have been edited before `import` reads it. The body is the one member of `payload`, `body` (text) and
-/// `bodyBase64` that it has, whatever `length` says. Digests and times of the name follow from the header. `new` and
-/// `deferred` are one state, and the name says which directory it is (`QueueState.home`).
+/// A line may have been edited before `import` reads it. The line has at most one of `payload`, `body` (text) and
+/// `bodyBase64`: this member is the body, whatever `length` says. Digests and times of the name follow from the header.
+/// `new` and `deferred` are the same state, and the name decides the directory (`QueueState.home`).
 package struct PortableOperation: Hashable, Sendable {
     /// The version of the line's format.
     package static let schema = 1
@@ -25,7 +24,8 @@ package struct PortableOperation: Hashable, Sendable {
     package let header: OperationHeader
     let parts: OperationFile.Parts
 
-    /// Creates it from an entry and its file. A claimed operation gets the state that it would come back to.
+    /// Creates the portable operation from an entry and its file. A claimed operation gets its home state
+    /// (`QueueState.home`).
     package init(_ entry: Entry, file: [UInt8]) throws(OperationFileError) {
         (header, parts) = try OperationFile.split(file, file: entry.path)
         self.file = file
@@ -51,7 +51,7 @@ package struct PortableOperation: Hashable, Sendable {
         header.createdAt = time
         let history = file[parts.body.upperBound...].dropFirst()
         let bytes = OperationFile.encode(Operation(header: header, body: body)) + history
-        // A file that has been read can be read again with another time in it.
+        // A file that has been read can be read again with another time.
         guard let (written, parts) = try? OperationFile.split(bytes, file: entry.path) else { return self }
         var entry = entry
         entry.name.createdAt = time
@@ -61,7 +61,7 @@ package struct PortableOperation: Hashable, Sendable {
 
     // MARK: - Writing
 
-    /// Returns the line with its newline. Throws if the header is nested so deeply that it could not be read again.
+    /// Returns the line with its newline. Throws if the header is nested too deeply to be read again.
     package func line() throws(OperationFileError) -> [UInt8] {
         let name = entry.name
         var line = OrderedJSONLine()
@@ -103,13 +103,13 @@ package struct PortableOperation: Hashable, Sendable {
         return bytes[range]
     }
 
-    /// Whether the bytes are exactly one JSON value that a line of JSON can contain as it is.
+    /// Whether the bytes are exactly one JSON value that a line of JSON can contain unchanged.
     private static func canStandInALine(_ bytes: ArraySlice<UInt8>) -> Bool {
         if bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { return false }
         guard let first = bytes.first, let last = bytes.last, !first.isJSONWhitespace, !last.isJSONWhitespace else {
             return false
         }
-        // In an array, since it will be one level deeper, and alone, since `1,2` is not one value.
+        // In an array, since the value will be one level deeper, and alone, since `1,2` is not a value.
         let range = JSONScanner([UInt8(ascii: "[")] + bytes + [UInt8(ascii: "]")]).onlyValue
         return range != nil && JSONScanner(Array(bytes)).onlyValue != nil
     }
@@ -121,14 +121,14 @@ package struct PortableOperation: Hashable, Sendable {
         "bodyBase64", "history",
     ]
 
-    /// Reads one JSON value. Errors name it by `file` and `line`.
+    /// Reads one JSON value. Errors name the value by `file` and `line`.
     package init(json bytes: [UInt8], file name: String, line: Int) throws(OperationFileError) {
         let fields = try OperationFields(bytes, in: 0..<bytes.count, file: name, line: line)
         guard let schema = try fields.integer("schema") else { throw fields.error("schema", "missing") }
         guard schema == Self.schema else {
             throw fields.error("schema", "this drainq reads \(Self.schema), not \(schema)")
         }
-        // An unknown field would be lost: a misspelt one, or one in the wrong object.
+        // An unknown field, misspelt or in the wrong object, would be lost.
         if let stranger = fields.unknown(besides: Self.fields).first {
             throw fields.error(stranger.name, "no such field; those of the operation are in 'header'")
         }
@@ -173,7 +173,7 @@ package struct PortableOperation: Hashable, Sendable {
         return file
     }
 
-    /// Returns the body. It may be absent only if the header says that it is empty: `import` must not lose a body.
+    /// Returns the body. An absent body must be empty by the header: `import` must not lose a body.
     private static func body(_ fields: OperationFields, _ length: Range<Int>?) throws(OperationFileError) -> [UInt8] {
         let given = ["payload", "body", "bodyBase64"].filter { fields.range($0) != nil }
         if given.count > 1 { throw fields.error(given[1], "only one of payload, body and bodyBase64") }
@@ -251,7 +251,7 @@ extension OperationFields {
 }
 
 extension Collection<UInt8> {
-    /// The JSON text without line breaks, which occur only between its tokens.
+    /// The JSON text without line breaks. Line breaks occur only between its tokens.
     fileprivate var onOneLine: [UInt8] {
         map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
     }

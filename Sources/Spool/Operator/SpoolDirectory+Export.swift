@@ -3,7 +3,8 @@ import Policy
 
 /// Reads operations for an export.
 extension SpoolDirectory {
-    /// Returns the operation of an entry with its whole file; `nil` if it is gone. A failure says why it is none.
+    /// Returns the operation of an entry with its whole file; `nil` if the operation is gone. A failure says why the
+    /// file is no operation.
     package func portable(_ entry: Entry) throws(SpoolError) -> Result<PortableOperation, OperationFileError>? {
         let path = QueuePath(entry.path)
         let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: Self.readLimit) }

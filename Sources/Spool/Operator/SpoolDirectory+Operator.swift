@@ -1,13 +1,13 @@
 import CSystem
 package import Policy
 
-/// The operator's commands on operations. Each is one rename of a name that is there or not: a run that was faster
+/// The operator's commands on operations. Each is a single rename, and the name is there or not: a run that was faster
 /// wins, and the result says so. The caller has asked which command an operation of this state takes
-/// (`OperatorAction.objection`): none moves a claim, or an operation into a row that the command does not name.
+/// (`OperatorAction.objection`): no command moves a claim, or an operation into a row not named by the command.
 extension SpoolDirectory {
-    /// Carries out an operator's command on many operations, and makes all of it durable after `body` has returned:
-    /// syncs each directory once, not for each operation, and keeps the names lock from one to the next. If it throws,
-    /// none of it is promised.
+    /// Carries out an operator's command on many operations, and makes the whole command durable after `body` has
+    /// returned: syncs each directory once, not for each operation, and keeps the names lock between operations. After
+    /// an error no part of the command is promised.
     package func withSharedSyncs(_ body: () -> Void) throws(SpoolError) {
         deferredSyncs = ([], [])
         body()
@@ -22,11 +22,11 @@ extension SpoolDirectory {
 
     /// Row X, D, N, K or Q → D or N: makes an operation due again, with all its attempts, for the next run.
     ///
-    /// An attempted operation goes to `deferred/`, due now: its name tells it from one that was never attempted, which
-    /// goes to `new/`. A hold of the operation itself ends. Returns `nil` if the operation is no longer there.
+    /// An attempted operation goes to `deferred/`, due now: its name distinguishes it from a never attempted operation,
+    /// which goes to `new/`. A hold of the operation itself ends. Returns `nil` if the operation is no longer there.
     ///
-    /// With a future `notBefore` the operation goes to `new/` and waits for that time, however far away: a due time
-    /// further away than the schedule could have set it would count as past.
+    /// With a future `notBefore` the operation goes to `new/` and waits for this time, however far away: a due time
+    /// beyond the schedule's reach would count as past.
     package func retry(_ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Entry? {
         let result = Self.retried(entry, now, notBefore)
         guard try replace(entry, by: result, "retry") else { return nil }
@@ -34,7 +34,7 @@ extension SpoolDirectory {
         return result
     }
 
-    /// Row X → W → N: retries a dead letter as one that is created now, so that it is the newest of its sequence. A
+    /// Row X → W → N: retries a dead letter as an operation created now, so that it is the newest of its sequence. A
     /// crash leaves at least one of the two files. Returns `nil` if the dead letter is no longer there, or no
     /// operation.
     package func retryAsNewest(
@@ -71,10 +71,11 @@ extension SpoolDirectory {
         return try replace(entry, by: result, "hold") ? result : nil
     }
 
-    /// Row N or D → the same row, not on hold any more, and with all its attempts: an operator wants it sent.
+    /// Row N or D → the same row, not on hold any more, and with all its attempts: an operator wants the operation
+    /// sent.
     ///
-    /// The operation is due now, unless it was never attempted and asked not to be sent before a time. An operation
-    /// that is not on hold is returned as it is. Returns `nil` if it is no longer there.
+    /// The operation is due now, unless it was never attempted and asked not to be sent before a time. Returns an
+    /// operation unchanged if it is not on hold. Returns `nil` if the operation is no longer there.
     package func release(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
         guard entry.name.isHeld else { return try replace(entry, by: entry, "release") ? entry : nil }
         var name = entry.name
@@ -111,7 +112,7 @@ extension SpoolDirectory {
         return true
     }
 
-    /// Row X or K → gone, for files that came to their state before `limit`, and that `mayGo`. Returns how many. Age
+    /// Row X or K → gone, for files that came to their state before `limit`, if `mayGo` allows. Returns how many. Age
     /// never removes a waiting operation or a file in quarantine, so other states return 0.
     package func prune(
         _ state: QueueState, olderThan limit: Timestamp, where mayGo: (_ path: String) -> Bool = { _ in true }
@@ -138,7 +139,7 @@ extension SpoolDirectory {
         return old.count
     }
 
-    /// Drops a file through a scratch directory of its own, or within `withSharedSyncs` through the shared one.
+    /// Drops a file through a scratch directory of its own, or within `withSharedSyncs` through the shared directory.
     private func dropByWayOfScratch(_ path: QueuePath) throws(SpoolError) -> Bool {
         if let sharedScratch {
             do throws(SpoolError) { return try drop(path, sharedScratch) } catch let error where error.isFullDisk {
@@ -158,8 +159,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Any row → W → gone: the rename decides against a run. A file that cannot be unlinked then, or is left after a
-    /// crash, is swept. Without a scratch directory the unlink decides. Returns false if the file is no longer there.
+    /// Any row → W → gone: the rename decides against a run. A file left by a failed unlink or a crash is swept.
+    /// Without a scratch directory the unlink decides. Returns false if the file is no longer there.
     func drop(_ path: QueuePath, _ scratch: ScratchDirectory?) throws(SpoolError) -> Bool {
         try attempt("drop", path) { () throws(Errno) in
             do throws(Errno) {
@@ -177,7 +178,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Moves an operation to another row or name. Returns false if it is no longer there.
+    /// Moves an operation to another row or name. Returns false if the operation is no longer there.
     private func replace(_ entry: Entry, by result: Entry, _ verb: String) throws(SpoolError) -> Bool {
         let path = QueuePath(entry.path)
         if result == entry { return try status(path, verb) != nil }

@@ -31,9 +31,9 @@ extension SpoolDirectory {
         }
     }
 
-    /// Keeps input that is no operation, so nothing that an operator gave is lost: row W → Q (rows: `SpoolDirectory`).
-    /// Once it returns, all inputs survive a power cut, if `durable`; they share the syncs. A crash or a thrown error
-    /// may have kept only some of the inputs.
+    /// Keeps input that is no operation, so no input of an operator is lost: row W → Q (rows: `SpoolDirectory`). After
+    /// the return all inputs survive a power cut, if `durable`; they share the syncs. A crash or a thrown error may
+    /// have kept only some of the inputs.
     package func keepBadInput(
         _ inputs: [BadInput], durable: Bool = true, now: Timestamp
     ) throws(SpoolError) -> [QuarantineItem] {
@@ -65,8 +65,7 @@ extension SpoolDirectory {
     /// Any row → Q. Writes the reason first, so a crash leaves at worst a reason without a file. Without `isDurable`
     /// the caller syncs both directories.
     ///
-    /// The file keeps its name if that is an operation's and leaves room for the suffix; otherwise it gets a made-up
-    /// one.
+    /// The file keeps an operation's name with room for the suffix; otherwise the file gets a made-up name.
     func quarantine(
         _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String,
         isDurable: Bool = true, _ now: Timestamp

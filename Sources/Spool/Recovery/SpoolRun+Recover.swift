@@ -1,13 +1,13 @@
 import CSystem
 package import Policy
 
-/// Recovery of the files that dead runs and writers left.
+/// Recovery of files left by dead runs and writers.
 extension SpoolRun {
     /// Row C of dead runs → N or D, with one more interruption if a request had begun (`BegunMarks`), or Q; foreign
-    /// files → F; row W of dead writers → gone; two generations of one operation → the later one.
+    /// files → F; row W of dead writers → gone; two generations of one operation → the later generation.
     ///
     /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
-    /// is a dead run's again. Reports in `errors` what it cannot recover, and leaves it to the next run.
+    /// is a dead run's again. Leaves what cannot be recovered to the next run, and reports the failure in `errors`.
     package func recover(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         try queue.sweepTemporaries(now: now)
@@ -54,7 +54,7 @@ extension SpoolRun {
             begun = try BegunMarks.read(of: dead, queue)
             names = try queue.names(in: dead.path)
         } catch let error where error.code == Errno.missing.code {
-            // Another host has recovered it, although this host still had it in its cache (GlusterFS).
+            // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
             return
         }
         for bytes in names where !bytes.elementsEqual("lock".utf8) {
@@ -66,7 +66,7 @@ extension SpoolRun {
                 }
                 let mine = QueuePath(in: directory.path, bytes)
                 let hasBegun = begun.contains(name.description)
-                // If this run dies too, the next one counts the interruption.
+                // If this run dies too, the next run counts the interruption.
                 let mark = hasBegun ? mark(name) : nil
                 defer { if let mark { unmark(mark) } }
                 let isThere = try queue.attempt("recover", from) { () throws(Errno) in
@@ -130,8 +130,8 @@ extension SpoolRun {
         noteAddition(in: QueueState.new.path)
     }
 
-    /// Whether the inode has a name in another state, as after a link. That name stays: it has at least as many
-    /// attempts.
+    /// Whether the inode has a name in another state, as after a link. The other name stays, since it has at least as
+    /// many attempts.
     private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
         guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
             return false
@@ -144,8 +144,8 @@ extension SpoolRun {
         return false
     }
 
-    /// Removes earlier generations: a file system that reorders can bring back a name from before a move. The
-    /// generation with more attempts is the later one. Returns how many it removed.
+    /// Removes earlier generations: a file system that reorders can bring back a name from before a move. The later
+    /// generation has more attempts. Returns the number of removed generations.
     private func removeEarlierGenerations() throws(SpoolError) -> Int {
         var count = 0
         for order in try queue.generations() {
@@ -157,12 +157,12 @@ extension SpoolRun {
         return count
     }
 
-    /// Row N, D → C → gone, for the earlier of two files of one operation. Returns false if it is not, or no longer,
-    /// one of two.
+    /// Row N, D → C → gone, for the earlier of two files of an operation. Returns false if the operation has no second
+    /// file, or no longer has one.
     ///
-    /// A listing may show one file under two names. So this claims the earlier name first: no other process moves a
-    /// claim. A later name that is there after the claim is a second file, or a second name of this one, and stays when
-    /// the claim goes.
+    /// A listing may show one file under two names. So this function claims the earlier name first: no other process
+    /// moves a claim. A later name still there after the claim belongs to a second file, or is a second name of this
+    /// file, and stays when the claim goes.
     private func remove(_ earlier: Entry, before latest: Entry) throws(SpoolError) -> Bool {
         guard case .operation(let stored)? = try queue.read(earlier), try isLater(latest, than: stored),
             let claim = try claim(earlier)
@@ -187,7 +187,7 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Returns the entries of each id that has several, the latest last. An operation that moves may be there twice.
+    /// Returns the entries of each id with several entries, the latest last. A moving operation may be there twice.
     func generations() throws(SpoolError) -> [[Entry]] {
         var hashes: Set<Int> = []
         var suspects: Set<OperationID> = []
@@ -208,7 +208,7 @@ extension SpoolDirectory {
 }
 
 extension EntryName {
-    /// Grows with an operation's history. Of two equal ones the one on hold is later: it must not be sent.
+    /// Grows with an operation's history. Between two equal histories the entry on hold is later: it must not be sent.
     fileprivate var generation: (Int, Int, Int) { (attempts, interruptions, isHeld ? 1 : 0) }
 }
 

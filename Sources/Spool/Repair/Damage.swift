@@ -13,9 +13,9 @@ package enum Damage: Hashable, Sendable {
     case leftover(String)
     /// A dead run, and how many claims it left.
     case deadRun(String, claims: Int)
-    /// One file under two names after an interrupted move. `of` is the later one.
+    /// One file under two names after an interrupted move. `of` is the later name.
     case interruptedMove(String, of: String)
-    /// A file from before a move, which a file system that reorders has brought back. `of` is the later one.
+    /// A file from before a move, brought back by a file system that reorders. `of` is the later file.
     case earlierGeneration(String, of: String)
     /// Another operation under an id that is in the queue already. Only an operator can tell which to keep.
     case conflict(String, of: String)

@@ -1,12 +1,12 @@
 import CSystem
 package import Policy
 
-/// The search for damage by `check`. It changes nothing, and a process that has its lock is alive, not damage.
+/// The search for damage by `check`. The search changes nothing. A process with its lock is alive, not damage.
 extension SpoolDirectory {
-    /// How long a reason may be there without its file, which is written after it.
+    /// How long a reason may be there without its file, since the reason is written first.
     private static let reasonAge: Duration = .seconds(3600)
 
-    /// Opens a queue to look at it. Its directories that `missingDirectories` names count as empty.
+    /// Opens a queue to look at it. Directories named by `missingDirectories` count as empty.
     package convenience init(
         examining path: String, without damages: [Damage], system real: SystemCalls = .real
     ) throws(SpoolError) {
@@ -23,7 +23,7 @@ extension SpoolDirectory {
         if damages.isEmpty { try checkFormat() }
     }
 
-    /// Returns everything that is not as it should be in a queue that can be opened, in the order of its repair.
+    /// Returns all damage of a queue that can be opened, in the order of its repair.
     package func damages(now: Timestamp) throws(SpoolError) -> [Damage] {
         var damages = try damagedModes()
         damages += try leftovers(now: now)
@@ -156,7 +156,8 @@ extension SpoolDirectory {
 
     // MARK: - Twins
 
-    /// Returns the pairs of files of one operation. A file that moves during the search is no pair: it has one name.
+    /// Returns the pairs of files of the same operation. A file that moves during the search is no pair: it has a
+    /// single name.
     func twins() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         for order in try generations() {

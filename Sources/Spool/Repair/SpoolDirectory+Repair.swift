@@ -1,8 +1,8 @@
 import CSystem
 package import Policy
 
-/// The repairs by `check --repair`. Each step is one that a run or an operator could make: a rename, an unlink of a
-/// file that was not promised, a mode. A crash in between leaves less damage than there was.
+/// The repairs by `check --repair`. A run or an operator could make each step: a rename, an unlink of a file that was
+/// not promised, a mode. A crash in between leaves less damage than there was.
 extension SpoolDirectory {
     /// Makes the directories that are missing, and writes the version of the format again. What is in the place of
     /// others, as `missingDirectories` says, stays.
@@ -28,7 +28,7 @@ extension SpoolDirectory {
         try queue.checkLayout()
     }
 
-    /// Repairs what `damages` finds, as far as that needs no operator. Recovers dead runs as the next run would.
+    /// Repairs what `damages` finds, as far as the repair needs no operator. Recovers dead runs as the next run would.
     /// Afterwards `damages` says what is left.
     package func repair(now: Timestamp, maximumInterruptions: Int = 5) -> Recovery {
         var recovery = Recovery()
@@ -67,7 +67,7 @@ extension SpoolDirectory {
                     (descriptor) throws(Errno) in try system.chmod(descriptor, mode)
                 }
             } catch let error where error == .missing {
-                // It has been moved meanwhile: the next check finds it in its new place.
+                // The file has been moved meanwhile: the next check finds it in its new place.
             }
         }
     }
@@ -89,8 +89,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Removes one of two names, and never the last one: moves it into the scratch directory, and back if the other
-    /// name has gone meanwhile. Returns false if there is nothing to remove.
+    /// Removes one of two names, and never the last name: moves the file into the scratch directory, and back if the
+    /// other name has gone meanwhile. Returns false if there is nothing to remove.
     ///
     /// After an error too it moves the file back. If that fails, the file goes to quarantine, since the scratch
     /// directory is swept.
@@ -144,7 +144,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Moves a file of `state/` aside if its content is still this one, so it is met once.
+    /// Moves a file of `state/` aside if its content is still the same, so the file is met once.
     package func moveStateAside(_ name: String, having bytes: [UInt8]) throws(SpoolError) {
         let lock = try lockState()
         defer { lock.release() }

@@ -1,38 +1,39 @@
 import CSystem
 package import Policy
 
-/// The files of `state/keys/`: what answers have left for later operations of a key, one file for each key.
+/// The files of `state/keys/`: what answers have left for later operations of a key, a file for each key.
 ///
 /// Each file is replaced in one step under the lock of `state/`, like the others there, and durably. A run keeps an
-/// answer's values before it removes the operation. So a crash at any point leaves either the operation, which is sent
-/// again and whose answer is kept anew, or the values.
+/// answer's values before it removes the operation. So a crash at any point leaves either the values, or the operation:
+/// a run sends the operation again and keeps its answer anew.
 extension SpoolDirectory {
     static let keys = QueuePath("state/keys")
-    /// The most keys without an operation in the queue that have values.
+    /// The most keys with values and without an operation in the queue.
     package static let mostDoneKeys = 10_000
 
-    /// How long `keep` waits for another writer. The operation is delivered: without its value it would be sent again.
+    /// How long `keep` waits for another writer. The operation is delivered: without a kept value the operation would
+    /// be sent again.
     private static let keepPatience: Duration = .seconds(30)
-    /// The most files that are removed under one lock: another run's `keep` waits no longer.
+    /// The most files removed under one lock: another run's `keep` waits no longer.
     private static let removedUnderOneLock = 100
 
     private static func file(of key: Digest) -> String { "keys/\(key).json" }
 
-    /// Returns the keys that have values. Reads only names.
+    /// Returns the keys with values. Reads only names.
     package func keptKeys() throws(SpoolError) -> Set<Digest> {
         Set(try namesIfThere(in: Self.keys).compactMap(Self.key(ofFile:)))
     }
 
-    /// Returns the values of a key. Throws `damaged` or `newerFormat` for a file that cannot be read.
+    /// Returns the values of a key. Throws `damaged` or `newerFormat` for an unreadable file.
     package func keptValues(of key: Digest) throws(SpoolError) -> [String: KeptValue] {
         try keptFile(of: key)?.values.mapValues(\.value) ?? [:]
     }
 
-    /// Keeps the values that a delivery leaves for its key, durably, beside those of other operations. Returns the
-    /// names that have no value now although the answer should have left one.
+    /// Keeps a delivery's values for its key, durably, beside the values of other operations. Returns the names without
+    /// a value now although the answer should have left a value.
     ///
-    /// Forgets a value that another operation left if this answer has none in its place. Keeps a value that this
-    /// operation left itself: it was delivered before, and a crash has sent it again. Replaces an unreadable file.
+    /// Forgets another operation's value if this answer has none in its place. Keeps a value that this operation left
+    /// itself: the operation was delivered before, and sent again after a crash. Replaces an unreadable file.
     package func keep(
         _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp
     ) throws(SpoolError) -> Set<String> {
@@ -50,7 +51,8 @@ extension SpoolDirectory {
         return Set(kept.unkept.keys.filter { after.values[$0] == nil })
     }
 
-    /// Proves that a value could be kept now: writes a file as large as most are, and removes it. Throws the obstacle.
+    /// Proves that a value could be kept now: writes a file as large as most are, and removes the file. Throws the
+    /// obstacle.
     package func proveRoomToKeep() throws(SpoolError) {
         let lock = try lockState()
         defer { lock.release() }
@@ -72,15 +74,16 @@ extension SpoolDirectory {
         }
     }
 
-    /// Removes the values of keys that have no operation in the queue: those kept before `limit` that `mayGo`, and the
-    /// oldest beyond `most` keys. Returns how many files it removed.
+    /// Removes the values of keys without an operation in the queue: values kept before `limit`, if `mayGo` allows, and
+    /// the oldest beyond `most` keys. Returns how many files it removed.
     ///
-    /// The key of a foreign file is unknown until a run admits it. While one waits in `new/`, values stay longer by the
-    /// time since it was written: a value that was there then is there when the file is admitted. Such a file does not
-    /// raise `most`. While a run admits files, or more files wait than one admission takes, no value is removed.
+    /// The key of a foreign file is unknown until a run admits it. While a foreign file waits in `new/`, values stay
+    /// longer by the time since the file was written: a value from then is still there when the file is admitted. Such
+    /// a file does not raise `most`. While a run admits files, or more files wait than a single admission takes, no
+    /// value is removed.
     ///
-    /// On a route with a `chain` the file of an operation says what it needs. So these files are read before anything
-    /// is removed; while one is in flight, or moves, no value is removed.
+    /// On a route with a `chain` the operation's file says what the operation needs. So these files are read before
+    /// anything is removed; while such an operation is in flight, or moves, no value is removed.
     ///
     /// Another process may move an operation while the directories are listed. So the order of the listings shows an
     /// operation that moves on at least once, and they are listed once more.
@@ -137,7 +140,7 @@ extension SpoolDirectory {
         return removed
     }
 
-    /// Returns the chains of these operations, from their files; `nil` if one is in flight or has moved.
+    /// Returns the chains of these operations, from their files; `nil` if an operation is in flight or has moved.
     private func chains(
         of entries: some Collection<Entry>, _ configuration: Configuration
     ) throws(SpoolError) -> Set<Digest>? {
@@ -152,9 +155,9 @@ extension SpoolDirectory {
     }
 
     /// Returns the time since the oldest foreign file in `new/` was written, zero if there is none; `nil` if a run is
-    /// admitting files, or if there are more than one admission takes.
+    /// admitting files, or if there are more than a single admission takes.
     private func longestForeignWait(at now: Timestamp) throws(SpoolError) -> Duration? {
-        // Listed before and after `new/`: a run claims foreign files, and puts back those that find no room.
+        // Listed before and after `new/`: a run claims foreign files, and puts back files that find no room.
         if try isAdmitting() { return nil }
         let names = try foreignNames(atMost: SpoolRun.admissionSize + 1)
         if names.count > SpoolRun.admissionSize { return nil }
@@ -166,7 +169,7 @@ extension SpoolDirectory {
         return try isAdmitting() ? nil : longest
     }
 
-    /// Whether a run has claimed foreign files that it has not admitted yet.
+    /// Whether a run has claimed foreign files and not admitted them yet.
     private func isAdmitting() throws(SpoolError) -> Bool {
         for run in try names(in: QueueState.claimed.path) {
             let claims = try namesUnlessEnded(in: QueuePath(in: QueueState.claimed.path, run))
@@ -175,12 +178,12 @@ extension SpoolDirectory {
         return false
     }
 
-    /// Throws if values cannot be kept for a key, because a newer drainq wrote its file, or the system refuses it.
+    /// Throws if values cannot be kept for a key, because a newer drainq wrote its file, or the system refuses access.
     package func checkKept(of key: Digest) throws(SpoolError) {
         do throws(SpoolError) { _ = try keptFile(of: key) } catch let error where error.kind == .damaged {}
     }
 
-    /// Returns a key's file, which is to be replaced; `nil` if it is damaged, or if something else is in its place.
+    /// Returns a key's file for replacement; `nil` if the file is damaged, or if something else is in its place.
     private func replaceableFile(of key: Digest) throws(SpoolError) -> KeptFile? {
         do throws(SpoolError) {
             return try keptFile(of: key)
@@ -206,7 +209,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Makes `state/keys/`, which a queue without kept values lacks.
+    /// Makes `state/keys/`. A queue without kept values lacks the directory.
     private func makeKeysDirectory() throws(SpoolError) {
         try attempt("make", Self.keys) { () throws(Errno) in
             if try exists(Self.keys) { return }
@@ -217,7 +220,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Returns the names in a directory; none if it is not there.
+    /// Returns the names in a directory; none if the directory is missing.
     func namesIfThere(in directory: QueuePath) throws(SpoolError) -> [[UInt8]] {
         do throws(SpoolError) {
             return try names(in: directory)

@@ -5,9 +5,9 @@ package import Policy
 extension SpoolRun {
     /// Row C → gone, D, N, X, K or Q, durable after `sync`. Appends `record` to the file first, if the file stays.
     ///
-    /// A superseded operation, and one delivered in a sequence, must be synced before the newer operation is sent.
-    /// Otherwise a power cut after that one's delivery could bring the old one back alone, and its value would be the
-    /// last.
+    /// A superseded operation, or an operation delivered in a sequence, must be synced before the newer operation is
+    /// sent. Otherwise a power cut after the newer delivery could bring the old operation back alone, and its value
+    /// would be the last.
     ///
     /// After an error the run still has the claim, except after `lostLock` and `notRemovedAfterDelivery`. The latter
     /// means that the run must stop: the server has the operation. The file stays at the error's path, as if the run
@@ -84,7 +84,7 @@ extension SpoolRun {
     }
 
     /// Resolves a conflict of two files for one name. The same operation twice (a file system that reordered) becomes
-    /// one; another operation goes into quarantine.
+    /// one; a different operation goes into quarantine.
     private func resolve(_ path: QueuePath, against entry: Entry, _ now: Timestamp) throws(SpoolError) -> Settled {
         if case .operation(let ours) = try queue.read(path, name: entry.name, limit: SpoolDirectory.readLimit),
             case .operation(let existing) = try queue.read(entry),
@@ -147,12 +147,12 @@ extension SpoolRun {
         }
     }
 
-    /// The length in bytes from which deferrals are no longer recorded: an operation that is attempted for ever must
-    /// not grow until it is too long for `read`, which allows twice as much.
+    /// The length in bytes from which deferrals are no longer recorded: an operation attempted for ever must not grow
+    /// too long for `read`, which allows twice as much.
     package static let mostOfRecords = longestRecords / 2
 
     /// Appends an attempt's line, unless the lines have this length. Returns an error instead of throwing it: a full
-    /// disk must not keep the operation from its row. The next line ends a line that was torn.
+    /// disk must not keep the operation from its row. The next line ends a torn line.
     @discardableResult
     private func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) -> SpoolError? {
         guard let record else { return nil }
@@ -166,7 +166,7 @@ extension SpoolRun {
                 _ = try queue.read(descriptor, into: &last, from: max(size - 1, 0))
                 let isEnded = last[0] == UInt8(ascii: "\n")
                 try queue.write(descriptor, (isEnded ? [] : [UInt8(ascii: "\n")]) + OperationFile.encode(record))
-                // The answer is nowhere else, so it must be as durable as the rename that follows.
+                // The answer is nowhere else, so it must be as durable as the following rename.
                 if record.answer != nil { try queue.system.fsync(descriptor) }
             }
             return nil
