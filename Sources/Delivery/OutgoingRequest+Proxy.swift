@@ -13,13 +13,13 @@ extension OutgoingRequest {
     }
 }
 
-/// The proxies that the environment names, read as libcurl 7.88 reads them.
+/// The proxies named by the environment, read as libcurl 7.88 reads them.
 struct EnvironmentProxy {
     private var variables: [String: String] = [:]
-    /// The hosts that no proxy carries; `nil` for all of them.
+    /// The hosts without a proxy; `nil` for all of them.
     private let excluded: [String]?
 
-    /// The proxies that the environment of this process names.
+    /// The proxies named by the environment of this process.
     static let own = EnvironmentProxy(OwnEnvironment.read())
 
     /// libcurl does not read `HTTP_PROXY`, which a server may set from a header field of a request. An empty variable
@@ -69,7 +69,7 @@ struct EnvironmentProxy {
 private struct IPAddress: Equatable {
     private let bytes: [UInt8]
 
-    /// Reads an address, an IPv6 one also in brackets; `nil` for every other text.
+    /// Reads an address, an IPv6 address also in brackets; `nil` for every other text.
     init?(_ text: String) {
         var four = in_addr()
         var six = in6_addr()

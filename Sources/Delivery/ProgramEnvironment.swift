@@ -1,17 +1,17 @@
 package import Policy
 
-/// The environment of a program that drainq starts: the variables that any program may need, and no variable that was
-/// set for another program, such as a credential. No program starts with another environment.
+/// The environment of a program started by drainq: the variables that any program may need, and no variable set for
+/// another program, such as a credential. No program starts with another environment.
 package struct ProgramEnvironment: Hashable, Sendable {
     private var values: [String: String]
 
-    /// Creates the environment of a program that the configuration names, or that reads the state of the machine: of
-    /// the variables of this process those of user, directories, language, time and network, without those that are
-    /// secrets. A program that needs a variable which is also a secret must read the secret from elsewhere.
+    /// Creates the environment of a program that the configuration names, or that reads the state of the machine: this
+    /// process's variables of user, directories, language, time and network, without secrets. A program that needs a
+    /// variable which is also a secret must read the secret from elsewhere.
     ///
     /// - Parameters:
     ///   - process: the variables of this process.
-    ///   - passed: the names that `passEnvironment` adds.
+    ///   - passed: the names added by `passEnvironment`.
     ///   - secrets: the sources of the configuration's secrets.
     package init(
         of process: [String: String] = [:], passing passed: [String] = [], without secrets: [SecretSource] = []
@@ -34,7 +34,7 @@ package struct ProgramEnvironment: Hashable, Sendable {
         return ProgramEnvironment(values: inherited).adding(["SWIFT_BACKTRACE": "enable=no"])
     }
 
-    /// Returns the environment with variables that drainq makes for this program. They replace those of the same name.
+    /// Returns the environment with variables made by drainq for this program. They replace variables of the same name.
     package func adding(_ variables: [String: String]) -> ProgramEnvironment {
         ProgramEnvironment(values: values.merging(variables) { $1 })
     }

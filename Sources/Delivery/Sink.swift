@@ -7,17 +7,17 @@ package import Policy
 /// had not begun when its agent ended is reported so (`AttemptReport.isUnbegun`), and the caller decides whether to
 /// submit its request again: operations expire meanwhile, and operators hold what was to be sent.
 package protocol Sink: AnyObject {
-    /// Starts what attempts by a transport need. Reports no failure: if it persists, `submit` throws it.
+    /// Starts what attempts by a transport need. Reports no failure: `submit` throws a lasting failure.
     func prepare(_ transport: Transport)
 
     /// Returns why this machine cannot make attempts by a transport, in one line; `nil` if it can.
     func defect(of transport: Transport) throws(SinkError) -> String?
 
     /// Starts an attempt, at the latest during the next call of `reports`. The caller keeps no more attempts in flight
-    /// than the concurrency with which it made the sink.
+    /// than the concurrency of the sink.
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError)
 
-    /// Sends what `submit` has started and not sent yet. For a caller that is about to do something slow.
+    /// Sends what `submit` has started and not sent yet. For a caller about to do something slow.
     func flush()
 
     /// Waits until at least one report is available, `deadline` has passed, or `wakeup` (a descriptor, -1 for none) is
@@ -27,7 +27,7 @@ package protocol Sink: AnyObject {
     )]
 
     /// Ends the agents and the attempts in flight, and drops their reports. Idempotent. `submit` and `reports` throw
-    /// after it.
+    /// afterwards.
     func close()
 }
 

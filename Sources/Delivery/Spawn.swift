@@ -7,9 +7,9 @@ struct Spawn {
     var descriptors: (input: Int32, output: Int32?, errors: Int32?)
     var arguments: [String]
     var environment: ProgramEnvironment
-    /// The child's working directory; `nil` is that of this process.
+    /// The child's working directory; `nil` for this process's own.
     var directory: String?
-    /// The signals that are blocked until the child unblocks them.
+    /// The signals blocked until the child unblocks them.
     var blockedSignals: [Int32] = []
     /// Whether the child's signals have their default actions, whatever this process has set.
     var resetsSignals = false

@@ -1,29 +1,28 @@
 import CSystem
 import Policy
 
-/// A delivery agent as its parent sees it: a child process, and the parent's end of the socket pair between them.
+/// A delivery agent, as seen by its parent: a child process, and the parent's end of the socket pair between them.
 ///
-/// Only `end` blocks: it waits for a process that has been killed or is about to end.
+/// Only `end` blocks, to wait for a process that has been killed or is about to end.
 final class Agent {
     let transport: Transport
     let process: pid_t
     let socket: Int32
-    /// The attempts that the agent was given and has not reported.
+    /// The attempts given to the agent and not reported.
     var tickets: Set<Int> = []
-    /// The destination of the attempt that the agent was given last.
+    /// The destination of the last attempt given to the agent.
     var destination = ""
     let started = ContinuousClock.now
     /// Whether the agent has reported that it runs.
     var isReady = false
     /// The agent's report on its transport: why it cannot be used, or `.some(nil)` if it can; `nil` before the report.
     var transportReport: UnavailableTransport??
-    /// The reading end of the pipe into which the agent writes the attempts that it begins.
+    /// The reading end of the pipe into which the agent writes its begun attempts.
     private let journal: Int32
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadStarts = 0
-    /// Bytes that the socket has not taken. Small frames share a piece; a large one has its own piece and is not
-    /// copied.
+    /// Bytes not taken by the socket. Small frames share a piece; a large frame has its own piece and is not copied.
     private var outbox: [Piece] = []
     /// The number of bytes of the first piece that the socket has taken.
     private var sent = 0
@@ -44,11 +43,10 @@ final class Agent {
 
     /// Starts an agent for a transport. Throws `errno`.
     ///
-    /// The child gets its end of the socket pair as descriptor 0, the pipe for the numbers of the attempts that it
-    /// begins as 1, /dev/null as 2, and no other descriptor. It inherits the environment variables that its transport
-    /// reads. It starts in the root directory, out of reach of the queue. SIGINT, SIGTERM and SIGHUP, by which a person
-    /// or a service manager ends a run, are blocked: the run decides when its agents end, and they end when the socket
-    /// closes.
+    /// The child gets its end of the socket pair as descriptor 0, the pipe for the numbers of begun attempts as 1,
+    /// /dev/null as 2, and no other descriptor. It inherits the environment variables read by its transport, and starts
+    /// in the root directory, out of reach of the queue. SIGINT, SIGTERM and SIGHUP, by which a person or a service
+    /// manager ends a run, are blocked: the run decides when its agents end, and they end when the socket closes.
     static func start(_ program: AgentProgram, for transport: Transport) throws(Errno) -> Agent {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, streamSocket, 0, &ends) == 0 else { throw Errno(errno) }
@@ -121,7 +119,7 @@ final class Agent {
         }
     }
 
-    /// Returns the frames that have arrived, and the connection's end: `nil` if open, `""` if regular, else its defect.
+    /// Returns the received frames, and the connection's end: `nil` if open, `""` if regular, else its defect.
     func receive() -> (frames: [Frame], end: String?) {
         var frames: [Frame] = []
         var end: String?
@@ -150,7 +148,7 @@ final class Agent {
     func hand(_ ticket: Int, _ request: OutgoingRequest, _ bytes: [UInt8]) {
         tickets.insert(ticket)
         destination = request.destination
-        // The pipe never fills, so the agent never waits for this process to read it.
+        // The pipe never fills, so the agent never waits for this process to read.
         unreadStarts += 1
         if unreadStarts >= 256 { readJournal() }
         enqueue(bytes, request.bodyPart?.file)
@@ -169,16 +167,16 @@ final class Agent {
         begun.formIntersection(tickets)
     }
 
-    /// Tells the agent to end: it ends when it reads the end of its input.
+    /// Tells the agent to end: an agent ends at the end of its input.
     func dismiss() {
         shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// Waits for the agent's end until `deadline`, then kills it. Returns how it ended.
+    /// Waits for the agent's end until `deadline`, then kills the agent. Returns how it ended.
     @discardableResult
     func end(by deadline: ContinuousClock.Instant? = nil) -> String {
         if let deadline { waitForEnd(until: deadline) }
-        // A process that is dying keeps its exit status despite SIGKILL.
+        // A dying process keeps its exit status despite SIGKILL.
         _ = sendSignal(process, SIGKILL)
         _ = closeDescriptor(socket)
         defer {

@@ -8,7 +8,7 @@ package struct AgentProgram: Hashable, Sendable {
     /// All arguments, beginning with the program's name.
     package var arguments: [String]
 
-    /// Returns the program of the agents that make attempts by a transport.
+    /// Returns the program of a transport's agents.
     ///
     /// For libcurl, the running binary itself, even if another has been installed over it since (only /proc knows). For
     /// URLSession, a separate program: in `bin/../libexec/drainq`, where packages put it, or beside this one.

@@ -9,8 +9,9 @@ package import Policy
 ///
 /// An agent may die, hang, use too much memory or send garbage. Then only attempts whose requests may have left are in
 /// doubt:
-/// - If one attempt is in doubt, it is reported as `agentDied`, or as `deadline` if the agent hung.
-/// - If several are, each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again alone.
+/// - A single attempt in doubt is reported as `agentDied`, or as `deadline` if the agent hung.
+/// - If several attempts are in doubt, each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted
+///   again alone.
 /// - The agent's other attempts are reported as unbegun (`AttemptReport.isUnbegun`). Nothing of them was sent.
 /// An attempt whose `timeouts.total` has passed is cancelled and reported as `deadline`. An agent that does not report
 /// it within the grace has hung and is killed.
@@ -19,7 +20,7 @@ package import Policy
 package final class AgentSink: Sink {
     private final class Attempt {
         let request: OutgoingRequest
-        /// The time of its cancellation, then of its agent's death; `nil` while it waits for an agent.
+        /// The time of its cancellation, then of its agent's death; `nil` while waiting for an agent.
         var deadline: ContinuousClock.Instant?
         var isCancelled = false
 
@@ -43,12 +44,12 @@ package final class AgentSink: Sink {
     private var failedStarts = 0
     /// The time of the last wait, or of the last write to an agent.
     private var lastCall = ContinuousClock.now
-    /// The time after `lastCall` in which attempts are gathered, to reach their agents in one call. A later attempt is
-    /// written at once.
+    /// The time after `lastCall` for gathering attempts, to reach their agents in one call. A later attempt is written
+    /// at once.
     private static let gathering = Duration.microseconds(100)
-    /// The first report of an agent on each transport: its defect, or `nil` if it can be used.
+    /// The first report of an agent on each transport: its defect, or `nil` if usable.
     private var defects: [Transport: String?] = [:]
-    /// The time that an agent may take to run and to report on its transport.
+    /// The time for an agent to run and to report on its transport.
     private let beginning: Duration
     /// The number of agents in a row that may end before they begin a destination's attempts. The attempts of the last
     /// of them count as begun.
@@ -61,10 +62,10 @@ package final class AgentSink: Sink {
     ///
     /// - Parameters:
     ///   - program: the agents' program, by transport.
-    ///   - concurrency: upper bound on the attempts that the caller keeps in flight, over all agents.
+    ///   - concurrency: upper bound on the caller's attempts in flight, over all agents.
     ///   - agents: upper bound on the agents. Each takes about 3 MB and is kept for the next destination. With one
     ///     agent more than processors, busy destinations do not wait for each other.
-    ///   - grace: the time that an agent has to report a cancelled attempt.
+    ///   - grace: the time for an agent to report a cancelled attempt.
     ///   - beginning: the time that a new agent may take to run. The time of its attempts begins then.
     package init(
         program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int,
@@ -306,7 +307,8 @@ package final class AgentSink: Sink {
 
     // MARK: - Death
 
-    /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled one within the grace.
+    /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled attempt within the
+    /// grace.
     private func enforceDeadlines() throws(SinkError) {
         let now = ContinuousClock.now
         guard attempts.values.contains(where: { $0.deadline.map { $0 <= now } ?? false }) else { return }
@@ -354,7 +356,7 @@ package final class AgentSink: Sink {
         }
     }
 
-    /// Reports the attempts of an agent that has ended: those that had begun as in doubt, the others as unbegun.
+    /// Reports the attempts of an ended agent: begun attempts as in doubt, the others as unbegun.
     private func report(onAttemptsOf agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
         for destination in destinations(in: agent) { unbegunEnds[destination, default: 0] += 1 }
         let lost = agent.tickets.filter { ticket in

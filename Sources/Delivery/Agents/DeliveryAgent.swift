@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// An agent keeps no state on disk and may be killed at any moment. It ends when its input ends.
 package enum DeliveryAgent {
-    /// Reads frames from descriptor 0 and answers them until it is closed. Writes the number of each attempt that it
-    /// begins to descriptor 1.
+    /// Reads frames from descriptor 0 and answers them until it is closed. Writes the number of each begun attempt to
+    /// descriptor 1.
     ///
     /// - Parameter memoryLimit: the memory in bytes beyond which the agent dies, unless the administrator allows less.
     ///   So a gzip bomb costs an attempt, not the machine. RLIMIT_DATA counts written memory; RLIMIT_AS would also
@@ -92,7 +92,7 @@ package enum DeliveryAgent {
         _exit(status)
     }
 
-    /// The connection to the run, shared by all threads that report.
+    /// The connection to the run, shared by all reporting threads.
     private final class Outlet: Sendable {
         private let descriptor: Mutex<Int32>
 

@@ -11,7 +11,7 @@ package enum Frame: Hashable, Sendable {
     case setup(concurrency: Int)
     /// Run to agent: make this attempt and report it once. The descriptor of a `bodyPart` goes with the first byte.
     case attempt(ticket: Int, OutgoingRequest)
-    /// Run to agent: end this attempt now and report it, unless it has been reported.
+    /// Run to agent: end this attempt now and report it, unless already reported.
     case cancel(ticket: Int)
     /// Agent to run, first: the agent runs and reads frames of this version.
     case ready(version: Int = Frame.version)

@@ -18,7 +18,7 @@ package enum Installation {
         return String(raw: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
     }()
 
-    /// Returns the sorted names in a directory, without those that begin with a dot; none if the directory is missing.
+    /// Returns the sorted names in a directory, without names that begin with a dot; none if the directory is missing.
     package static func names(in directory: String) -> [String] {
         KernelFile.names(in: directory)
     }

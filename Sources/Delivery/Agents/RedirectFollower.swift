@@ -10,8 +10,8 @@ final class RedirectFollower: Sendable {
         var hops = 0
         var isCancelled = false
 
-        /// Returns the request that follows the answer's redirect; `nil` if it must not be followed or the hops are
-        /// used up.
+        /// Returns the request that follows the answer's redirect; `nil` if the redirect must not be followed or the
+        /// hops are used up.
         func next(after report: AttemptReport) -> OutgoingRequest? {
             guard hops < Redirect.mostFollowed, case .answer(let answer) = report.result,
                 let target = Redirect.target(of: answer, from: request.url)
@@ -52,7 +52,7 @@ final class RedirectFollower: Sendable {
         carry(request, ticket)
     }
 
-    /// Ends an attempt and reports it as cancelled, unless it has been reported.
+    /// Ends an attempt and reports it as cancelled, unless already reported.
     func cancel(ticket: Int) {
         journeys.withLock { $0[ticket]?.isCancelled = true }
         if case .success(let transport) = transport { transport.cancel(ticket: ticket) }
@@ -78,9 +78,9 @@ final class RedirectFollower: Sendable {
 
     // MARK: - Redirects
 
-    /// Receives a transport's reports. Reports an attempt that has ended, and continues one that is redirected.
+    /// Receives a transport's reports. Reports ended attempts, and continues redirected attempts.
     ///
-    /// All hops of an attempt share the time that the parent gives it.
+    /// All hops of an attempt share the time given by the parent.
     private func arrive(_ reports: [(ticket: Int, report: AttemptReport)]) {
         var ended = reports
         var hops: [(request: OutgoingRequest, ticket: Int)] = []

@@ -14,7 +14,7 @@ final class BytePipe {
         writer = fcntl(ends[1], F_DUPFD_CLOEXEC, 3)
         let failure = errno
         for end in ends { close(end) }
-        // deinit closes the end that was opened.
+        // deinit closes the opened end.
         if reader < 0 || writer < 0 { throw Errno(failure) }
     }
 
@@ -34,7 +34,7 @@ final class BytePipe {
     }
 }
 
-/// Runs `body` with SIGPIPE blocked on this thread, and discards a SIGPIPE that a write to a closed pipe has raised.
+/// Runs `body` with SIGPIPE blocked on this thread, and discards a SIGPIPE raised by a write to a closed pipe.
 func withoutBrokenPipeSignal<Result>(_ body: () -> Result) -> Result {
     var brokenPipe = sigset_t()
     var before = sigset_t()

@@ -13,7 +13,7 @@ final class ExternalChild {
     private let outputLimit: Int
     private var result = ExternalCommandResult(ending: .exited(status: 0))
 
-    /// The time that the process has to end after SIGTERM, and again after SIGKILL.
+    /// The time for the process to end after SIGTERM, and again after SIGKILL.
     private static let grace: Duration = .milliseconds(500)
 
     private init(process: pid_t, input: BytePipe, output: BytePipe, errors: BytePipe, unsent: [UInt8], outputLimit: Int)
@@ -73,7 +73,7 @@ final class ExternalChild {
                     deadline = .now + Self.grace
                 }
             }
-            // The pipes still contain what the process wrote before it ended, at most a megabyte.
+            // The pipes still contain what the process wrote before its end, at most a megabyte.
             for _ in 0..<16 where output.reader >= 0 { readOutput() }
             for _ in 0..<16 where errors.reader >= 0 { readErrors() }
             // The group's number can be reused once its leader has been waited for.

@@ -1,11 +1,11 @@
 import CSystem
 import Policy
 
-/// A program that the configuration names, run to its end by its argument vector, never through a shell.
+/// A program named by the configuration, run to its end by its argument vector, never through a shell.
 package struct ExternalCommand: Sendable {
     /// The program and its arguments. A program without a slash is looked up in this process' `PATH`.
     package var arguments: [String]
-    /// The child's working directory: that of the configuration, so that relative paths mean the same in all of it.
+    /// The child's working directory: the configuration's, so that relative paths mean the same throughout.
     package var directory: String
     package var environment: ProgramEnvironment
 
@@ -19,12 +19,12 @@ package struct ExternalCommand: Sendable {
     ///
     /// The child has three pipes and no other descriptor, default signal actions, and a process group of its own, so
     /// Ctrl-C reaches only the caller. After `timeout` the whole group gets SIGTERM and, half a second later, SIGKILL.
-    /// A process that the program leaves behind when it ends by itself, such as a key agent, goes on, and `run` does
-    /// not wait for it even if it has inherited the pipes.
+    /// If the program ends by itself, a process that it leaves behind, such as a key agent, goes on, and `run` does not
+    /// wait for it even if it has inherited the pipes.
     ///
     /// - Parameters:
-    ///   - input: the program's standard input, which it need not read.
-    ///   - outputLimit: the number of bytes of standard output that are kept; the rest is read and dropped.
+    ///   - input: the program's standard input, which the program need not read.
+    ///   - outputLimit: the number of kept bytes of standard output; the rest is read and dropped.
     package func run(
         input: [UInt8] = [], within timeout: Duration, outputLimit: Int = 1 << 20
     ) -> ExternalCommandResult {
@@ -45,7 +45,7 @@ package struct ExternalCommandResult: Sendable {
         /// The time was over, and the program was told to end.
         case timedOut(after: Duration)
         case notStarted(errno: Int32)
-        /// It ended, and its exit status is lost.
+        /// The program ended, and its exit status is lost.
         case unknown
     }
 
@@ -57,7 +57,7 @@ package struct ExternalCommandResult: Sendable {
     /// The beginning of standard error. It may contain a secret: no reason of a secret or a signature may quote it.
     package var errors: [UInt8] = []
 
-    /// The number of bytes of standard error that are kept.
+    /// The number of kept bytes of standard error.
     package static let errorLimit = 4096
 
     /// `shortage` if this machine had no descriptor, memory or process left to start the program; else `nil`.

@@ -3,22 +3,22 @@ package import Policy
 
 /// A route's `headersCommand`: a program that makes header fields for a request, such as a signature.
 ///
-/// drainq runs it before each attempt, in the directory of the configuration, by its argument vector and never through
-/// a shell, with the environment variables of `SecretStore.commandEnvironment`.
+/// drainq runs the program before each attempt, in the directory of the configuration, by its argument vector and never
+/// through a shell, with the environment variables of `SecretStore.commandEnvironment`.
 ///
 /// Standard input is one line of JSON, a newline, and then the body's bytes as they will be sent, to the end of input.
 /// The line is an object with
 /// - `method` and `url`;
-/// - `headers`: an object with the request's fields so far. Names are in lower case; the values of fields with one name
-///   are joined by `, `;
+/// - `headers`: an object with the request's fields so far. Names are in lower case; the values of fields with the same
+///   name are joined by `, `;
 /// - `idempotencyKey`: the same at every attempt of an operation; without the quotes of the header field;
 /// - `bodyLength`: in bytes; 0 if there is no body;
 /// - `bodyFile`: the absolute path, if the body is a file. Then no bytes follow the line.
 ///
 /// The program writes at most 64 lines `Name: value` and 16 KB to standard output and exits with status 0 within ten
-/// seconds. Each field replaces those of its name. It cannot set fields of the connection (`Host`, `Content-Length`,
-/// …), `Idempotency-Key` or `Drainq-Attempt`. Empty lines are skipped. Standard error is ignored. Anything else is a
-/// failure of the command: the request is not sent, and the destination is held.
+/// seconds. Each field replaces the request's fields of its name. The program cannot set fields of the connection
+/// (`Host`, `Content-Length`, …), `Idempotency-Key` or `Drainq-Attempt`. Empty lines are skipped. Standard error is
+/// ignored. Anything else is a failure of the command: the request is not sent, and the destination is held.
 package struct HeadersCommand: Sendable {
     private let command: ExternalCommand
     private let timeout: Duration

@@ -15,7 +15,7 @@ struct SecretFile {
     /// Returns the secret. Throws unless the file is a regular file of root, of this user or of the owner of the
     /// directory `base`, writable only by its owner and not readable by others. Its group may read it.
     ///
-    /// Follows a symbolic link, because mounted secrets are symbolic links; checks the file that was opened.
+    /// Follows a symbolic link, because mounted secrets are symbolic links; checks the opened file.
     func secret(base: String) throws(SecretDefect) -> String {
         try SecretDefect.check(try content(base: base), from: "'\(path)'")
     }
@@ -48,8 +48,8 @@ struct SecretFile {
     /// Writes a secret in place of the present one, and syncs the file. Throws unless only this user may read it.
     ///
     /// The file is written in place: drainq may have no right to its directory. Line breaks, which do not count, fill
-    /// it up to the present length, so that a reader at any moment, and one after a crash, finds the old or the new
-    /// secret; a power cut can tear it only if the disk tears a write of this length.
+    /// the file up to the present length, so that a reader at any moment, and one after a crash, finds the old or the
+    /// new secret; a power cut can tear it only if the disk tears a write of this length.
     func replace(with secret: String) throws(SecretDefect) {
         let descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw defect("cannot be written: \(Errno(errno))") }

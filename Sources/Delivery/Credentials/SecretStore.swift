@@ -2,10 +2,10 @@ package import Policy
 
 /// The secrets of one run: resolved at each attempt, and again after a server has refused a request.
 ///
-/// Reads files and variables each time, so a token that is renewed during a run is used at once. Keeps a command's
-/// answer for its `ttl`, at most as long as the store lives. Only `TokenFile` writes a secret to a file. Every error is
-/// a value of `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the
-/// output of a program. One thread uses a store.
+/// Reads files and variables each time, so a token renewed during a run is used at once. Keeps a command's answer for
+/// its `ttl`, at most as long as the store lives. Only `TokenFile` writes a secret to a file. Every error is a value of
+/// `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the output of a
+/// program. One thread uses a store.
 package final class SecretStore {
     /// The result of a command or a token endpoint, and how long it is kept.
     private struct Answer {
@@ -18,24 +18,24 @@ package final class SecretStore {
     private let base: String
     private let commandTimeout: Duration
     private let tokens: TokenSource?
-    /// The last value that a server refused, by secret.
+    /// The last refused value of each secret.
     private var refused: [String: String] = [:]
     private var answers: [String: Answer] = [:]
     /// When each command or token endpoint was last asked after a refusal without giving another value.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
 
-    /// The environment of programs that the configuration names.
+    /// The environment of programs named by the configuration.
     package let commandEnvironment: ProgramEnvironment
 
-    /// The time before a command or token endpoint that failed, or repeated a refused answer, is asked again.
+    /// The time before a command or token endpoint is asked again after a failure or a repeated refused answer.
     package static let commandRetryInterval: Duration = .seconds(10)
 
     /// - Parameters:
     ///   - environment: the variables of the process.
-    ///   - passed: the variables that commands get besides the usual ones.
+    ///   - passed: the variables for commands besides the usual ones.
     ///   - base: the directory of the configuration: the start of relative paths and the working directory of commands.
-    ///   - commandTimeout: the longest time that one command may take; the run waits for it.
-    ///   - tokens: the source of OAuth 2 tokens; without it they are unavailable.
+    ///   - commandTimeout: the longest time of a command; the run waits for the command.
+    ///   - tokens: the source of OAuth 2 tokens; without a source they are unavailable.
     package init(
         sources: [String: SecretSource], environment: [String: String], passing passed: [String] = [], base: String,
         commandTimeout: Duration = .seconds(10), tokens: TokenSource? = nil
@@ -62,14 +62,14 @@ package final class SecretStore {
         return found
     }
 
-    /// Returns whether a secret has changed since an attempt that was refused with 401, so that another one may
-    /// succeed.
+    /// Returns whether a secret has changed since an attempt refused with 401, so that another attempt may succeed.
     ///
-    /// If nothing has changed since that attempt, asks the commands and token endpoints of its secrets again. One that
-    /// fails or repeats its answer is not asked again within `commandRetryInterval`; one that gives another secret is
-    /// asked again as soon as that secret is refused. So a token that expires twice within seconds is renewed twice.
+    /// If nothing has changed since the attempt, asks the commands and token endpoints of its secrets again. A command
+    /// or endpoint is not asked again within `commandRetryInterval` if it fails or repeats its answer. If it gives
+    /// another secret, it is asked again as soon as the secret is refused. So a token that expires twice within seconds
+    /// is renewed twice.
     ///
-    /// - Parameter used: the secrets of that attempt. Another attempt may have fetched newer ones since.
+    /// - Parameter used: the secrets of the attempt. Another attempt may have fetched newer ones since.
     package func refresh(after used: SecretValues, at now: ContinuousClock.Instant = .now) -> Bool {
         let names = Set(used.values.keys).union(used.failures.keys)
         if differs(from: used, names, at: now) { return true }
@@ -124,7 +124,7 @@ package final class SecretStore {
         return try SecretFile("\(directory)/\(name)").secret(base: base)
     }
 
-    /// Returns the output of a command. If the configuration says for how long it is valid, runs share it.
+    /// Returns the output of a command. Runs share the output if the configuration gives its lifetime.
     private func answer(
         of name: String, _ arguments: [String], ttl: Duration?, at now: ContinuousClock.Instant
     ) -> Result<String, SecretDefect> {
@@ -155,8 +155,8 @@ package final class SecretStore {
 }
 
 extension SecretStore {
-    /// Returns the result of a command or an endpoint, which is asked only if no earlier result is still kept. The
-    /// lifetime of a result starts when it has arrived, so one that hangs is not asked again for each operation.
+    /// Returns the kept result of a command or an endpoint, or asks for a result if none is kept. The lifetime of a
+    /// result starts at its arrival, so a hanging command or endpoint is not asked again for each operation.
     private func kept(
         _ name: String, at now: ContinuousClock.Instant,
         ask: () throws(SecretDefect) -> (value: String, lifetime: Duration)
@@ -233,7 +233,7 @@ extension SecretStore {
         }
     }
 
-    /// Writes a new refresh token to the file of the one that was used, which the endpoint no longer takes.
+    /// Writes a new refresh token to the file of the used one, which the endpoint no longer takes.
     private func keep(_ new: String, for oauth2: OAuth2, _ place: String) throws(SecretDefect) {
         guard let name = oauth2.refreshSecret, values([name]).values[name] != new else { return }
         guard case .file(let path)? = sources[name] else {
@@ -245,7 +245,7 @@ extension SecretStore {
     }
 }
 
-/// The store and all it contains are secret, the environment too: its description has only the names of secrets.
+/// The store and its content are secret, the environment too: its description has only the names of secrets.
 extension SecretStore: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "SecretStore(\(sources.keys.sorted().joined(separator: ", ")))" }
     package var debugDescription: String { description }

@@ -3,16 +3,16 @@ import Policy
 
 /// A token that outlives its run: a file in a directory for this user's run-time files, never in the queue.
 ///
-/// The file is locked while a token is fetched, so that only one of several runs asks for it. It is written in place:
-/// after a crash it may be torn, and then counts as empty. A file that others may read or write is not used, nor a
-/// directory that others may write, nor a token outside its period of validity.
+/// The file is locked while a token is fetched, so that only one of several runs asks for a token. The file is written
+/// in place: after a crash it may be torn, and then counts as empty. A file readable or writable by others is not used,
+/// nor a directory writable by others, nor a token outside its period of validity.
 struct TokenFile: ~Copyable {
     private let descriptor: Int32
 
     /// Upper bound on the content, in bytes.
     private static let limit = 65_536
 
-    /// Opens and locks the file of that name. `nil` if there is no trustworthy file, or another run keeps it locked for
+    /// Opens and locks the file of this name. `nil` if there is no trustworthy file, or another run keeps it locked for
     /// longer than `patience`: then a token is fetched and not kept.
     init?(_ name: String, in directory: RuntimeDirectory, patience: Duration) {
         guard let place = directory.descriptor() else { return nil }
@@ -44,7 +44,7 @@ struct TokenFile: ~Copyable {
         return true
     }
 
-    /// Returns the token and its remaining lifetime; `nil` if there is no valid one.
+    /// Returns the token and its remaining lifetime; `nil` if there is no valid token.
     func token(at now: Timestamp) -> OAuth2.Token? {
         guard lseek(descriptor, 0, SEEK_SET) == 0, let content = try? bytes(of: descriptor, limit: Self.limit),
             let document = try? JSONDocument(content),
@@ -82,7 +82,7 @@ package struct RuntimeDirectory: Sendable {
     /// Whether drainq creates the directory if it is missing. Its parent must exist.
     let isOurs: Bool
 
-    /// Chooses the directory that systemd names in `RUNTIME_DIRECTORY`, or `drainq` in `XDG_RUNTIME_DIR`, or else
+    /// Chooses the directory named by systemd in `RUNTIME_DIRECTORY`, or `drainq` in `XDG_RUNTIME_DIR`, or else
     /// `drainq-UID` in `TMPDIR` or `/tmp`.
     package init(environment: [String: String]) {
         func directory(_ variable: String) -> String? {

@@ -1,15 +1,15 @@
 package import Policy
 
-/// The source of tokens that several runs share: the file of an earlier run, else what issues them.
+/// The source of tokens shared by several runs: the file of an earlier run, else what issues them.
 package struct TokenSource {
     let directory: RuntimeDirectory?
     let now: () -> Timestamp
-    /// The names of the secrets that a request for a token needs.
+    /// The names of the secrets needed by a request for a token.
     let names: (OAuth2) -> Set<String>
     /// Asks the endpoint and waits at most ten seconds for its answer.
     let ask: (OAuth2, SecretValues) -> OAuth2.Answer
 
-    /// The time that a run waits for another run that is fetching the same token.
+    /// The time that a run waits while another run fetches the same token.
     private static let patience: Duration = .seconds(12)
 
     package init(
@@ -22,8 +22,8 @@ package struct TokenSource {
         self.ask = ask
     }
 
-    /// Returns the kept token if it is valid and not the `refused` one. Otherwise fetches a token and keeps that.
-    /// `parts` name it: two tokens with the same parts are one. While one run fetches, others wait.
+    /// Returns the kept token if it is valid and not the `refused` one. Otherwise fetches and keeps a token. `parts`
+    /// name the token: two tokens with the same parts are one. While one run fetches, others wait.
     func token(_ parts: [String], except refused: String?, _ fetch: () -> OAuth2.Answer) -> OAuth2.Answer {
         let name = "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"
         guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else { return fetch() }

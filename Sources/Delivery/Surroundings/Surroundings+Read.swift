@@ -4,14 +4,14 @@ extension Surroundings {
     /// Reads the state of the machine that the conditions ask for; the other values keep their defaults.
     ///
     /// Network and battery come from the kernel's files. Whether the network is metered comes from NetworkManager
-    /// through `nmcli`, which has two seconds. A value that cannot be found out stops no run. On systems other than
-    /// Linux, which have no such files, a run is always online and on mains power.
+    /// through `nmcli`, which has two seconds. An unknown value stops no run. On systems other than Linux, which have
+    /// no such files, a run is always online and on mains power.
     ///
     /// - Parameters:
     ///   - environment: the environment of nmcli.
     ///   - root: the directory of /sys and /proc, for tests.
-    ///   - nmcli: the program that is run, for tests.
-    ///   - limit: the time that nmcli has, for tests.
+    ///   - nmcli: the program to run, for tests.
+    ///   - limit: the time for nmcli, for tests.
     package static func read(
         for conditions: Conditions, environment: ProgramEnvironment, root: String = "", nmcli: String = "nmcli",
         limit: Duration = .seconds(2)
@@ -31,8 +31,8 @@ extension Surroundings {
 
     // MARK: - Metered
 
-    /// Returns NetworkManager's answer for the first interface that it knows. If it knows none of them, such as a
-    /// tunnel, returns whether any interface that it knows is metered; `nil` if it gives no answer.
+    /// Returns NetworkManager's answer for the first interface known to it. If it knows none of them, such as a tunnel,
+    /// returns whether any known interface is metered; `nil` without an answer.
     private static func isMetered(
         through interfaces: [String], _ nmcli: String, environment: ProgramEnvironment, within limit: Duration
     ) -> Bool? {

@@ -5,7 +5,7 @@ package protocol AgentTransport: AnyObject {
     /// Starts an attempt of a request without a `refusal`. Its report comes on any thread, or during the call.
     func start(_ request: OutgoingRequest, ticket: Int)
 
-    /// Ends an attempt and reports it as cancelled, unless it has been reported.
+    /// Ends an attempt and reports it as cancelled, unless already reported.
     func cancel(ticket: Int)
 
     /// Continues the attempts until `descriptor` is readable. Returns at once if there is nothing else to wait for:
@@ -13,7 +13,7 @@ package protocol AgentTransport: AnyObject {
     func proceed(until descriptor: Int32)
 }
 
-/// Receives reports of attempts that have ended: in one call all those that a transport has at one moment.
+/// Receives reports of ended attempts: in one call all those that a transport has at one moment.
 package typealias TransportReport = @Sendable (_ ended: [(ticket: Int, report: AttemptReport)]) -> Void
 package typealias MakeTransport = (_ concurrency: Int, _ report: @escaping TransportReport) throws(UnavailableTransport)
     -> any AgentTransport

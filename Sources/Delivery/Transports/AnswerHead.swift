@@ -5,7 +5,7 @@ import Policy
 /// A status counts only at the start of a head: the first line, or after an informational answer (1xx), whose fields
 /// are dropped. Lines after the final head are trailers and are ignored. All lines count towards the limit.
 struct AnswerHead {
-    /// Upper bound on the bytes of lines, from all heads and trailers of one answer.
+    /// Upper bound on the bytes of lines, from all heads and trailers of an answer.
     static let limit = 256 << 10
 
     /// Why a line ends the answer.
@@ -17,7 +17,7 @@ struct AnswerHead {
 
     /// The status of the final answer; before its status line that of an informational answer, or 0.
     private(set) var status = 0
-    /// The major version of HTTP that the last status line names; 0 before the first.
+    /// The major version of HTTP in the last status line; 0 before the first.
     private(set) var version = 0
     private(set) var headers: [HeaderField] = []
     /// Whether the final head has arrived as a whole.

@@ -17,8 +17,8 @@ final class ConnectionCache {
 /// The resting connections of an agent, and the choice of a connection for each transfer.
 ///
 /// A connection whose server has sent one answer too many is a request behind: the true answer to a request arrives
-/// just after the stray one that was taken for it. If the next request followed at once, no byte would be unread yet,
-/// and it would get that late answer. So a cache is used again only if more caches of its origin rest than are in use.
+/// just after the stray answer taken for it. If the next request followed at once, no byte would be unread yet, and the
+/// request would get the late answer. So a cache is used again only if more caches of its origin rest than are in use.
 /// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
 /// the server gets a fresh connection for each further request.
 struct CurlConnections {
@@ -26,7 +26,7 @@ struct CurlConnections {
     struct Origin: Hashable {
         /// The number of the origin in this agent.
         let number: Int
-        /// Whether it is without TLS, so it speaks HTTP/1.1.
+        /// Whether the origin is without TLS, and so speaks HTTP/1.1.
         let isPlain: Bool
     }
 
@@ -41,9 +41,9 @@ struct CurlConnections {
     private var origins: [String: Origin] = [:]
     /// The resting connections, the longest rested first.
     private var resting: [Resting] = []
-    /// The number of caches in use, by origin; origins without one are absent.
+    /// The number of caches in use, by origin; origins without a cache in use are absent.
     private var busy: [Origin: Int] = [:]
-    /// Upper bound on the resting caches. Beyond it the longest rested is closed.
+    /// Upper bound on the resting caches. Beyond the bound the longest rested is closed.
     private let limit: Int
     /// The TLS origins whose last answer was HTTP/1.1.
     private var plain: Set<Origin> = []
@@ -51,8 +51,8 @@ struct CurlConnections {
     private var multiplexed: Set<Origin> = []
     /// The origins that have sent an answer to no request over HTTP/1.1.
     private var straying: Set<Origin> = []
-    /// The pass of libcurl in which an origin's resting connections were looked at last. The requests of one pass begin
-    /// together, and each looks at its own connection again before it leaves.
+    /// The pass of libcurl in which an origin's resting connections were looked at last. The requests of a pass begin
+    /// together, and each looks at its own connection again before leaving.
     private var lookedAt: [Origin: Int] = [:]
     private let sockets: CurlSockets
 
@@ -70,7 +70,7 @@ struct CurlConnections {
         return origin
     }
 
-    /// Returns whether a server sends answers to no request: one did so now, on a connection that rests, or before.
+    /// Returns whether a server sends answers to no request: now, on a resting connection, or before.
     mutating func isStraying(_ origin: Origin) -> Bool {
         if straying.contains(origin) { return true }
         if lookedAt.updateValue(sockets.performCount, forKey: origin) == sockets.performCount { return false }
@@ -102,7 +102,7 @@ struct CurlConnections {
         return cache
     }
 
-    /// Takes back the cache of a transfer that has ended.
+    /// Takes back the cache of an ended transfer.
     mutating func giveBack(_ cache: ConnectionCache, of transfer: CurlTransfer) {
         let origin = transfer.origin
         if !straying.contains(origin) {

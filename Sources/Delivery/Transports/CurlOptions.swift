@@ -2,14 +2,14 @@ import CCurl
 import CSystem
 import Policy
 
-/// The libcurl options of a request, set on a handle. Those set by `ccurl_set_…` itself may be unknown to an older
+/// The libcurl options of a request, set on a handle. Options set by `ccurl_set_…` itself may be unknown to an older
 /// libcurl, which then goes without; `number` and `text` throw its refusal.
 struct CurlOptions {
     private let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    /// Sets the options that all requests of a kind share.
+    /// Sets the common options of all requests of a kind.
     func set(_ kind: CurlHandle.Kind) throws(CurlRefusal) {
         try number(CURLOPT_NOSIGNAL, 1)
         try number(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP_AND_HTTPS))
@@ -23,8 +23,8 @@ struct CurlOptions {
         try set(kind.connection)
     }
 
-    /// Sets the options of one request. libcurl copies a body in memory; it asks for the bytes of a body in a file,
-    /// which the read function must give it.
+    /// Sets the options of one request. libcurl copies a body in memory; the read function must give libcurl the bytes
+    /// of a body in a file.
     func set(_ request: OutgoingRequest) throws(CurlRefusal) {
         try text(CURLOPT_URL, request.url)
         try setProxy(of: request)
@@ -32,7 +32,7 @@ struct CurlOptions {
             let size = CURLOPT_INFILESIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
             // Fewer calls for a large body. Over TLS one record: libcurl counts a buffer only when OpenSSL has written
-            // all of it, so a larger one would look idle on a slow line. A library before 7.62 keeps its 16 KB.
+            // all of it, so a larger buffer would look idle on a slow line. A library before 7.62 keeps its 16 KB.
             ccurl_set_number(handle, CURLOPT_UPLOAD_BUFFERSIZE, request.usesTLS ? 16 << 10 : 256 << 10)
         } else if request.method != "HEAD", let body = request.body {
             let size = CURLOPT_POSTFIELDSIZE_LARGE
@@ -59,7 +59,7 @@ struct CurlOptions {
     }
 
     private func setMethod(of kind: CurlHandle.Kind) throws(CurlRefusal) {
-        // These methods expect a body, so a request without one says that its length is 0 (RFC 9110 §8.6).
+        // These methods expect a body, so a request without a body announces the length 0 (RFC 9110 §8.6).
         let impliesBody = ["POST", "PUT", "PATCH"].contains(kind.method)
         if kind.method == "HEAD" {
             return try number(CURLOPT_NOBODY, 1)
@@ -94,7 +94,7 @@ struct CurlOptions {
         if let client = connection.clientCertificate {
             try text(CURLOPT_SSLCERT, client.certificateFile)
             try text(CURLOPT_SSLKEY, client.keyFile ?? client.certificateFile)
-            // Never `nil`: OpenSSL would ask for it on the terminal.
+            // Never `nil`: OpenSSL would ask for the passphrase on the terminal.
             try text(CURLOPT_KEYPASSWD, client.passphrase ?? "")
         }
     }
@@ -105,7 +105,7 @@ struct CurlOptions {
         try text(CURLOPT_NOPROXY, "")
     }
 
-    /// Takes the system's certificate authorities only from their file, if there is one. libcurl caches a file, but
+    /// Takes the system's certificate authorities only from their file, if the file exists. libcurl caches a file, but
     /// reads file and directory again for each connection if both are set: 30 ms of processor time.
     private func leaveOutDirectory() {
         if Self.hasSystemFile { ccurl_set_text(handle, CURLOPT_CAPATH, nil) }

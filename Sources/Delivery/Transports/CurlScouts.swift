@@ -1,6 +1,7 @@
 import Policy
 
-/// The transfers that wait for a connection of another transfer, their scout. Over HTTP/2 it serves all of them.
+/// The transfers waiting for a connection of another transfer, their scout. Over HTTP/2 the connection serves all of
+/// them.
 ///
 /// libcurl's own wait (CURLOPT_PIPEWAIT) does not count towards the connect time-out: transfers to a silent address
 /// would fail one after the other, each after the full time-out.
@@ -24,14 +25,14 @@ struct CurlScouts {
         return true
     }
 
-    /// Notes that a transfer is making a connection. Later ones to its origin wait for it.
+    /// Notes that a transfer is making a connection. Later transfers to its origin wait for the connection.
     mutating func note(_ transfer: CurlTransfer) {
         let origin = transfer.origin
         if scouts[origin] == nil { scouts[origin] = transfer }
     }
 
-    /// Removes and returns the transfers that need not wait any more, with the time that they waited: their scout has
-    /// its connection, has ended, or takes too long. `isUnderWay`: whether a transfer has not ended.
+    /// Removes and returns the transfers that need not wait any more, with their waiting times: their scout has its
+    /// connection, has ended, or takes too long. `isUnderWay`: whether a transfer has not ended.
     mutating func dequeueReady(_ isUnderWay: (CurlTransfer) -> Bool) -> [(transfer: CurlTransfer, waited: Duration)] {
         if scouts.isEmpty { return [] }
         scouts = scouts.filter { !$0.value.hasBegun && isUnderWay($0.value) }

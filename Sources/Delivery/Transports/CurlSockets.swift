@@ -2,8 +2,8 @@ import CSystem
 
 /// The open sockets of a libcurl multi handle, and their use so far.
 ///
-/// libcurl does not name the socket that a request will leave on, only the addresses of its two ends. So sockets are
-/// noted when they are opened, and found by those addresses.
+/// libcurl does not name the socket of a request, only the addresses of its two ends. So sockets are noted when they
+/// are opened, and found by these addresses.
 final class CurlSockets {
     /// The unread input of a socket.
     enum Input {
@@ -17,7 +17,7 @@ final class CurlSockets {
     var performCount = 0
     private var sockets: [Int32: CurlSocket] = [:]
 
-    /// Notes a socket that libcurl opens, and returns it.
+    /// Notes a socket opened by libcurl, and returns it.
     func noteOpened(_ descriptor: Int32) -> CurlSocket {
         let socket = CurlSocket(descriptor)
         sockets[descriptor] = socket
@@ -30,10 +30,10 @@ final class CurlSockets {
         return closeDescriptor(descriptor)
     }
 
-    /// Acknowledges at once the bytes that a socket has received, if it is still open.
+    /// Acknowledges at once the bytes received by a socket, if the socket is still open.
     ///
-    /// A server's next bytes may wait for the acknowledgement (Nagle's algorithm). If the next request carried it, an
-    /// unrequested answer could arrive after the check and be taken for this request's.
+    /// A server's next bytes may wait for the acknowledgement (Nagle's algorithm). If the next request carried the
+    /// acknowledgement, an unrequested answer could arrive after the check and be taken for this request's.
     func acknowledge(_ socket: CurlSocket) {
         guard sockets[socket.descriptor] === socket else { return }
         #if os(Linux)
@@ -44,7 +44,7 @@ final class CurlSockets {
     }
 
     /// Returns whether one of at most `count` sockets has unread input, or has been closed by its peer. Asks for all of
-    /// them by one system call.
+    /// them by a single system call.
     func haveInput(_ candidates: some Sequence<CurlSocket>, atMost count: Int) -> Bool {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: max(1, count)) { space in
             var filled = 0
@@ -56,7 +56,7 @@ final class CurlSockets {
         }
     }
 
-    /// Returns whether a socket that rests, if it is still open, has received an answer to no request.
+    /// Returns whether a resting socket, if still open, has received an answer to no request.
     func hasStray(_ socket: CurlSocket, usesTLS: Bool) -> Bool {
         sockets[socket.descriptor] === socket && socket.hasStray(usesTLS: usesTLS)
     }
@@ -67,20 +67,20 @@ final class CurlSockets {
         return socket.endedByAlert
     }
 
-    /// Returns the socket between two addresses; `nil` if it was not noted.
+    /// Returns the socket between two addresses; `nil` if not noted.
     func socket(between local: CurlSocket.Endpoint, and remote: CurlSocket.Endpoint) -> CurlSocket? {
         sockets.values.first { $0.connects(local, remote) }
     }
 
-    /// Returns the sockets that are connected to a unix socket. Their addresses are equal and do not distinguish them.
+    /// Returns the sockets connected to a unix socket. Their addresses are equal and do not distinguish them.
     func sockets(to path: String) -> [CurlSocket] {
         sockets.values.filter { $0.path == path }
     }
 }
 
-/// A socket that libcurl has opened.
+/// A socket opened by libcurl.
 final class CurlSocket {
-    /// An address as libcurl writes it, and a port.
+    /// An address in libcurl's notation, and a port.
     struct Endpoint: Equatable {
         var address: String
         var port: Int
@@ -88,7 +88,7 @@ final class CurlSocket {
 
     fileprivate let descriptor: Int32
     private var ends: (local: Endpoint, remote: Endpoint)?
-    /// The number of requests that have begun on the socket.
+    /// The number of requests begun on the socket.
     var requests = 0
     /// Whether the connection speaks HTTP/2, whose frames carry a stream id; `nil` until an answer has begun.
     var isMultiplexed: Bool?
@@ -103,7 +103,7 @@ final class CurlSocket {
         return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .none : .closed
     }
 
-    /// Whether the socket, which rests between two HTTP/1.1 requests, has received a part of an answer to none of them.
+    /// Whether the socket, at rest between two HTTP/1.1 requests, has received a part of an answer to none of them.
     ///
     /// Over TLS an alert or the end of the connection is none.
     func hasStray(usesTLS: Bool) -> Bool {
@@ -115,7 +115,7 @@ final class CurlSocket {
 
     fileprivate func noteEnd() { endedByAlert = unreadRecord?.isAlert ?? false }
 
-    /// The type of the next TLS record, and whether the record is an alert: an encrypted one shows no type, and is
+    /// The type of the next TLS record, and whether the record is an alert: an encrypted record shows no type, and is
     /// shorter than any answer (RFC 8446 §5.2). `nil` without the head of a record.
     private var unreadRecord: (type: UInt8, isAlert: Bool)? {
         withUnsafeTemporaryAllocation(byteCount: 5, alignment: 1) { bytes in

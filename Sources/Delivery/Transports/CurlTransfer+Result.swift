@@ -43,7 +43,7 @@ extension CurlTransfer {
         return .failure(NetworkError(failure), detail: said(failure))
     }
 
-    /// The answer to a transfer that is ended from outside, because it was idle or took too long; `nil` if it has none.
+    /// The answer to a transfer ended from outside, because it was idle or took too long; `nil` if there is none.
     var answerSoFar: AttemptReport.Result? {
         if mayAnswerLeftovers || answersPart(nil) != nil { return nil }
         return decided ?? wholeAnswer.map { .answer($0) }
@@ -53,7 +53,7 @@ extension CurlTransfer {
     /// answer. `code` is libcurl's result, `nil` if this side ends the transfer.
     ///
     /// The server cannot have processed bytes that it never received. Over HTTP/2 the answer counts if the server ended
-    /// the stream without an error: so it says that it needs no more of the request (RFC 9113 §8.1).
+    /// the stream without an error, and so declared the rest of the request unneeded (RFC 9113 §8.1).
     private func answersPart(_ code: Int32?) -> AttemptReport.Result? {
         let sent = size(CURLINFO_SIZE_UPLOAD_T)
         guard head.isComplete, head.status < 300, sent < length else { return nil }
@@ -62,11 +62,11 @@ extension CurlTransfer {
             .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }
 
-    /// Returns whether the server ended the HTTP/2 stream without an error. If it does so by RST_STREAM while libcurl
-    /// has more to send, libcurl reports an error of the stream, and has words only if there was one.
+    /// Returns whether the server ended the HTTP/2 stream without an error. If the server ends the stream by RST_STREAM
+    /// while libcurl has more to send, libcurl reports an error of the stream, with words only if there was an error.
     private func endsWithoutError(_ code: Int32?) -> Bool { code == 0 || code == 92 && errorMessage[0] == 0 }
 
-    /// The answer by its status alone, if the rest of it is cut, endless or undecodable; `nil` for a 2xx.
+    /// The answer by its status alone, if the rest is cut, endless or undecodable; `nil` for a 2xx.
     ///
     /// A refusal or a redirect is a decision. A 2xx counts only as a whole: a server that fails midway cuts its answer.
     private var decided: AttemptReport.Result? {
@@ -86,10 +86,11 @@ extension CurlTransfer {
         return AttemptReport.Answer(status: head.status, headers: head.headers, body: body, isCut: isCut)
     }
 
-    /// Whether the answer may be about bytes that an earlier request left on the connection.
+    /// Whether the answer may be about bytes left on the connection by an earlier request.
     ///
-    /// A server that does not read a request's body takes it for the next request, refuses that as no HTTP or as an
-    /// unknown method, and closes. The next attempt uses a fresh connection, on which the same answer counts.
+    /// A server that does not read a request's body takes the body for the next request, refuses this request as no
+    /// HTTP or as an unknown method, and closes. The next attempt uses a fresh connection: there the same answer
+    /// counts.
     private var mayAnswerLeftovers: Bool {
         guard isOnKeptConnection, head.isComplete, [400, 405, 414, 431, 501, 505].contains(head.status) else {
             return false
@@ -99,13 +100,13 @@ extension CurlTransfer {
         }
     }
 
-    /// The answer of a proxy that requires credentials. libcurl does not give its fields.
+    /// The answer of a proxy requiring credentials. libcurl does not give its fields.
     private var proxyRefusal: AttemptReport.Result? {
         number(CURLINFO_HTTP_CONNECTCODE) == 407 ? .answer(AttemptReport.Answer(status: 407)) : nil
     }
 
     private func failure(_ code: Int32) -> CurlFailure {
-        // libcurl reports a path of a unix socket that is too long as an unresolved host.
+        // libcurl reports too long a path of a unix socket as an unresolved host.
         let isLongPath = code == 6 && request.connection.unixSocket != nil
         let wasConnected = size(CURLINFO_PRETRANSFER_TIME_T) > 0
         return CurlFailure(
@@ -118,7 +119,7 @@ extension CurlTransfer {
             proxy: request.proxy, tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE))
     }
 
-    /// Returns the words about a failure, with the path of a unix socket that cannot be reached.
+    /// Returns the words about a failure, with the path of an unreachable unix socket.
     private func said(_ failure: CurlFailure) -> String {
         if failure.code == 7, let path = request.connection.unixSocket {
             return "cannot connect to the unix socket '\(path)': \(Errno(failure.systemError))"

@@ -12,7 +12,7 @@ final class CurlTransfer {
         case full
         case head(AnswerHead.Defect)
         case bodyFile(BodyFileError)
-        /// The kept connection has ended, or has no cache that keeps it from following its last answer too closely.
+        /// The kept connection has ended, or has no cache to keep it from following its last answer too closely.
         /// Nothing was sent on it.
         case stale
         /// The kept connection has input that belongs to no request. Nothing was sent on it.
@@ -47,15 +47,15 @@ final class CurlTransfer {
     var cache: ConnectionCache? {
         didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, cache.map { UnsafeRawPointer($0.pointer) }) }
     }
-    /// Whether an option of the handle was set that is not for its next transfer.
+    /// Whether an option was set on the handle for this transfer only.
     private var hasAlteredHandle = false
     /// Whether its answer came before the whole request had left.
     private(set) var hasEarlyAnswer = false
     /// The number of requests that libcurl was allowed to send.
     private var requests = 0
-    /// The sockets that libcurl opened for this transfer.
+    /// The sockets opened by libcurl for this transfer.
     private var opened: [CurlSocket] = []
-    /// The socket that the request left on, if known.
+    /// The socket of the request, if known.
     private(set) var socket: CurlSocket?
     /// Whether the connection has carried earlier requests, or may have.
     private var isKept = false
@@ -69,8 +69,8 @@ final class CurlTransfer {
     /// The pass of the sockets in which libcurl last called the progress function, and the earlier calls in that pass.
     private var told = (pass: 0, count: 0)
 
-    /// Upper bound on the bytes of a proxy's answer to CONNECT that are read in one pass. libcurl reads them one by one
-    /// with a call of the progress function for each, and serves no other transfer meanwhile.
+    /// Upper bound on the bytes of a proxy's answer to CONNECT read in one pass. libcurl reads byte by byte, calls the
+    /// progress function for each byte, and serves no other transfer meanwhile.
     private static let tunnelLimit = 16 << 10
 
     /// Prepares a transfer. Throws the result if the attempt ends before it has begun.
@@ -113,8 +113,8 @@ final class CurlTransfer {
         self.fields = nil
     }
 
-    /// Gives up the handle, once libcurl has no transfer for it, and returns it for another transfer; `nil` if this
-    /// transfer has altered it.
+    /// Gives up the handle, once libcurl has no transfer for it, and returns the handle for another transfer; `nil` if
+    /// this transfer has altered the handle.
     func leaveHandle() -> CurlHandle? {
         freeFields()
         return stop == nil && requests == 1 && !hasAlteredHandle ? owned : nil
@@ -214,7 +214,7 @@ final class CurlTransfer {
         hasAlteredHandle = true
         // libcurl would stop reading at the announced length, and not see how the server ends the stream.
         if head.version >= 2 { ccurl_set_number(handle, CURLOPT_IGNORE_CONTENT_LENGTH, 1) }
-        // The server may not have read the unneeded rest of the body, and would take it for the next request.
+        // The server may not have read the unneeded rest of the body, and would take this rest for the next request.
         if head.isComplete {
             hasEarlyAnswer = true
             ccurl_set_number(handle, CURLOPT_FORBID_REUSE, 1)
@@ -229,7 +229,7 @@ final class CurlTransfer {
         return 0
     }
 
-    /// Notes the progress of a transfer, in bytes. Returns `false` to end it.
+    /// Notes the progress of a transfer, in bytes. Returns `false` to end the transfer.
     private func note(_ bytes: Int64) -> Bool {
         if requests == 0 {
             told = (sockets.performCount, told.pass == sockets.performCount ? told.count + 1 : 0)
@@ -244,18 +244,18 @@ final class CurlTransfer {
         return true
     }
 
-    /// Checks the connection that libcurl has chosen before the request leaves. Returns `false` to end the transfer.
+    /// Checks the connection chosen by libcurl before the request leaves. Returns `false` to end the transfer.
     ///
-    /// An attempt is one request. libcurl would repeat it if a kept connection dies or an HTTP/2 server refuses a
-    /// stream. Only one repetition is allowed: to an HTTP/2 server that requires HTTP/1.1 (RFC 9113 §7), which has not
-    /// processed the request and would answer every attempt so.
+    /// An attempt is one request. libcurl would repeat the request if a kept connection dies or an HTTP/2 server
+    /// refuses a stream. Only one repetition is allowed: to an HTTP/2 server requiring HTTP/1.1 (RFC 9113 §7). Such a
+    /// server has not processed the request and would answer every attempt so.
     private func beginRequest(from local: CurlSocket.Endpoint, to remote: CurlSocket.Endpoint) -> Bool {
         if requests > 1 || requests == 1 && !String(cString: errorMessage).contains("HTTP_1_1_REQUIRED") {
             stop = .repeated
             return false
         }
         if let path = request.connection.unixSocket {
-            // The right one cannot be told from the others, so all must be without input.
+            // The right socket cannot be told from the others, so all must be without input.
             let candidates = isFresh ? [] : sockets.sockets(to: path)
             if let defect = candidates.lazy.compactMap(defect).first { stop = defect }
             isKept = candidates.contains { $0.requests > 0 }
@@ -266,7 +266,7 @@ final class CurlTransfer {
             if stop == nil { socket.requests += 1 }
             self.socket = socket
         } else if !isFresh {
-            // A connection without a peer was reset while it rested. What was sent before is another transfer's.
+            // A connection without a peer was reset while resting. What was sent before is another transfer's.
             stop = .stale
         }
         if stop != nil { return false }
@@ -280,7 +280,7 @@ final class CurlTransfer {
     /// Whether its connection is established and its request has begun to leave.
     var hasBegun: Bool { requests > 0 }
 
-    /// Subtracts the time that the transfer waited for a scout from its time to connect.
+    /// Subtracts the transfer's wait for a scout from its time to connect.
     func hasWaited(_ time: Duration) {
         hasAlteredHandle = true
         started = .now
@@ -288,8 +288,8 @@ final class CurlTransfer {
         ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
     }
 
-    /// Whether the server ended the TLS handshake of a connection with an alert, before anything else. Over TLS 1.3 it
-    /// refuses a client's certificate when the client has sent its request (RFC 8446 §4.4.2.4).
+    /// Whether the server ended the TLS handshake of a connection with an alert, before anything else. Over TLS 1.3 the
+    /// server refuses a client's certificate when the client has sent its request (RFC 8446 §4.4.2.4).
     var wasRefusedByAlert: Bool {
         head.version == 0 && request.usesTLS && opened.contains { $0.requests <= 1 && sockets.hasAlert($0) }
     }
@@ -300,7 +300,7 @@ final class CurlTransfer {
     /// Returns why a socket cannot carry the request; `nil` if it can.
     ///
     /// Input is no defect on a new TLS connection (it may be session tickets), nor over HTTP/2 (it names its request).
-    /// A transfer without a cache uses no connection again that speaks HTTP/1.1.
+    /// A transfer without a cache reuses no HTTP/1.1 connection.
     private func defect(of socket: CurlSocket) -> Stop? {
         let isUnkept = cache == nil && request.connection.unixSocket == nil && socket.requests > 0
         return switch (socket.input, socket.isMultiplexed) {
@@ -310,7 +310,7 @@ final class CurlTransfer {
         case (.closed, _): socket.requests > 0 ? .stale : nil
         case (.bytes, true): nil
         case (.bytes, false): socket.hasStray(usesTLS: request.usesTLS) ? .stray : .stale
-        // A connection that is shared before its first answer speaks HTTP/2.
+        // A connection shared before its first answer speaks HTTP/2.
         case (.bytes, nil): socket.requests > 0 || request.usesTLS ? nil : .early
         }
     }
@@ -323,8 +323,8 @@ final class CurlTransfer {
     /// Whether its kept connection had an answer to no request.
     var hasMetStray: Bool { if case .stray = stop { true } else { false } }
 
-    /// Prepares the handle for a fresh connection, if a kept one proved stale before anything was sent. Returns `false`
-    /// if the transfer ended otherwise.
+    /// Prepares the handle for a fresh connection, if a kept connection proved stale before anything was sent. Returns
+    /// `false` if the transfer ended otherwise.
     func restart() -> Bool {
         switch stop {
         case .stale, .stray: stop = nil
@@ -344,7 +344,8 @@ final class CurlTransfer {
         AttemptReport(result: result, duration: began.duration(to: .now))
     }
 
-    /// The time at which it will have been idle for too long; `nil` while it connects, which libcurl times itself.
+    /// The time at which the transfer will have been idle for too long; `nil` while it connects: libcurl itself times
+    /// connecting.
     var patience: ContinuousClock.Instant? {
         let connected = size(CURLINFO_PRETRANSFER_TIME_T)
         guard connected > 0 else { return nil }

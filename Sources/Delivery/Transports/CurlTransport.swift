@@ -3,15 +3,15 @@ package import Policy
 
 /// Makes attempts by libcurl's multi interface, in a delivery agent, on the thread that also reads the run's frames.
 ///
-/// Reports every started attempt once, on that thread: with its answer, with its failure, or as cancelled. Differences
-/// from URLSession, besides the requests that URLSession refuses:
+/// Reports every started attempt once, on the same thread: with its answer, with its failure, or as cancelled.
+/// Differences from URLSession, besides the requests refused by URLSession:
 /// - `timeouts.connect` is exact for every request: name, connection, proxy and TLS together. Idle time counts from
 ///   then on.
-/// - An attempt is one request: if libcurl would repeat it, the attempt ends as `reset`.
-/// - A connection is checked before a request leaves on it. A kept one that has ended or has unread input is closed,
-///   and the attempt continues on a fresh one. HTTP/1.1 connections take turns, see `CurlConnections`.
+/// - An attempt is one request: if libcurl would repeat the request, the attempt ends as `reset`.
+/// - A connection is checked before a request leaves. A kept connection that has ended or has unread input is closed,
+///   and the attempt continues on a fresh connection. HTTP/1.1 connections take turns, see `CurlConnections`.
 /// - Trailers, endless headers or a swelling body end in an answer or an error, never in the agent's death.
-/// - Header names are sent as given, and fields of one name stay separate.
+/// - Header names are sent as given, and fields of the same name stay separate.
 /// - A refusal by the library itself (a key that does not fit its certificate, say) is reported by its meaning.
 package final class CurlTransport: AgentTransport {
     private let multi: OpaquePointer
@@ -21,10 +21,10 @@ package final class CurlTransport: AgentTransport {
     private var connections: CurlConnections
     private var handles: CurlHandles
     private var scouts = CurlScouts()
-    /// The attempts that have ended and are not reported yet.
+    /// The ended attempts not reported yet.
     private var ended: [(ticket: Int, report: AttemptReport)] = []
     /// The longest time between two calls of libcurl while it connects, or has an answer and more to send. Only a call
-    /// lets it try a host's next address or see that a server closed the stream, and it does not always ask for one.
+    /// lets it try a host's next address or notice a closed stream, and it does not always ask for a call.
     private static let asking = Duration.milliseconds(100)
 
     package init(concurrency: Int, report: @escaping TransportReport) throws(UnavailableTransport) {
@@ -83,13 +83,14 @@ package final class CurlTransport: AgentTransport {
         end(transfer.ticket, .failure(.shortage, detail: "libcurl takes no transfer (\(code))"))
     }
 
-    /// Ends an attempt and reports its answer or, without one, its cancellation; does nothing if it has been reported.
+    /// Ends an attempt and reports its answer or, without an answer, its cancellation; does nothing if already
+    /// reported.
     package func cancel(ticket: Int) {
         end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
         tell()
     }
 
-    /// Continues the started attempts until `descriptor` is readable. Reports those that have ended before each wait.
+    /// Continues the started attempts until `descriptor` is readable. Reports ended attempts before each wait.
     package func proceed(until descriptor: Int32) {
         var patience = Duration.zero
         repeat {
@@ -115,7 +116,7 @@ package final class CurlTransport: AgentTransport {
     }
 
     private func tell() {
-        // A report may start the next hop of a redirect, which may end at once.
+        // A report may start the next hop of a redirect, and the hop may end at once.
         while !ended.isEmpty {
             let news = ended
             ended = []
@@ -137,7 +138,7 @@ package final class CurlTransport: AgentTransport {
         ended.append((ticket, transfer.report(result)))
     }
 
-    /// Ends the attempts that have been idle for too long. Returns the time until the next one may be.
+    /// Ends the attempts idle for too long. Returns the time until the next attempt may be.
     private func endIdle() -> Duration {
         var next = Duration.seconds(3600)
         let now = ContinuousClock.now

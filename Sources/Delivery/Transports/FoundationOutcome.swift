@@ -1,6 +1,6 @@
 package import Policy
 
-/// The result of a transfer that libcurl made for Foundation. `FoundationCurl.c` passes it through URLSession: the raw
+/// The result of a transfer made by libcurl for Foundation. `FoundationCurl.c` passes it through URLSession: the raw
 /// head of the answer in a header field, libcurl's code and message in the description of an error.
 ///
 /// Both are read here, so an answer or an error means the same with URLSession as with libcurl.
@@ -10,9 +10,9 @@ package enum FoundationOutcome {
     /// The header field of an answer that carries its raw head.
     package static let headField = "Drainq-Head"
 
-    /// Returns the value of `limitsField`: the milliseconds that a connection may take, the bytes of the answer's body
-    /// that are wanted, one more than the limit, to show that an answer is longer, whether a proxy carries the request,
-    /// and the request's ticket.
+    /// Returns the value of `limitsField`: the milliseconds for a connection, the wanted bytes of the answer's body,
+    /// one more than the limit, to show that an answer is longer, whether a proxy carries the request, and the
+    /// request's ticket.
     package static func limits(of request: OutgoingRequest, ticket: Int) -> String {
         "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1) \(request.proxy == nil ? 0 : 1) \(ticket)"
     }

@@ -9,8 +9,8 @@ enum Libcurl {
 
     /// Whether libcurl shows the connection before each request on it (CURLOPT_PREREQFUNCTION).
     ///
-    /// Without that, kept connections cannot be checked and repeated requests cannot be stopped. So an older library
-    /// gets HTTP/1.1 and a new connection for each attempt, on which it never repeats a request.
+    /// Without these hooks, kept connections cannot be checked and repeated requests cannot be stopped. So an older
+    /// library gets HTTP/1.1 and a new connection for each attempt, on which it never repeats a request.
     static let hasConnectionHooks = ccurl_version_number() >= 0x07_50_00
 
     /// Opens the library for the rest of the process, once. The reason why it cannot be used; `nil` if it can.
@@ -41,7 +41,7 @@ package enum LibcurlAvailability {
     /// Returns why libcurl cannot be used; `nil` if it can.
     ///
     /// Opens the library and closes it again, for a process that makes no attempts and stays small. Not for an agent,
-    /// which keeps it open.
+    /// which keeps the library open.
     package static func check() -> String? {
         lock.withLock { _ in
             if let defect = Libcurl.open() { return defect }

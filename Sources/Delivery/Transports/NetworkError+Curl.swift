@@ -7,7 +7,7 @@ struct CurlFailure {
     var code: Int32
     /// libcurl's message.
     var errorMessage = ""
-    /// The `errno` of a connection that failed.
+    /// The `errno` of a failed connection.
     var systemError: Int32 = 0
     /// Whether a final status had been received.
     var hasStatus = false
@@ -27,7 +27,7 @@ struct CurlFailure {
         return !(proxy.lowercased().begins(with: "socks") && NetworkError.isAboutTLS(code))
     }
 
-    /// Returns the words about the failure: those of the system if this machine is to blame, else libcurl's message, or
+    /// Returns the words about the failure: the system's if this machine is to blame, else libcurl's message, or
     /// `general` if there is no message or if it might quote a URL with a secret.
     func words(general: String) -> String {
         if !wasConnected, NetworkError.ofThisMachine(systemError) != nil {
@@ -40,8 +40,8 @@ struct CurlFailure {
     /// Returns whether a code is about the request, this process, or files of this machine, and no peer.
     private static func isOfThisSide(_ code: Int32) -> Bool { [1, 3, 27, 43, 58, 67, 77].contains(code) }
 
-    /// Returns the `errno` that explains why a connection was not established: libcurl's, that of a socket which could
-    /// not be made, or that of this process if it has no descriptor left for a resolver or a file. 0 if there is none.
+    /// Returns the `errno` that explains why a connection was not established: libcurl's, a failed socket(2)'s, or this
+    /// process's if it has no descriptor left for a resolver or a file. 0 if there is none.
     static func systemError(_ ofConnection: Int32, ofSocket: Int32, wasConnected: Bool) -> Int32 {
         if wasConnected { return ofConnection }
         if NetworkError.ofThisMachine(ofSocket) != nil { return ofSocket }
@@ -51,7 +51,7 @@ struct CurlFailure {
 }
 
 extension NetworkError {
-    /// Names the error of a transfer. The message decides only if one code has several meanings.
+    /// Names the error of a transfer. The message decides only if a code has several meanings.
     init(_ failure: CurlFailure) {
         let name = Self.name(of: failure)
         self = failure.hasStatus ? name.afterStatus : name
@@ -77,7 +77,7 @@ extension NetworkError {
         case 18: return .truncated
         case 52: return .emptyAnswer
         case 55, 56, 65, 92: return spoken ?? .reset
-        // libcurl has a message for input that it cannot read, and none if a GOAWAY ends the connection.
+        // libcurl has a message for unreadable input, and none if a GOAWAY ends the connection.
         case 16:
             return failure.errorMessage.isEmpty || failure.errorMessage.begins(with: "Error in the HTTP2")
                 ? .reset : .malformedAnswer
@@ -91,7 +91,7 @@ extension NetworkError {
         [35, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98].contains(code)
     }
 
-    /// Names a connection that failed, by the `errno` of socket(2) or connect(2).
+    /// Names the error of a failed connection, by the `errno` of socket(2) or connect(2).
     private static func name(ofSystemError code: Int32) -> NetworkError {
         switch code {
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EAFNOSUPPORT, EPROTONOSUPPORT: .unreachable
@@ -107,7 +107,7 @@ extension NetworkError {
     }
 
     /// Names an `errno` of socket(2), connect(2) or open(2) for which this machine is to blame: it has no descriptor,
-    /// memory, buffer or port left, or forbids the call. `nil` for every other one.
+    /// memory, buffer or port left, or forbids the call. `nil` for every other `errno`.
     static func ofThisMachine(_ code: Int32) -> NetworkError? {
         switch code {
         case EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL, EADDRINUSE: .shortage

@@ -51,7 +51,7 @@ extension NetworkError {
         306: .proxy, 307: .proxy, 310: .proxy, 311: .proxy,
     ]
 
-    /// Parts of libcurl's messages (7.88 and later, OpenSSL and GnuTLS) in lower case. The first row that fits decides.
+    /// Parts of libcurl's messages (7.88 and later, OpenSSL and GnuTLS) in lower case. The first fitting row decides.
     private static let byWords: [(words: [String], name: NetworkError)] = [
         (["resolve proxy"], .proxy),
         (["proxy connect"], .proxy),

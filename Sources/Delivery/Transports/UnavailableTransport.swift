@@ -11,6 +11,6 @@ package struct UnavailableTransport: Error, Hashable, Sendable {
         (self.reason, self.isPassing) = (reason, isPassing)
     }
 
-    /// Upper bound on the memory that a library takes with all the libraries that it needs, in bytes.
+    /// Upper bound on the memory of a library and all the libraries that it needs, in bytes.
     package static let libraryMemory = 64 << 20
 }

@@ -24,7 +24,7 @@ final class AnswerAssessor {
         self.sender = sender
     }
 
-    /// Begins the storm guards of the destinations that the chosen operations have.
+    /// Begins the storm guards of the chosen operations' destinations.
     func beginStormGuards(for chosen: [Candidate]) {
         if settler.hasSubmitter { return }
         var counts: [Digest: Int] = [:]
@@ -92,7 +92,8 @@ final class AnswerAssessor {
         }
         if let report = error.report { return take(report, of: attempt) }
         if case .headersCommand = error, !attempt.isProbe {
-            // The command or this operation alone may be to blame: sign another one before the destination is held.
+            // The command or this operation alone may be to blame: sign another operation before the destination is
+            // held.
             let report = SealedReport(
                 AttemptReport(result: .failure(.other, detail: error.description), duration: .zero), .none)
             var answer = AttemptAnswer(
@@ -106,7 +107,7 @@ final class AnswerAssessor {
         if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
     }
 
-    /// Settles an attempt that the end of the run cut off, uncharged: the outcome is unknown, and the next run decides.
+    /// Settles an attempt cut off by the end of the run, uncharged: the outcome is unknown, and the next run decides.
     func takeCutOff(_ attempt: Attempt) {
         let result = AttemptReport.Result.failure(.cancelled, detail: "cut off by the end of the run")
         let report = SealedReport(
@@ -115,8 +116,8 @@ final class AnswerAssessor {
         settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
     }
 
-    /// Looks up the secrets of an attempt again after a 401. Returns whether they differ from those it was sent with.
-    /// After a refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
+    /// Looks up the secrets of an attempt again after a 401. Returns whether they differ from the secrets sent. After a
+    /// refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
     private func refreshesSecrets(of attempt: Attempt) -> Bool {
         let destination = attempt.destination
         let now = world.clock.instant()
@@ -130,8 +131,8 @@ final class AnswerAssessor {
         return world.credentials.refresh(attempt.secrets)
     }
 
-    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the operation that is refused. `isSent`:
-    /// whether the batch was sent, and its halves have the next attempt number.
+    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `isSent`: whether
+    /// the batch was sent, and its halves have the next attempt number.
     private func split(_ attempt: Attempt, isSent: Bool) {
         let middle = attempt.members.count / 2
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
@@ -141,7 +142,7 @@ final class AnswerAssessor {
         }
     }
 
-    /// Sends the operations of a merged document one by one, after the server has refused the document for good.
+    /// Sends the operations of a merged document singly, after the server has refused the document for good.
     func sendApart(_ attempt: Attempt) {
         do throws(SpoolError) {
             try settler.sendApart(attempt.members, attempt.destination)

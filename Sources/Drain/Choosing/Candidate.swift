@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// An operation that is due, with its destination and its place in its sequence.
+/// A due operation, with its destination and its place in its sequence.
 ///
 /// A class, because tens of thousands are sorted and passed on.
 final class Candidate {
@@ -18,6 +18,6 @@ final class Candidate {
         self.isHead = isHead
     }
 
-    /// The sort key of age: the older of two candidates has the smaller one.
+    /// The sort key of age: the older of two candidates has the smaller key.
     var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
 }

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// The choice from a listing: finds the operations that are due, and chooses some of them.
+/// The choice from a listing: finds the due operations, and chooses some of them.
 extension Chooser {
     /// Lists and chooses.
     func list(
@@ -11,9 +11,9 @@ extension Chooser {
         let spool = listing.view.spool
         if authority != .undecided {
             let unnamed = try listing.view.readOrder(cut)
-            // Files in `new/` are named in this pass, those in `claimed/` are another run's.
+            // Files in `new/` are named in this pass, files in `claimed/` are another run's.
             listing.hasOrder = authority == .showsOnly || unnamed.claimed == 0
-            // Only one of the listings may have met a file that it could not name: the order lacks it all the same.
+            // Only one of the listings may have met a file without a name: the order lacks the file all the same.
             listing.pass.foreign = unnamed.new
         }
         for state in [QueueState.new, .deferred] {
@@ -26,7 +26,7 @@ extension Chooser {
         if listing.hasOrder { try confirm(&listing, hasCut: cut != nil) }
     }
 
-    /// Processes one name: offers a due operation, and notes one that is superseded, has expired or waits.
+    /// Processes one name: offers a due operation, and notes a superseded, expired or waiting operation.
     private func take(
         _ name: ListedName, in state: QueueState, _ cut: borrowing Cut?, _ listing: inout Listing,
         _ open: (OperationKinds.Kind) -> RunDestination
@@ -73,7 +73,7 @@ extension Chooser {
             atMost: listing.options.portion)
     }
 
-    /// Passes over an operation that waits. Fails it if it has waited too long.
+    /// Passes over a waiting operation. Fails it after too long a wait.
     private func passOver(
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ kind: OperationKinds.Kind,
         _ reason: WaitReason, _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
@@ -120,7 +120,7 @@ extension Chooser {
         return true
     }
 
-    /// Passes over the operations that were to go with a newer one which is not attempted in this pass.
+    /// Passes over the operations whose carrier, a newer operation, is not attempted in this pass.
     private func passOverCarried(_ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination) {
         if listing.waitingCarriers.isEmpty { return }
         for older in listing.pass.superseded where older.isMerged && listing.waitingCarriers.contains(older.newer) {
@@ -167,7 +167,7 @@ extension Chooser {
         }
         destination.offered += 1
         listing.pass.leftDue += 1
-        // Only this run sends operations that have an order: it has the sequence lock.
+        // Only this run sends operations with an order: it has the sequence lock.
         let rank = sequence == nil ? peers.rank(of: name) : 0
         listing.selection.count(rank: rank)
         guard kind.bounds[rank].contains(kind.route.ordering.sortKey(of: name.createdAt)) else { return }
@@ -208,9 +208,9 @@ extension Chooser {
         }
     }
 
-    /// Leaves one of the operations in whose flight a run has died, with those behind the others: the run sends one at
-    /// a time, so that another death shows the culprit. The one with the fewest deaths goes first, so no blameless
-    /// operation meets them all.
+    /// Drops all but one of the operations in whose flight a run has died, with the operations behind the dropped ones:
+    /// the run sends one at a time, so that another death shows the culprit. The operation with the fewest deaths goes
+    /// first, so no blameless operation meets them all.
     private func withOneSuspect(_ chosen: [Candidate]) -> [Candidate] {
         let suspects = chosen.filter { $0.entry.name.interruptions > 0 }
         guard suspects.count > 1 else { return chosen }

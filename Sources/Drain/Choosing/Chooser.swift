@@ -4,8 +4,8 @@ import Spool
 /// The choice of operations for one pass: what is attempted, in which order, by what a `QueueView` says of each.
 ///
 /// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeSequenceLock`). If operations may
-/// wait for each other, the queue is listed twice under the names lock, because the turn of one depends on all others.
-/// A third listing decides where the two differ.
+/// wait for each other, the queue is listed twice under the names lock, because the turn of an operation depends on all
+/// others. A third listing decides where the two differ.
 package struct Chooser {
     let authority: Authority
     /// The runs that share the operations without an order.
@@ -20,7 +20,7 @@ package struct Chooser {
         /// The caller only shows the order.
         case showsOnly
         /// The listing decides nothing: another run has the sequence lock, the names lock was not free in time, or no
-        /// route has an order. Operations that have an order are left to another run or pass.
+        /// route has an order. Operations with an order are left to another run or pass.
         case undecided
     }
 
@@ -35,7 +35,7 @@ package struct Chooser {
         var pass: Pass
         var view: QueueView
         var selection: SharedSelection<Digest, Candidate>
-        /// The destinations that have a due or expired operation.
+        /// The destinations with a due or expired operation.
         var destinations: [Digest: RunDestination] = [:]
         /// Whether the listing decides the order.
         var hasOrder = false
@@ -45,12 +45,12 @@ package struct Chooser {
         var waitingCarriers: Set<OperationID> = []
 
         var options: RunOptions { view.options }
-        /// The most expired operations that one pass settles.
+        /// The most expired operations settled by a pass.
         var mostExpired: Int { min(options.limit, options.portion) }
     }
 
-    /// Lists the waiting operations and chooses up to `budget` of those that are due. Calls `open` once for each kind
-    /// that has a due or expired operation.
+    /// Lists the waiting operations and chooses up to `budget` due ones. Calls `open` once for each kind with a due or
+    /// expired operation.
     func choose(
         _ view: QueueView, budget: Int, of cut: borrowing Cut? = nil, clock: RunClock,
         open: (OperationKinds.Kind) -> RunDestination

@@ -7,25 +7,25 @@ final class KeptLookup {
     private let spool: SpoolDirectory
     private var keys: Set<Digest>?
     private var names: [Digest: Set<String>] = [:]
-    /// The chains of operations whose names do not have them; `nil` in it for an operation without one.
+    /// The chains of operations whose names do not have them; a `nil` value for an operation without a chain.
     private var chains: [OperationID: Digest?] = [:]
-    /// Upper bound on the files that a pass opens for their chains.
+    /// Upper bound on the files opened by a pass for their chains.
     private static let mostRead = 10_000
-    /// The errors met: an operation whose values cannot be read waits, as one that lacks them does.
+    /// The errors met: an operation whose values cannot be read waits as if it lacked them.
     private(set) var errors: [SpoolError] = []
 
     init(_ spool: SpoolDirectory) {
         self.spool = spool
     }
 
-    /// Returns the first of these names that has no value kept for the key; `nil` if all have one. A file that cannot
-    /// be read counts as empty, and `errors` has the reason.
+    /// Returns the first of these names without a value kept for the key; `nil` if all have a value. An unreadable file
+    /// counts as empty, and `errors` has the reason.
     func lack(of wanted: Set<String>, for key: Digest) -> String? {
         wanted.subtracting(names(of: key)).min()
     }
 
-    /// Returns the chain of a waiting operation: the digest in its name, or if the route has a `chain`, that of its
-    /// file. `nil` if it has none, or if its file cannot be read or is one too many.
+    /// Returns the chain of a waiting operation: the digest in its name, or if the route has a `chain`, the chain of
+    /// its file. `nil` if there is none, or if its file cannot be read or is one too many.
     func chain(of name: some SequencedName, _ route: Route) -> Digest? {
         if route.chain == nil { return name.keyDigest }
         let name = name.entryName
@@ -51,7 +51,7 @@ final class KeptLookup {
         return names[key] ?? []
     }
 
-    /// Returns the result; `nil` after an error, which it notes.
+    /// Returns the result; after an error, notes the error and returns `nil`.
     private func noting<Result>(_ body: () throws(SpoolError) -> Result?) -> Result? {
         do throws(SpoolError) {
             return try body()

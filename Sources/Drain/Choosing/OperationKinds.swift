@@ -7,11 +7,11 @@ struct OperationKinds {
         let destination: Destination
         let longestDelay: Duration
         let isSequential: Bool
-        /// The kept values that requests of the route need.
+        /// The kept values needed by requests of the route.
         let keptNames: Set<String>
         /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
-        /// The destination's operations that wait for a witness, and until when.
+        /// The destination's operations waiting for a witness, and until when.
         let parked: [OperationID: Timestamp]
         /// What blocks its destination; `nil` if nothing does, or if a run asks the destination itself.
         let block: Availability.Block?

@@ -4,11 +4,11 @@ import Spool
 /// The expiries that operations have of their own (`expiresAt`), read from their files: names lack them. A run reads
 /// the file of an operation only while the operation is not attempted, and once.
 package final class OwnExpiries {
-    /// Upper bound on the files that one listing reads. Of more operations it reads a random part, so a later listing
-    /// reads the others.
+    /// Upper bound on the files read by a listing. Of more operations, a listing reads a random part, so a later
+    /// listing reads the others.
     static let mostRead = 10_000
     private static let mostKnown = 10 * mostRead
-    /// The expiry by id; `nil` in it for an operation without one.
+    /// The expiry by id; a `nil` value for an operation without an expiry.
     private var known: [OperationID: Timestamp?] = [:]
 
     /// Returns `expiresAt` of an operation; `nil` if it has none, or has gone.

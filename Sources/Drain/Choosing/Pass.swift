@@ -17,22 +17,22 @@ struct Pass {
     var chosen: [Candidate] = []
     /// The number of due operations beyond the limit.
     var leftDue = 0
-    /// The number of operations that wait for a time, their own or their destination's. Excludes those that wait for an
-    /// operator.
+    /// The number of operations waiting for a time, their own or their destination's. Excludes operations waiting for
+    /// an operator.
     var waiting = 0
-    /// The number of operations that have an order which this listing does not decide.
+    /// The number of operations with an order undecided by this listing.
     var undecided = 0
     var nextDue: Timestamp?
     private(set) var superseded: [Superseded] = []
-    /// The sequences with superseded operations that this pass leaves to the next listing.
+    /// The sequences with superseded operations left by this pass to the next listing.
     private(set) var unlisted: Set<SequenceKey> = []
     /// The entries of the operations that supersede others of the first listing, as far as they wait.
     var newer: [OperationID: Entry] = [:]
-    /// Operations that expired while they waited: at most the limit, and at most a portion.
+    /// Operations expired while waiting: at most the limit, and at most a portion.
     var expired: [Candidate] = []
-    /// The number of expired operations beyond those.
+    /// The number of expired operations beyond `expired`.
     var leftExpired = 0
-    /// The number of due operations held behind a failed one of their sequence.
+    /// The number of due operations held behind a failed operation of their sequence.
     var heldBehindFailed = 0
     /// The errors that kept the listing from a part of what it needs.
     var errors: [SpoolError] = []
@@ -40,14 +40,14 @@ struct Pass {
     var foreign = 0
     /// The start of the listing, by the monotonic clock.
     let began: ContinuousClock.Instant
-    /// The duration of the listing. The wait for the next one is proportional to it.
+    /// The duration of the listing. The wait for the next listing is proportional to this cost.
     var cost: Duration = .zero
 
     /// Whether there is nothing to claim.
     var isEmpty: Bool { chosen.isEmpty && expired.isEmpty && superseded.allSatisfy(\.isMerged) }
 
-    /// Adds a superseded operation. Only notes its sequence if there are `most` already: no newer operation of it is
-    /// sent before all of them are gone. Has no bound for those whose changes a newer one carries.
+    /// Adds a superseded operation. Only notes its sequence if there are `most` already: no newer operation of the
+    /// sequence is sent before all of them are gone. Has no bound for operations whose changes a newer one carries.
     mutating func supersede(_ older: Superseded, atMost most: Int) {
         if older.isMerged || superseded.count < most {
             superseded.append(older)

@@ -31,13 +31,13 @@ final class PassChooser {
         self.sender = sender
     }
 
-    /// Lists the queue for the operations that have an order.
+    /// Lists the queue for the operations with an order.
     func cut() throws(SpoolError) -> Cut {
         try spool.cut(patience: QueueView.patience) { configuration.route(of: TypeName($0)).isSequential }
     }
 
     /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
-    /// this run's share first. With a cut, chooses none that has an order and came after it.
+    /// this run's share first. With a cut, chooses no operation that has an order and came after it.
     func choose(
         budget: Int, _ authority: Chooser.Authority, _ peers: Peers = .none, of cut: borrowing Cut? = nil
     ) throws(SpoolError) -> Pass {
@@ -50,8 +50,8 @@ final class PassChooser {
         do throws(SpoolError) {
             return try list(budget, authority, peers, now, cut)
         } catch let error where error.isLocked && authority == .hasSequenceLock {
-            // This run has the sequence lock, but another process has the names lock. That delays only operations that
-            // have an order.
+            // This run has the sequence lock, but another process has the names lock. Only operations with an order are
+            // delayed.
             if !isNamesLockTold { tally.inputOutput(error) }
             isNamesLockTold = true
             return try list(budget, .undecided, peers, now, cut)

@@ -5,8 +5,8 @@ package import Spool
 /// operation takes its place. A run decides by this view, and `send`, `list`, `show`, `status`, `wait` and `retry` ask
 /// the same view.
 ///
-/// Reads names, the kept values of chains, and the files of operations whose route has a `chain`. The methods that are
-/// called for each name are `mutating`, although few change anything: Swift copies the structure for other methods.
+/// Reads names, the kept values of chains, and the files of operations whose route has a `chain`. The methods called
+/// for each name are `mutating`, although few change anything: Swift copies the structure for nonmutating methods.
 package struct QueueView {
     let spool: SpoolDirectory
     let configuration: Configuration
@@ -16,9 +16,9 @@ package struct QueueView {
     private let isPaused: Bool
     /// Operations that the run could not read or settle.
     private let setAside: Set<OperationID>
-    /// Operations that the run has deferred.
+    /// Operations deferred by the run.
     private let deferred: Set<OperationID>
-    /// Groups whose operations cannot be merged, and which the run sends one after the other.
+    /// Groups whose operations cannot be merged. The run sends them singly, in order.
     private let apart: Set<SequenceKey>
     /// `nil` if no route sends kept values.
     private let kept: KeptLookup?
@@ -26,7 +26,7 @@ package struct QueueView {
     private(set) var precedence: Precedence?
     private var failed = FailedSequences()
 
-    /// Makes the view of `send` or of an operator's command, which knows nothing of operations but their files.
+    /// Makes the view of `send` or of an operator's command: both know operations only by their files.
     package init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ destinations: DestinationTable,
         options: RunOptions = RunOptions(), at now: Timestamp
@@ -34,8 +34,8 @@ package struct QueueView {
         self.init(spool, configuration, destinations, options, now, waits: [:], OperationBook(), Peers.none)
     }
 
-    /// Makes the view of a run, which knows what it has made of `operations`. Without `known` the view leaves the state
-    /// of destinations to the run.
+    /// Makes the view of a run. `operations` is the run's record of single operations. Without `known` the view leaves
+    /// the state of destinations to the run.
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ destinations: DestinationTable,
         _ options: RunOptions, _ now: Timestamp, waits: [Digest: DestinationWaits], _ operations: OperationBook,
@@ -54,8 +54,8 @@ package struct QueueView {
             configuration, destinations, options, waits: waits, known, at: now, ranks: peers.count)
     }
 
-    /// Makes the view of a command that shows what a run would do now. Takes no lock. `named`: the only operations that
-    /// the run would send.
+    /// Makes the view of a command that shows what a run would do now. Takes no lock. `named`: the only operations for
+    /// the run to send.
     package init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp,
         named: [OperationID]? = nil
@@ -72,15 +72,15 @@ package struct QueueView {
 
     // MARK: - Reading the order
 
-    /// The longest wait of a listing for the names lock. Holders other than listings keep it for milliseconds.
+    /// The longest wait of a listing for the names lock. All holders but listings keep the lock for milliseconds.
     static let patience: Duration = .seconds(5)
 
-    /// Lists the order, and the dead letters that hold other operations. A caller that decides by the order has the
-    /// names lock.
+    /// Lists the order, and the dead letters that hold other operations. A caller deciding by the order has the names
+    /// lock.
     ///
     /// Returns how many files have no name yet and may belong before any operation: foreign files in `new/`, and files
-    /// that a run left in `claimed/`. `cut` has the operations that a pass may send; without a cut the pass may send
-    /// each listed operation. `own` is an operation that this process has claimed for sending.
+    /// left by a run in `claimed/`. `cut` has the operations that a pass may send; without a cut the pass may send each
+    /// listed operation. `own` is an operation claimed by this process for sending.
     mutating func readOrder(
         _ cut: borrowing Cut? = nil, own: OperationID? = nil
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
@@ -157,8 +157,8 @@ package struct QueueView {
 
     /// Returns what an operation waits for by itself; `nil` if for nothing.
     mutating func ownWait(of name: some SequencedName, _ kind: OperationKinds.Kind) -> WaitReason? {
-        // `--now` overrides only waits from before this run. An operation that this run deferred waits as usual, or the
-        // run would repeat it without end.
+        // `--now` overrides only waits from before this run. An operation deferred by this run waits as usual, or the
+        // run would repeat the operation without end.
         let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
         let ignoresAll = ignoresBackoff && (options.ids?.contains(name.id) ?? false)
         switch Policy.eligibility(
@@ -182,8 +182,8 @@ package struct QueueView {
         return kept.lack(of: kind.keptNames, for: chain)
     }
 
-    /// Returns whether an operation may be attempted now, whatever its sequence and destination allow. A parked
-    /// operation, and one that lacks a kept value, waits like a held one and keeps back its sequence.
+    /// Returns whether an operation may be attempted now, whatever its sequence and destination allow. Parked
+    /// operations, and operations without a needed kept value, wait like held ones and keep back their sequences.
     mutating func eligibility(of name: some SequencedName, _ kind: OperationKinds.Kind) -> Eligibility {
         Eligibility(ownWait(of: name, kind))
     }
@@ -203,7 +203,7 @@ extension Eligibility {
 extension QueueView {
     /// The standing of a waiting operation.
     enum Standing: Hashable {
-        /// A run may send it. `isHead`: no operation of its sequence stands before it.
+        /// A run may send the operation. `isHead`: no operation of its sequence stands before it.
         case due(isHead: Bool)
         case waits(WaitReason)
         /// A newer operation of its key supersedes it.
@@ -212,8 +212,8 @@ extension QueueView {
         case part(of: OperationID)
     }
 
-    /// Returns the standing of a waiting operation. A run that is to confirm its order asks once for each waiting name,
-    /// with the `mark` of the name.
+    /// Returns the standing of a waiting operation. To confirm its order, a run asks once for each waiting name, with
+    /// the `mark` of the name.
     mutating func standing(of name: some SequencedName, _ kind: OperationKinds.Kind, mark: UInt64 = 0) -> Standing {
         var position = Precedence.Position.free
         if kind.isSequential, precedence != nil {
@@ -255,16 +255,16 @@ extension QueueView {
         }
     }
 
-    /// Whether an operation that this process has claimed may be sent. False if an older one of its sequence waits, is
-    /// in flight, or has failed and holds it, if a newer one supersedes it, and while a file has no name yet, which may
-    /// be such a one. Reads the order under the names lock.
+    /// Whether an operation claimed by this process may be sent. False if an older operation of its sequence waits, is
+    /// in flight, or has failed and holds it, if a newer operation supersedes it, and while a file has no name yet: the
+    /// file may be such an operation. Reads the order under the names lock.
     mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
         let spool = spool
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
             guard kind.route.sequence(of: name, to: kind.destination) != nil else { return true }
             let unnamed = try readOrder(own: name.id)
-            // A run removes what it supersedes before it is sent.
+            // A run removes superseded operations before the newer operation is sent.
             return unnamed == (0, 0) && !supersedesOthers(name, kind) && holder(of: name, kind) == nil
                 && precedence!.position(of: name, of: kind.route, to: kind.destination) == .free
         }

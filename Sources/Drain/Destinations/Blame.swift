@@ -25,7 +25,7 @@ struct Blame {
         let settings = destinations.settings(of: destination)
         var names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
         for case .oauth2(let oauth2)? in names.map({ configuration.secrets[$0] }) {
-            // The secrets that a request for a token uses: a hold ends once they are corrected.
+            // The secrets used by a request for a token: a hold ends once they are corrected.
             names.formUnion(oauth2.secretNames(settings: destinations.settings(ofEndpointOf: oauth2)))
         }
         return configuration.secrets.filter { names.contains($0.key) }

@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// The destinations that a run, or `send`, has met, and the ledger that all runs share: takes over what others record,
-/// and records what this run learns.
+/// The destinations met by a run or by `send`, and the shared ledger of all runs: takes over what others record, and
+/// records what this run learns.
 final class DestinationBook {
     private let spool: SpoolDirectory
     private let configuration: Configuration
@@ -10,11 +10,11 @@ final class DestinationBook {
     private let tally: RunTally
     private let ignoresBackoff: Bool
     private let concurrency: Concurrency
-    /// The number of runs at the queue, as far as this one knows.
+    /// The number of runs at the queue, as far as this run knows.
     private var runs = 1
     private var shared: SharedLedger
-    /// The configured destinations; from the first pass on also those of the ledger, because some operations' names
-    /// carry only the digest of their origin.
+    /// The configured destinations; from the first pass on also the ledger's, because some operations' names carry only
+    /// the digest of their origin.
     private(set) lazy var table = DestinationTable(configuration)
     private(set) var destinations: [Digest: RunDestination] = [:]
     /// True until the first pass has ended.
@@ -33,10 +33,11 @@ final class DestinationBook {
         shared = SharedLedger(spool, world.clock)
     }
 
-    /// Whether to ignore circuit breakers (`--now`): those that were open before the run, not those that open in it.
+    /// Whether to ignore circuit breakers from before the run (`--now`). A circuit breaker that opens in the run
+    /// counts.
     private var ignoresCircuitBreaker: Bool { ignoresBackoff && isFirstPass }
 
-    /// Since when this machine has no network, according to the ledger; `nil` if it has one.
+    /// Since when this machine has no network, according to the ledger; `nil` if there is a network.
     var offline: DestinationLedger.Offline? { shared.ledger.offline }
 
     // MARK: - Before a pass
@@ -54,12 +55,12 @@ final class DestinationBook {
         for destination in destinations.values { refresh(destination, now) }
     }
 
-    /// Reports, once, that the ledger was damaged: it may have had a hold.
+    /// Reports a damaged ledger, once: it may have had a hold.
     func tellDamage() throws(SpoolError) {
         if let error = try shared.moveDamagedAside() { tally.inputOutput(error) }
     }
 
-    /// Takes over what other runs and operators have recorded about one destination, and returns it.
+    /// Takes over what other runs and operators have recorded about a destination, and returns the destination.
     func read(_ identity: Destination, _ now: Timestamp) throws(SpoolError) -> RunDestination {
         tell()
         try shared.read()
@@ -157,7 +158,7 @@ final class DestinationBook {
     /// The number of destinations that this run sends nothing to now.
     var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 
-    /// Lets this run send to the destinations again that it left for a pass.
+    /// Lets this run send again to the destinations left for a pass.
     func resumeLeft() {
         for destination in destinations.values { destination.control.isLeftForNow = false }
     }
@@ -184,16 +185,16 @@ final class DestinationBook {
         if destination.isBlocked, destination.control.hasNews, world.clock.instant() >= shared.nextWrite { tell() }
     }
 
-    /// Applies an event to a destination, and reports it if the event ends a hold.
+    /// Applies an event to a destination, and reports the end of a hold, if any.
     func apply(_ event: DestinationEvent, to destination: RunDestination, at now: Timestamp) {
         if destination.control.apply(event, at: now) { tellHoldEnd(of: destination) }
     }
 
     func tellHoldEnd(of destination: RunDestination) { tally.tell(.holdEnded(destination: destination.name)) }
 
-    /// Records that a probe of a held destination begins, before it is sent, so that no other process sends one.
-    /// Returns false, and blocks the destination, if none is due: another process has just begun one. Without a ledger
-    /// that can be written the probe begins all the same.
+    /// Records the beginning of a probe of a held destination, before the probe is sent, so that no other process sends
+    /// one. Returns false, and blocks the destination, if none is due: another process has just begun one. Without a
+    /// writable ledger the probe begins all the same.
     func beginProbe(of destination: RunDestination, at now: Timestamp) -> Bool {
         tell()
         do throws(SpoolError) {
@@ -230,7 +231,7 @@ final class DestinationBook {
         if destination.control.isParked(id) { apply(.unparked(id), to: destination, at: world.now()) }
     }
 
-    /// Records since when this machine has no network; `nil` records that it has one.
+    /// Records since when this machine has no network; `nil` if there is a network.
     func remember(offline: DestinationLedger.Offline?) {
         do throws(SpoolError) {
             try shared.record(offline: offline)
@@ -241,14 +242,14 @@ final class DestinationBook {
 
     // MARK: - After a pass
 
-    /// The number of due operations that the listing skipped because of destinations that are open now: a delivery of
+    /// The number of due operations skipped by the listing because of destinations that are open now: a delivery of
     /// this pass has closed the circuit breaker, for example.
     var skippedAndOpen: Int {
         destinations.values.reduce(0) { $0 + ($1.isBlocked ? 0 : $1.skipped) }
     }
 
-    /// Counts the due operations that a pass leaves, because their destination is blocked or because the run ends.
-    /// `begun` of the chosen operations were claimed.
+    /// Counts the due operations left by a pass, because their destination is blocked or because the run ends. `begun`
+    /// of the chosen operations were claimed.
     func countLeft(of pass: Pass, begun: Int) {
         var (held, waiting, paused) = (pass.heldBehindFailed, 0, 0)
         var leftDue = pass.leftDue + pass.leftExpired + skippedAndOpen

@@ -28,13 +28,13 @@ final class DestinationLimits {
     private var nextRequestTime = Duration.zero
     /// The times of the first and the last refusal since this process got a slot; `nil` if there was none.
     private var slotRefusals: (since: Duration, last: Duration)?
-    /// The end of the time for which this process has been without a span and is to be; `nil` if it has one.
+    /// The time for which this process has been and is to be without a span; `nil` if it has one.
     private var spanRefusals: (since: Duration, until: Duration)?
     /// The time until which the process applies the limits to its own attempts only, after an error.
     private var localLimitsUntil = Duration.zero
     private var hasReported = false
 
-    /// Makes limits that apply to the attempts of this process only.
+    /// Makes limits on the attempts of this process only.
     init(_ settings: DestinationSettings) {
         name = ""
         pace = Pace(interval: settings.rate?.interval)
@@ -42,7 +42,7 @@ final class DestinationLimits {
         report = { _ in }
     }
 
-    /// Makes the limits that all processes at a queue share.
+    /// Makes the shared limits of all processes at a queue.
     init(
         of destination: Destination, _ settings: DestinationSettings, in spool: SpoolDirectory, _ clock: RunClock,
         report: @escaping (SpoolError) -> Void
@@ -89,8 +89,8 @@ final class DestinationLimits {
     }
 
     /// Whether this process has been without a slot for `patience`, or will have been without a span for longer than
-    /// that and an interval of the rate. The process that had the last span gets the next one, so runs do not pile up
-    /// at a slow rate.
+    /// `patience` and an interval of the rate. The process with the last span gets the next span, so runs do not pile
+    /// up at a slow rate.
     func isExhausted(at elapsed: Duration) -> Bool {
         slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
             || spanRefusals.map { $0.until - $0.since > max(Self.patience, pace.interval + .seconds(1)) } ?? false
@@ -101,7 +101,7 @@ final class DestinationLimits {
         pace.begin(at: elapsed)
     }
 
-    /// Gives back the slots that the attempts in flight do not need.
+    /// Gives back the slots not needed by the attempts in flight.
     func giveBack(inFlight: Int) {
         slots?.giveBack(downTo: inFlight)
     }
@@ -133,7 +133,7 @@ final class DestinationLimits {
         case .others(let wait):
             let isOld = spanRefusals.map { elapsed - $0.until > .seconds(1) } ?? true
             spanRefusals = (isOld ? elapsed : spanRefusals!.since, elapsed + wait)
-            // The process that has the span goes on first. An only attempt takes the next turn.
+            // The process with the span goes on first. An only attempt takes the next turn.
             return isOnly ? wait : wait + RateLedger.lateness
         }
     }

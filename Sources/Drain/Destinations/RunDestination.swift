@@ -1,30 +1,30 @@
 import Policy
 
-/// One destination of a run, or of `send`: its control, which decides, and the work that waits for it.
+/// One destination of a run, or of `send`: its control, which decides, and its waiting work.
 final class RunDestination {
     var control: DestinationControl<Attempt>
     let limits: DestinationLimits
-    /// Work that goes before the dispatch order, one at a time: samples, and operations that are sent in a request of
-    /// their own, or resent.
+    /// Work before the dispatch order, one at a time: samples, and operations sent in a request of their own, or
+    /// resent.
     var urgent: [Work] = []
-    /// The newest operations that are due and not chosen, for samples.
+    /// The newest due operations not chosen, for samples.
     var newest: [Candidate] = []
     /// Counts of the due operations in this pass's listing: skipped because the destination was blocked already,
     /// offered for selection, and chosen.
     var skipped = 0
     var offered = 0
     var chosen = 0
-    /// The number of offered operations that are no longer due.
+    /// The number of offered operations no longer due.
     var done = 0
     var inFlight = 0
-    /// Its index in `SendQueue.destinations`; stale before the pass appends it.
+    /// Its index in `SendQueue.destinations`; stale before the pass appends the destination.
     var queueIndex = 0
-    /// The time when it last refused secrets that had just been looked up again.
+    /// The time of its last refusal of secrets just looked up again.
     var refusedFreshSecrets: ContinuousClock.Instant?
     /// Its request makers by operation type.
     var makers: [TypeName: RequestMaker] = [:]
 
-    /// `limits` are by default those of this process alone.
+    /// By default, `limits` are of this process alone.
     init(
         _ identity: Destination, _ settings: DestinationSettings, _ state: DestinationState,
         limits: DestinationLimits? = nil, concurrency: AdaptiveConcurrency? = nil
@@ -40,7 +40,7 @@ final class RunDestination {
     var state: DestinationState { control.state }
     var block: Availability.Block? { control.block }
     var isBlocked: Bool { control.isBlocked }
-    /// Whether it has not answered since its last failure.
+    /// Whether the destination has not answered since its last failure.
     var isFailing: Bool { control.isFailing }
 
     /// Resets the counts of the previous listing.
@@ -49,7 +49,7 @@ final class RunDestination {
         newest = []
     }
 
-    /// Whether it has urgent work or withheld answers.
+    /// Whether the destination has urgent work or withheld answers.
     var needsAttention: Bool { !urgent.isEmpty || control.isWithholding }
 
     /// The most attempts of the dispatch order that may be in flight.
@@ -64,6 +64,6 @@ final class RunDestination {
         control.forgetWithheld()
     }
 
-    /// Whether it is on this machine, which needs no network.
+    /// Whether the destination is on this machine, and so needs no network.
     var isLocal: Bool { identity.isLocal(settings) }
 }

@@ -1,13 +1,13 @@
 import Policy
 import Spool
 
-/// The ledger of destinations that all runs share, as this process last saw it. Says when the file may be
-/// written again; the caller obeys.
+/// The ledger of destinations shared by all runs, as last seen by this process. Says when the file may be written
+/// again; the caller obeys.
 struct SharedLedger {
     private let file: DestinationsFile
     private let clock: RunClock
     private(set) var ledger = DestinationLedger()
-    /// The file as it was read or written last; `nil` before that.
+    /// The file as last read or written; `nil` before.
     private var content: DestinationsFile.Content?
     /// The earliest time of the next write that can wait. Writing takes at most a twentieth of the time, because the
     /// file grows with the destinations.
@@ -28,7 +28,7 @@ struct SharedLedger {
         return read.ledger
     }
 
-    /// Moves the file aside if it was damaged when it was read last. Returns the error to report.
+    /// Moves the file aside if the last read found damage. Returns the error to report.
     func moveDamagedAside() throws(SpoolError) -> SpoolError? {
         if let content { try file.moveAside(content) } else { nil }
     }
@@ -36,22 +36,22 @@ struct SharedLedger {
     /// Adopts the file's ledger.
     mutating func read() throws(SpoolError) { ledger = try peek() }
 
-    /// Returns the salt of all fingerprints. Draws one if the file has none, and writes it before it is used: a hold
-    /// whose fingerprint has another salt than the file would look like one whose cause has changed.
+    /// Returns the salt of all fingerprints. Draws a salt if the file has none, and writes the salt before its use: a
+    /// hold whose fingerprint has another salt than the file would look like a hold with a changed cause.
     mutating func salt(using generator: inout any RandomNumberGenerator) -> String {
         if let salt = ledger.salt { return salt }
         do throws(SpoolError) {
             try file.drawSalt(using: &generator)
             try read()
         } catch {
-            // A salt that is lost costs a probe, and the next write reports the error.
+            // A lost salt costs a probe, and the next write reports the error.
         }
         ledger.drawSalt(using: &generator)
         return ledger.salt!
     }
 
     /// Adds events to the file, and adopts the result. Losing events costs a probe: returns only the first error, for
-    /// the caller to report. `changed` gets the events of the log that the write makes true.
+    /// the caller to report. `changed` gets the events of the log made true by the write.
     mutating func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
         changed: (LogEvent) -> Void
@@ -73,7 +73,7 @@ struct SharedLedger {
         }
     }
 
-    /// Records that a probe of a held destination begins. Returns false if none is due.
+    /// Records the beginning of a probe of a held destination. Returns false if none is due.
     func beginProbe(
         of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
@@ -81,7 +81,7 @@ struct SharedLedger {
             of: destination, settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
-    /// Records since when this machine has no network; `nil` records that it has one.
+    /// Records since when this machine has no network; `nil` if there is a network.
     mutating func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try file.record(offline: offline)
         ledger.offline = offline

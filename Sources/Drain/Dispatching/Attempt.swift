@@ -8,7 +8,7 @@ struct Member {
     var claim: Claim?
     var operation: Operation
     var sequence: SequenceKey?
-    /// Older operations of its key that the same request carries, oldest first, each with a claim of its own.
+    /// Older operations of its key in the same request, oldest first, each with a claim of its own.
     var parts: [Part] = []
 
     init(claim: Claim, operation: Operation, sequence: SequenceKey? = nil) {
@@ -32,7 +32,7 @@ extension Member {
         let operation: Operation
     }
 
-    /// The claims on all operations that its request carries.
+    /// The claims on all operations of its request.
     var claims: [Claim] { parts.map(\.claim) + (claim.map { [$0] } ?? []) }
 }
 
@@ -44,26 +44,26 @@ struct Attempt {
     var began: Timestamp
     /// The start of its measurement, if the number of attempts in flight adapts; else `nil`.
     var start: AdaptiveConcurrency.Start?
-    /// Whether it is a sample: it tests whether others fail the same way.
+    /// Whether the attempt is a sample, a test whether others fail the same way.
     var isSample = false
-    /// Whether another operation was delivered with the same credentials. If refused again, this one fails.
+    /// Whether another operation was delivered with the same credentials. If refused again, this operation fails.
     var isWitnessed = false
     /// The step of its probe; `nil` if its destination is not held.
     var probe: Probe?
     /// Whether its request also carried other operations.
     var isShared = false
-    /// The secrets it was sent with.
+    /// The secrets in its request.
     var secrets = SecretValues.none
     /// Redacts everything that the answer may echo.
     var redaction = Redaction.none
-    /// Whether it was refused with the earlier secrets.
+    /// Whether the attempt was refused with the earlier secrets.
     var hasFreshSecrets = false
-    /// The number of requests that this run has sent for its operations without counting an attempt.
+    /// The number of requests sent by this run for its operations without counting an attempt.
     var unchargedCount = 0
 
     var route: Route { maker.route }
 
-    /// Whether it probes a held destination.
+    /// Whether the attempt probes a held destination.
     var isProbe: Bool { probe != nil }
 
     /// Whether its request carries the changes of several operations of one key.

@@ -10,9 +10,9 @@ final class Claimer {
     private let settler: Settler
     private let sender: RequestSender
     private let queue: SendQueue
-    /// Operations that were claimed and read together, and not used yet.
+    /// Operations claimed and read together, and not used yet.
     private var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
-    /// The operation of `send`, which was claimed as it was accepted; `nil` in a run.
+    /// The operation of `send`, claimed on acceptance; `nil` in a run.
     var given: Member?
 
     init(
@@ -43,12 +43,12 @@ final class Claimer {
 
     // MARK: - Several at once
 
-    /// Claims and reads the operations that begin next, together. An operation that must wait for a sync is claimed at
+    /// Claims and reads the next operations to begin, together. An operation that must wait for a sync is claimed at
     /// its turn.
     func takeTogether(_ candidates: [Candidate]) {
         sender.flush()
         var names: Set<EntryName> = []
-        // If two files have one name, one of them is a copy. The second one is claimed alone, at its turn.
+        // Of two files with the same name, one is a copy. The second file is claimed alone, at its turn.
         let candidates = candidates.filter {
             !settler.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
         }
@@ -61,7 +61,7 @@ final class Claimer {
         sender.maker(of: candidate.entry.name.type, to: settler.book[candidate])
     }
 
-    /// Puts back operations that `takeTogether` claimed and that were not begun.
+    /// Puts back operations claimed by `takeTogether` and not begun.
     func putBackTaken() {
         if taken.isEmpty { return }
         var claims: [Claim] = []
@@ -76,7 +76,7 @@ final class Claimer {
         settler.putBack(claims)
     }
 
-    /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run claimed it first.
+    /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run was first.
     private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
         return try settler.spoolRun.take(
@@ -85,8 +85,8 @@ final class Claimer {
 
     // MARK: - One operation
 
-    /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run claimed it first, if the
-    /// file is not an operation, or if its request lacks something.
+    /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run was first, if the file
+    /// is not an operation, or if its request lacks something.
     private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
         let id = candidate.entry.name.id
         if let member = queue.takeClaimed(id) { return member }
@@ -105,7 +105,7 @@ final class Claimer {
                 queue.claimsLost.insert(id)
             }
         } catch {
-            // The end of the run puts the claim back, if there is one; nothing has been sent.
+            // The end of the run puts the claim back, if any; nothing has been sent.
             settler.setAside([id], because: error)
         }
         queue.advance(candidate.sequence, continues: false)
@@ -123,7 +123,7 @@ final class Claimer {
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
             if settler.operations.merged(into: candidate.entry.name.id) != nil {
-                // The older operations that it was to carry come next in the order.
+                // The older operations to be carried come next in the order.
                 settler.operations.hasToListAgain = true
                 queue.advance(candidate.sequence, continues: false)
             } else {
@@ -167,10 +167,10 @@ final class Claimer {
 
     /// Asks the last questions before a request: has an operation expired, could sending it again do harm, is the probe
     /// still due. The answers count from here, however long ago the operations were claimed: a batch may have left them
-    /// for the next one, or another attempt of them may have ended without an answer.
+    /// for the next batch, or another attempt of them may have ended without an answer.
     ///
-    /// Settles operations that must not be sent, and puts back those that cannot go without them. Returns false if no
-    /// request is left.
+    /// Settles operations that must not be sent, and puts back the operations that cannot go without them. Returns
+    /// false if no request is left.
     func mayBegin(_ attempt: inout Attempt) throws(SpoolError) -> Bool {
         var members: [Member] = []
         for member in attempt.members where try !settleUnsent(member, attempt) { members.append(member) }
@@ -186,7 +186,7 @@ final class Claimer {
         return false
     }
 
-    /// Settles an operation if it, or one that it carries, must not be sent. Returns whether it did.
+    /// Settles an operation if it, or a part of it, must not be sent. Returns whether it did.
     private func settleUnsent(_ member: Member, _ attempt: Attempt) throws(SpoolError) -> Bool {
         func settle(_ member: Member) throws(SpoolError) -> Bool {
             guard let settlement = settler.unsent(member.operation, member.name, attempt.route) else { return false }
@@ -244,7 +244,7 @@ final class Claimer {
     private enum Merge {
         /// The operation carries the changes of all its parts.
         case whole
-        /// No document expresses all of them: they are sent one after the other.
+        /// No document expresses all of them: the operations are sent singly, in order.
         case impossible
         /// A part has gone since the listing, or has another name: the listing no longer says what belongs together.
         case outdated
@@ -256,12 +256,12 @@ final class Claimer {
     /// The answer decides what becomes of the parts:
     ///
     /// - Delivered: they are settled first, durably before the newest. After a crash in between, the rest is merged and
-    ///   sent again (the repeat window): never an older one without the newest.
+    ///   sent again (the repeat window): never an older operation without the newest.
     /// - Deferred, parked, held: they are put back as they were, and no run sends them without the newest.
     /// - Attempts or age of the newest used up: all of them fail, the older ones first. They can be retried together,
     ///   and each file has its own change.
-    /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order. It does the same
-    ///   with operations that no single document can express.
+    /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order, like operations
+    ///   that no single document can express.
     private func merge(into member: inout Member) throws(SpoolError) -> Merge {
         guard let older = settler.operations.merged(into: member.name.id) else { return .whole }
         var document = MergedDocument(into: member.operation, atMost: limits.operationBytes)
@@ -272,7 +272,7 @@ final class Claimer {
                 return .outdated
             }
             guard case .operation(let stored) = taken.file else {
-                // Its own attempt says what is wrong with it.
+                // Its own attempt says what is wrong.
                 try settler.putBack(taken.claim)
                 return .impossible
             }

@@ -4,9 +4,9 @@ import Spool
 
 /// The sending loop of a pass: keeps attempts in flight within all limits, and takes in their reports.
 ///
-/// One thread decides. Between two waits for reports it settles and claims; in a slow directory it waits for the file
-/// workers that do this. After a crash the next run returns this run's claims; whether their requests arrived is
-/// unknown (the repeat window).
+/// One thread decides. Between two waits for reports it settles and claims; in a slow directory it waits while file
+/// workers do this. After a crash the next run returns this run's claims; whether their requests arrived is unknown
+/// (the repeat window).
 final class Dispatcher {
     private let clock: RunClock
     private let tally: RunTally
@@ -19,7 +19,7 @@ final class Dispatcher {
     private let assessor: AnswerAssessor
     /// The attempts in flight by ticket.
     private var inFlight: [Int: Attempt] = [:]
-    /// The destinations that have attempts in flight, or operations that were dequeued for them.
+    /// The destinations with attempts in flight or dequeued operations.
     private var busy: [ObjectIdentifier: RunDestination] = [:]
 
     init(
@@ -56,7 +56,7 @@ final class Dispatcher {
     }
 
     /// Puts the probe of each destination first. A hold is probed with the newest operation, which did not cause the
-    /// hold; after a failure, the operation with the fewest attempts is first: each one has its turn.
+    /// hold; after a failure, the operation with the fewest attempts is first: each operation has its turn.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
         for (digest, destination) in settler.book.destinations where destination.control.isProbing {
@@ -66,7 +66,7 @@ final class Dispatcher {
                 if let first { order.insert(order.remove(at: first), at: 0) }
                 continue
             }
-            // Operations of other runs' shares follow in reverse order, so the newest one is not always the last.
+            // Operations of other runs' shares follow in reverse order, so the newest operation is not always the last.
             guard let last = heads.max(by: { order[$0].age < order[$1].age }) else { continue }
             if let newer = destination.newest.first {
                 destination.newest.removeFirst()
@@ -104,7 +104,7 @@ final class Dispatcher {
 
     // MARK: - Beginning
 
-    /// The longest time that an attempt in flight may delay a new listing.
+    /// The longest delay of a new listing by an attempt in flight.
     private static let longWait = Duration.seconds(1)
 
     /// Begins the attempts that may begin now. Returns the time until more may begin, if only limits delay them.
@@ -153,7 +153,7 @@ final class Dispatcher {
         return dequeued
     }
 
-    /// Begins attempts in order. If one attempt blocks its destination, or the run must stop, puts the remaining
+    /// Begins attempts in order. If an attempt blocks its destination, or the run must stop, puts the remaining
     /// operations back.
     private func begin(_ dequeued: [DequeuedOperation]) {
         for (count, operation) in dequeued.enumerated() {
@@ -218,7 +218,7 @@ final class Dispatcher {
     /// Waits for reports, at most for `delay`, and takes them in.
     private func takeReports(_ delay: Duration?) {
         defer { tally.begin(.claiming) }
-        // Sync while servers work on the requests that were just sent.
+        // Sync while servers work on the requests just sent.
         if let due = settler.syncDue, due <= clock.instant() {
             sender.flush()
             settler.syncOrEndRun()
@@ -248,7 +248,7 @@ final class Dispatcher {
         }
     }
 
-    /// Notes that an attempt to a destination begins.
+    /// Notes the beginning of an attempt to a destination.
     private func begin(_ destination: RunDestination) {
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = destination }
         destination.inFlight += 1

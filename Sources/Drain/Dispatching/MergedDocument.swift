@@ -1,7 +1,6 @@
 import Policy
 
-/// The document of one request that carries several operations of one key, collected oldest first
-/// (`coalesce: "merge"`).
+/// The document of a request for several operations of one key, collected oldest first (`coalesce: "merge"`).
 ///
 /// The idempotency key is made from the keys of all of them, so that the server does not take one document for a
 /// repetition of another.

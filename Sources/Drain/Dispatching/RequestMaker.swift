@@ -1,15 +1,15 @@
 import Delivery
 import Policy
 
-/// The requests of one route to one destination: made from the route, the secrets that it names, and the fields that
-/// its command signs.
+/// The requests of one route to one destination: made from the route, the secrets named by the route, and the fields
+/// signed by its command.
 final class RequestMaker {
     var route: Route { sharedRoute.value }
     let sharedRoute: Shared<Route>
     private let form: RequestForm
     private let settings: DestinationSettings
     private let secretNames: Set<String>
-    /// The names of the kept values that its requests use.
+    /// The names of the kept values in its requests.
     let keptNames: Set<String>
     /// The names of all credentials of its requests as one text (`RequestForm.credentials`). Two requests with the same
     /// text use the same credentials.
@@ -58,7 +58,7 @@ final class RequestMaker {
         return usualAttemptsAllowed.map { max(counted, $0) }
     }
 
-    /// Returns a batch that begins with this operation; `nil` if the operation is sent alone.
+    /// Returns a batch beginning with this operation; `nil` if the operation is sent alone.
     func batch(beginningWith operation: Operation) -> BatchDraft? {
         BatchDraft(operation, form: form)
     }
@@ -105,7 +105,7 @@ final class RequestMaker {
         do throws(SinkError) {
             return try sink.defect(of: request.transport)
         } catch {
-            // Both transports are out of order, which an operator must mend.
+            // Both transports are out of order. An operator must mend them.
             return "\(defect); \(error)"
         }
     }

@@ -8,13 +8,13 @@ final class RequestSender {
     private let spool: SpoolDirectory
     private let configuration: Configuration
     private let world: World
-    /// Upper bound on the attempts in flight. Falls to the number that this machine had room for, once one met a
-    /// shortage.
+    /// Upper bound on the attempts in flight. Falls to the number for which this machine had room, once an attempt met
+    /// a shortage.
     private(set) var concurrency: Int
     private var inFlight = 0
     /// Whether drainq chooses the concurrency. Then `mostBytes` limits the large bodies in flight.
     private let adapts: Bool
-    /// The length in bytes of each large body that is in flight and in memory, by ticket; below, their sum.
+    /// The length in bytes of each large body in flight and in memory, by ticket; below, their sum.
     private var largeBodies: [Int: Int] = [:]
     private var largeBytes = 0
     /// The length in bytes from which a body counts as large.
@@ -26,7 +26,7 @@ final class RequestSender {
     /// The rate at which attempts begin, over all destinations.
     var pace: Pace
     private var sink: (any Sink)?
-    /// The number of requests submitted, and the ticket of the last one.
+    /// The number of requests submitted, and the ticket of the last request.
     private(set) var submitted = 0
     /// The last report.
     private(set) var last: AttemptReport?
@@ -65,8 +65,8 @@ final class RequestSender {
         }
     }
 
-    /// Makes the request of an attempt and submits it. Returns why no request can be made; `nil` if it was submitted,
-    /// with the ticket `submitted`. Throws if no attempt can be made at all.
+    /// Makes and submits the request of an attempt. Returns why no request can be made; `nil` if submitted, with the
+    /// ticket `submitted`. Throws if no attempt can be made at all.
     func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
         var request: OutgoingRequest
         if attempt.maker.mayTakeLong { flush() }
@@ -96,10 +96,10 @@ final class RequestSender {
         inFlight < concurrency && (inFlight < AdaptiveConcurrency.initial || largeBytes < Self.mostBytes)
     }
 
-    /// Whether large bodies are in flight. Then each attempt begins before the next one is chosen.
+    /// Whether large bodies are in flight. Then each attempt begins before the next is chosen.
     var sendsLargeBodies: Bool { !largeBodies.isEmpty }
 
-    /// Sends the requests that were gathered for one system call. Called before work that takes long.
+    /// Sends the requests gathered for one system call. Called before long work.
     func flush() { sink?.flush() }
 
     /// Waits for reports until the deadline, or until `wakeup` is readable.

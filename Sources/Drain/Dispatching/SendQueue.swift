@@ -1,26 +1,26 @@
 import Policy
 import Spool
 
-/// The operations that a pass still has to send: the chosen ones in dispatch order, and the urgent work before them.
+/// The operations left for a pass to send: the chosen ones in dispatch order, and the urgent work before them.
 final class SendQueue {
-    /// The number of claims tried in this pass, won or lost, without those put back unsent.
+    /// The number of claims tried in this pass, won or lost, without claims put back unsent.
     var claimTries = 0
     /// The number of claims lost: another run claimed the operation first.
     var lostClaimCount = 0
     /// The operations whose claims were lost in this pass.
     var claimsLost: Set<OperationID> = []
-    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends the operations that
-    /// it chose, although other runs have claimed some of them: a slow destination does not delay other destinations.
+    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends its chosen
+    /// operations, although other runs have claimed some of them: a slow destination does not delay other destinations.
     var toleratesLostClaims = false
-    /// The number of lost claims that the pass tolerates even if it wins no claim: 0 at first, doubled after each pass
-    /// without a claim won.
+    /// The number of lost claims tolerated even if the pass wins no claim: 0 at first, doubled after each pass without
+    /// a claim won.
     private var lostClaimsAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
     private var candidates: [Candidate] = []
     /// The destinations, by their line in the order.
     private(set) var destinations: [RunDestination] = []
-    /// Operations in the order that are claimed and read already, because the batch before had no room for them.
+    /// Operations in the order, claimed and read already because the batch before had no room for them.
     private var claimed: [OperationID: Member] = [:]
     /// The destinations with urgent work or withheld answers, listed apart because there may be thousands of others.
     private var watched: [Digest: RunDestination] = [:]
@@ -30,14 +30,15 @@ final class SendQueue {
     /// Begins a pass with an empty queue.
     func begin() {
         toleratesLostClaims = false
-        // Some file systems list a name that no run can claim. Without this allowance every pass would stop at it.
+        // Some file systems list a name that no run can claim. Without this allowance every pass would stop at such a
+        // name.
         lostClaimsAllowed = isOutdated && lostClaimCount == claimTries ? max(1, lostClaimsAllowed * 2) : 0
         (claimTries, lostClaimCount, claimsLost) = (0, 0, [])
         order = DispatchOrder()
         (candidates, destinations, claimed, watched, limited) = ([], [], [:], [:], [])
     }
 
-    /// Puts an operation behind those that were appended before.
+    /// Puts an operation behind the operations appended before.
     func append(_ candidate: Candidate, of destination: RunDestination) {
         if !has(destination) {
             destination.queueIndex = destinations.count
@@ -48,7 +49,7 @@ final class SendQueue {
         order.append(to: destination.queueIndex, sequence: candidate.sequence)
     }
 
-    /// Empties the queue, which ends sending in this pass. Returns operations that are claimed and not settled.
+    /// Empties the queue, and so ends sending in this pass. Returns the claimed operations not settled yet.
     func end() -> [Member] {
         var members = Array(claimed.values)
         claimTries -= members.count
@@ -62,10 +63,10 @@ final class SendQueue {
         return members
     }
 
-    /// Whether other runs have claimed so much of what was chosen that the queue must be listed again: more than one
-    /// claim in a hundred was lost. Then this pass sends nothing more of the order.
+    /// Whether the queue must be listed again because other runs have claimed so many of the chosen operations: more
+    /// than one claim in a hundred was lost. Then this pass sends nothing more of the order.
     ///
-    /// Answers that are withheld keep the pass going: else the storm guard would decide by them alone.
+    /// Withheld answers keep the pass going: else the storm guard would decide by them alone.
     var isOutdated: Bool {
         !toleratesLostClaims && lostClaimCount > max(lostClaimsAllowed, claimTries / 100) && watched.isEmpty
     }
@@ -87,7 +88,7 @@ final class SendQueue {
     }
 
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
-    /// chosen, then operations of the order, then operations of earlier batches that wait to be sent alone. A sample is
+    /// chosen, then operations of the order, then operations of earlier batches waiting to be sent alone. A sample is
     /// sent even if it turns out to be unnecessary.
     ///
     /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
@@ -110,7 +111,7 @@ final class SendQueue {
         watch(destination)
     }
 
-    /// Watches a destination that has urgent work or withheld answers.
+    /// Watches a destination with urgent work or withheld answers.
     func watch(_ destination: RunDestination) {
         watched[destination.digest] = destination
     }
@@ -148,8 +149,7 @@ final class SendQueue {
     }
 
     /// Removes the next operation of the order, and acquires the slot and the span of its attempt; `nil` if none may
-    /// begin now. `free` is the number of attempts that may begin, and `failingRoom` the part of it for destinations
-    /// that are failing.
+    /// begin now. `free` is the number of attempts that may begin, and `failingRoom` the part for failing destinations.
     func next(free: Int, failingRoom: Int = .max, at elapsed: Duration) -> DequeuedOperation? {
         if isOutdated { return nil }
         let destinations = destinations
@@ -162,7 +162,7 @@ final class SendQueue {
         {
             let (destination, candidate) = (destinations[order.line(of: position)], candidates[position])
             guard destination.control.admits(attempts: candidate.entry.name.attempts) else {
-                // It stays in the queue for another pass, with those behind it.
+                // The operation and the rest of its sequence stay in the queue for another pass.
                 advance(candidate.sequence, continues: false)
                 continue
             }
@@ -174,7 +174,7 @@ final class SendQueue {
         return nil
     }
 
-    /// Acquires a slot and a span of the rate for one attempt. Returns false if another process has either. If this
+    /// Acquires a slot and a span of the rate for an attempt. Returns false if another process has either. If this
     /// process has been without a slot for long, leaves the destination to others.
     private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
@@ -226,7 +226,7 @@ final class SendQueue {
         putBack(operation)
     }
 
-    /// Removes a claimed operation that `putBackClaimed` put back; `nil` if the operation is not claimed.
+    /// Removes a claimed operation put back by `putBackClaimed`; `nil` if the operation is not claimed.
     func takeClaimed(_ id: OperationID) -> Member? {
         claimed.isEmpty ? nil : claimed.removeValue(forKey: id)
     }

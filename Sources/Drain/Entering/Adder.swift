@@ -1,16 +1,16 @@
 package import Policy
 package import Spool
 
-/// The way of operations into a queue, as `add` and `import` give them: gathers them into batches that share syncs, and
-/// reports what became of each. Values that are no operations go to quarantine.
+/// The way of operations into a queue, as `add` and `import` give them: gathers them into batches with shared syncs,
+/// and reports what became of each. Values that are no operations go to quarantine.
 ///
-/// The operations that `report` has told of are durable, if the options ask for that. After a crash an operation that
-/// it has not told of may be in the queue too. With `isAtomic` the queue then has all of them or none.
+/// The reported operations (`report`) are durable, if the options ask for that. After a crash an unreported operation
+/// may be in the queue too. With `isAtomic` the queue then has all of them or none.
 package struct Adder {
     package struct Options: Hashable, Sendable {
         /// Whether all operations enter or none. Refused values then stay with the caller: none goes to quarantine.
         package var isAtomic = false
-        /// Whether an operation of an export replaces the one of its id in the queue.
+        /// Whether an operation of an export replaces the operation of the same id in the queue.
         package var replaces = false
         package var isDurable = true
 
@@ -63,7 +63,7 @@ package struct Adder {
         try flushIfFull()
     }
 
-    /// Takes an operation of an export. It is submitted now, and later than those before it.
+    /// Takes an operation of an export. It is submitted now, and later than the operations before it.
     package mutating func take(_ operation: PortableOperation, _ given: GivenValue) throws(AdderError) {
         try take(Submission(operation, at: times.next(now: clock.now())), given)
     }
@@ -74,7 +74,7 @@ package struct Adder {
         try flushIfFull()
     }
 
-    /// Notes that a part of the input cannot be used, of which there is nothing to keep.
+    /// Notes an unusable part of the input, with nothing to keep.
     package mutating func refuseFile() { hasRefused = true }
 
     /// Adds what has been gathered, because the next part of the input may come late or not at all.
@@ -158,7 +158,7 @@ package struct Adder {
         }
     }
 
-    /// Puts the values into quarantine that the caller does not have in a file. Returns the path of each.
+    /// Quarantines the values that the caller does not have in a file. Returns the path of each.
     private func keep(_ taken: [(value: GivenValue, reason: String)]) throws(SpoolError) -> [Int: String] {
         let kept = taken.indices.filter { !taken[$0].value.text.isEmpty }
         if kept.isEmpty || options.isAtomic { return [:] }

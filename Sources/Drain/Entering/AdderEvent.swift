@@ -2,7 +2,7 @@ package import Spool
 
 /// An event of an adder, for the caller to report.
 package enum AdderEvent {
-    /// The result for an operation that could be sent. `replaces`: it took the place of the one that had its id.
+    /// The result for an operation that could be sent. `replaces`: it took the place of an operation with its id.
     case answered(Submission, Acceptance, GivenValue.Place, replaces: Bool)
     /// A value could never be sent. `keptAs` is its path in the queue; `nil` if the user has it in a file, if all or
     /// none enter, or if it is lost by the error.
@@ -14,7 +14,7 @@ package enum AdderEvent {
 /// An error that ended the work of an adder. The batches before it are in the queue.
 package struct AdderError: Error, Hashable, Sendable {
     package var error: SpoolError
-    /// The place of the first value that is not answered.
+    /// The place of the first unanswered value.
     package var place: GivenValue.Place
     /// Whether a batch is in the queue.
     package var hasAdded: Bool

@@ -1,7 +1,7 @@
 import Policy
 package import Spool
 
-/// The operation or file that a target names.
+/// The operation or file named by a target.
 package enum FoundTarget {
     case operation(Entry)
     case quarantined(QuarantineItem)
@@ -36,8 +36,8 @@ extension SpoolDirectory {
 }
 
 extension [FoundTarget] {
-    /// Those of the operation that is not delivered; without one, of the copy created last. One operation may be met in
-    /// two states: it moves meanwhile.
+    /// The targets of the undelivered operation; without such an operation, of the copy created last. An operation may
+    /// be met in two states: it moves meanwhile.
     fileprivate var withoutEarlierCopies: Self {
         let current = filter { !$0.isDelivered }.compactMap(\.createdAt).max() ?? compactMap(\.createdAt).max()
         return filter { $0.createdAt == current }

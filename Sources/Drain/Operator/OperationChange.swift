@@ -9,7 +9,7 @@ package struct OperationChange {
     /// The choice of operations.
     package enum Choice {
         case targets([NamedTarget])
-        /// These files, as they were read. One that has moved since does not change.
+        /// These files, as they were read. A file moved since does not change.
         case entries([Entry])
         /// `isStrict`: the operator named the states, so an operation that cannot change is an error. Otherwise the
         /// filter skips it.
@@ -28,7 +28,7 @@ package struct OperationChange {
         }
     }
 
-    /// The number of operations that share a sync. Their answers wait for it: half a second's worth of renames.
+    /// The number of operations with a shared sync. Their answers wait for the sync: half a second's worth of renames.
     private static let batchSize = 20_000
 
     private let spool: SpoolDirectory
@@ -58,7 +58,7 @@ package struct OperationChange {
         due = if case .retry(spacing: .some, asNewest: _) = action { now } else { nil }
     }
 
-    /// Makes the change. If it throws, `hasBegun` says whether an operation has changed; files in quarantine come
+    /// Makes the change. After an error, `hasBegun` says whether an operation has changed; files in quarantine come
     /// last.
     package mutating func perform(on choice: Choice) throws(SpoolError) {
         var (entries, items) = try chosen(choice)
@@ -115,13 +115,13 @@ package struct OperationChange {
 
     // MARK: - Followers
 
-    /// An operation that is held behind a failed one, or behind one in quarantine.
+    /// An operation held behind a failed operation or a file in quarantine.
     private struct Follower {
         var entry: Entry
         var failed: OperationID
     }
 
-    /// Returns the operations that are held behind a failed one, each with that one. Empty if no route holds them, or
+    /// Returns the operations held behind a failed operation, each with its holder. Empty if no route holds them, or
     /// the action does not change failed operations.
     private func heldBehindFailed() throws(SpoolError) -> [OperationID: Follower] {
         guard action.states.contains(.failed), configuration.holdsBehindFailed else { return [:] }
@@ -147,7 +147,7 @@ package struct OperationChange {
 
     // MARK: - Operations
 
-    /// Changes operations that share their syncs.
+    /// Changes operations with shared syncs.
     private mutating func change(_ batch: some Sequence<Entry>) throws(SpoolError) {
         var done: [(entry: Entry, due: Timestamp?)] = []
         var refused: [(entry: Entry, objection: OperatorAction.Objection)] = []

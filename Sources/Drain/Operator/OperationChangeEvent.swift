@@ -9,7 +9,7 @@ package enum OperationChangeEvent {
     case unread(Int)
     /// The operations that the filter chose and the action cannot change.
     case skipped([Entry])
-    /// `entry` is that before the change. `due` is the due time that the action gave it; `nil` if it gives none.
+    /// `entry` is the entry before the change. `due` is the due time given by the action; `nil` for none.
     case changed(_ entry: Entry, due: Timestamp?)
     case refused(Entry, OperatorAction.Objection)
     /// The file has left quarantine.
@@ -17,8 +17,8 @@ package enum OperationChangeEvent {
     /// The file stays in quarantine. `reason` is `nil` if the action changes no files in quarantine.
     case refusedFile(QuarantineItem, reason: String?)
     case fileGone(QuarantineItem)
-    /// The operations that left the queue for files that came back from quarantine.
+    /// The operations that left the queue for files back from quarantine.
     case madeRoom(Accepted)
-    /// The number of operations that are no longer held behind a failed one.
+    /// The number of operations no longer held behind a failed operation.
     case released(Int)
 }

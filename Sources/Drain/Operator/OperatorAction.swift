@@ -8,7 +8,7 @@ package enum OperatorAction: Hashable, Sendable {
     case retry(spacing: Duration? = nil, asNewest: Bool = false)
     case hold
     case release
-    /// Removes operations for good. `withFollowers`: also those that are held behind the chosen failed ones.
+    /// Removes operations for good. `withFollowers`: also the operations held behind the chosen failed ones.
     case drop(withFollowers: Bool = false)
 
     /// The states that a filter searches unless it names others.
@@ -21,7 +21,7 @@ package enum OperatorAction: Hashable, Sendable {
         }
     }
 
-    /// Whether it changes files in quarantine too.
+    /// Whether the action changes files in quarantine too.
     package var takesQuarantined: Bool {
         switch self {
         case .retry, .drop: true
@@ -34,7 +34,7 @@ package enum OperatorAction: Hashable, Sendable {
         /// No operation in this state can.
         case state(QueueState)
         case isHeld
-        /// It is not held by itself. A destination or a failed operation may hold it.
+        /// The operation is not held by itself. A destination or a failed operation may hold it.
         case isNotHeld
         /// A run was faster.
         case isClaimed

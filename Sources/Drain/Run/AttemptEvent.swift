@@ -7,7 +7,7 @@ package struct AttemptEvent: Sendable {
     package var type: TypeName
     package var destination: String
     package var settlement: Settlement
-    /// The attempts counted so far, this one included if it counted.
+    /// The attempts counted so far, this attempt included if it counted.
     package var attempts: Int
     package var attemptsAllowed: Int?
 

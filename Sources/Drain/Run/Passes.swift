@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// The passes of a run. Each begins like a run, chooses operations and attempts them; before the next one a pass ends
-/// like a run. So a run that stays is as good as many short ones, and keeps nothing from others while it waits.
+/// The passes of a run. Each begins like a run, chooses operations and attempts them; before the next pass, a pass ends
+/// like a run. So a staying run is as good as many short ones, and keeps nothing from others while it waits.
 final class Passes {
     private let spoolRun: SpoolRun
     private let configuration: Configuration
@@ -18,7 +18,7 @@ final class Passes {
     private static let admissions = 10
     /// The number of expired operations that this pass may still fail.
     private var mayExpire = 0
-    /// The earliest end of a pass that another one follows at once.
+    /// The earliest end of a pass with an immediate successor.
     private var nextEnd: ContinuousClock.Instant
 
     init(
@@ -41,14 +41,14 @@ final class Passes {
 
     private var clock: RunClock { world.clock }
 
-    /// Begins a pass: takes the sequence lock, unless another run has it or no type that this run sends has an order,
-    /// and recovers dead runs.
+    /// Begins a pass: takes the sequence lock, unless another run has the lock or no type sent by this run has an
+    /// order, and recovers dead runs.
     func begin() throws(SpoolError) {
         let now = clock.now()
         tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
     }
 
-    /// Whether any type that the run sends has an order. If not, the run leaves the sequence lock to others.
+    /// Whether any type sent by the run has an order. If not, the run leaves the sequence lock to others.
     private var asksForSequences: Bool {
         options.types.isEmpty
             ? configuration.hasSequentialRoutes : options.types.contains { configuration.route(of: $0).isSequential }
@@ -76,7 +76,7 @@ final class Passes {
             budget -= begun
             settler.book.countLeft(of: pass, begun: begun)
             // Nothing was begun, and no further destination was blocked. Otherwise the chosen operations may all be for
-            // destinations that are blocked since: choose for others.
+            // destinations blocked since: choose for others.
             let isStuck = begun == 0 && settler.book.blockedCount <= blocked
             let leavesDue = pass.leftDue + settler.book.skippedAndOpen > 0
             let isOver = !settler.operations.hasToListAgain && (isStuck || !leavesDue)
@@ -157,7 +157,7 @@ final class Passes {
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
         settler.book.resumeLeft()
-        // Operations that this pass deferred are not in its listing, and another run may have died: recover and list
+        // Operations deferred by this pass are not in its listing, and another run may have died: recover and list
         // again before deciding that none is left.
         // try?: the next pass reports the error.
         guard (try? begin()) != nil, let again = try? choose(budget: options.limit) else { return true }

@@ -3,7 +3,7 @@ package import Spool
 
 /// A request that a run would send now, for one operation or for several.
 package struct PlannedRequest {
-    /// The operations that it carries, in their order.
+    /// The operations in the request, in their order.
     package var ids: [OperationID]
     package var destination: String
     /// The request, or why none can be made.
@@ -28,7 +28,7 @@ package struct RequestPreview {
 
     /// Calls `body` with the requests that the run would send, in order; with none if the queue is paused.
     ///
-    /// An answer can change what follows: a batch or a merged document that is refused is sent again in parts.
+    /// An answer can change what follows: a refused batch or merged document is sent again in parts.
     package func forEachRequest(_ body: (PlannedRequest) -> Void) throws(SpoolError) {
         if try run.spool.isPaused { return }
         var pass = try run.chooser.choose(budget: run.options.limit, .showsOnly)
@@ -81,8 +81,8 @@ package struct RequestPreview {
             of: member.operation, name: member.name, route: maker.route, now: run.parts.world.now())
     }
 
-    /// Reads an operation and those that its request carries too. Returns one member for each request, with the older
-    /// operations that are merged into it; none if there is no such file any more.
+    /// Reads an operation, and the operations in the same request too. Returns a member for each request, with the
+    /// older operations merged into it; none if there is no such file any more.
     private func members(
         of candidate: Candidate, _ maker: RequestMaker
     ) throws(SpoolError) -> [(member: Member, older: [OperationID])] {

@@ -12,7 +12,7 @@ package enum RunEvent: Sendable {
     /// A destination is held from now on; its operations are put back. `byStormGuard`: because of a status that earlier
     /// operations have failed with.
     case destinationHeld(destination: String, record: AttemptRecord, byStormGuard: Bool)
-    /// A hold that this run met has ended, by a delivery, a different answer, or a change of its cause.
+    /// A hold met by this run has ended, by a delivery, a different answer, or a change of its cause.
     case holdEnded(destination: String)
     /// The ledger says something new of a destination: it is down, up, held or released from now on.
     case destinationChanged(LogEvent)
@@ -20,7 +20,7 @@ package enum RunEvent: Sendable {
     case parked(OperationID, destination: String, record: AttemptRecord, times: Int)
     /// An attempt has shown that this machine has no network. `isNew` is false if an earlier run has found that.
     case networkAbsent(NetworkAbsence, isNew: Bool)
-    /// An operation was removed unsent, because a newer one of its key replaces it.
+    /// An operation was removed unsent, because a newer operation of its key replaces it.
     case superseded(EntryName, by: OperationID, destination: String)
     /// An operation was evicted (`dropOldest`) to admit a foreign file.
     case evicted(EntryName)

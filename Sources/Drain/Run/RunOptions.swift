@@ -18,8 +18,8 @@ package struct RunOptions: Hashable, Sendable {
     /// The time after the start from which the run claims nothing, and attempts in flight have `grace` to end.
     package var maxTime: Duration?
     package var stay: Stay
-    /// Whether to send operations that wait for their time, too, and to ignore the configuration's conditions. An
-    /// operation's own `notBefore` still applies, unless `ids` names it. Always true with `ids`.
+    /// Whether to send operations before their time, too, and to ignore the configuration's conditions. An operation's
+    /// own `notBefore` still applies, unless `ids` names it. Always true with `ids`.
     package var ignoresBackoff: Bool
     /// The only operations to send. They do not wait, except for a hold, a pause, a retry-after, and older operations
     /// of their sequence; `nil` for all due operations.
@@ -32,7 +32,7 @@ package struct RunOptions: Hashable, Sendable {
     package var rate: Rate?
     /// Whether to attempt nothing while another run is at the queue.
     package var failsIfBusy: Bool
-    /// The time that attempts in flight may continue after a signal or `maxTime`.
+    /// The time for attempts in flight to continue after a signal or `maxTime`.
     package var grace: Duration
     /// Upper bound on candidates chosen at once, whatever the limit. Keeps memory independent of the queue's size.
     var portion = 20_000

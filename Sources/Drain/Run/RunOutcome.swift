@@ -7,7 +7,7 @@ package enum RunOutcome: Hashable, Sendable, CaseIterable {
     case held
     case failed
     case quarantined
-    /// An operation that was due waits for a later run.
+    /// A due operation waits for a later run.
     case deferred
 }
 

@@ -26,18 +26,18 @@ package struct RunSummary: Hashable, Sendable {
     /// The most requests in flight at one moment.
     package var mostInFlight = 0
     package var delivered = 0
-    /// The number of operations that this run deferred, and has not settled since. They wait for another run.
+    /// The number of operations deferred by this run, and not settled since. They wait for another run.
     package var deferred = 0
     /// The number of due operations that wait because their destination is held.
     package var held = 0
     /// The number of due operations that wait because an operator paused their destination.
     package var paused = 0
-    /// The number of operations that this run held because it is not known whether the server received them.
+    /// The number of operations held by this run because it is not known whether the server received them.
     package var ambiguous = 0
     /// The number of due operations that wait for a circuit breaker, for a retry-after, or for the configuration's
     /// conditions.
     package var waiting = 0
-    /// The number of operations removed because a newer one of their key replaces them.
+    /// The number of operations removed because a newer operation of their key replaces them.
     package var superseded = 0
     /// The number of failed operations that had expired unsent.
     package var expired = 0
@@ -47,7 +47,7 @@ package struct RunSummary: Hashable, Sendable {
     package var quarantined = 0
     /// Whether `new/` has more files without canonical names than the last pass admitted.
     package var leftForeign = false
-    /// The number of operations returned that dead runs had claimed.
+    /// The number of operations returned from the claims of dead runs.
     package var recovered = 0
     /// The number of operations cut off by the end of the run and put back.
     package var cutOff = 0

@@ -6,7 +6,7 @@ final class RunTally {
     var summary: RunSummary
     /// Whether the run has lost its lock: other runs may have taken over its claims.
     private(set) var hasLostLock = false
-    /// The errors that the run has reported. A full disk is one error, whatever the path.
+    /// The errors reported by the run. A full disk is one error, whatever the path.
     private var told: Set<String> = []
     private let clock: RunClock
     private let started: ContinuousClock.Instant
@@ -23,7 +23,7 @@ final class RunTally {
 
     // MARK: - Time
 
-    /// Begins an activity. Returns the one before, for the caller to begin again later.
+    /// Begins an activity. Returns the activity before, for the caller to begin again later.
     @discardableResult
     func begin(_ activity: TimeSpent.Activity) -> TimeSpent.Activity {
         summary.timeSpent.begin(activity, now: clock.instant())
@@ -37,7 +37,7 @@ final class RunTally {
 
     // MARK: - Counts
 
-    /// Counts the operations that dead runs had claimed.
+    /// Counts the operations claimed by dead runs.
     func count(_ recovery: Recovery) {
         summary.recovered += recovery.returned.count
         summary.quarantined += recovery.quarantined.count

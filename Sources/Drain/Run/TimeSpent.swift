@@ -21,7 +21,7 @@ package struct TimeSpent: Hashable, Sendable {
 
     package subscript(activity: Activity) -> Duration { spent[activity.rawValue] }
 
-    /// Begins an activity. Returns the one before, for the caller to begin again later.
+    /// Begins an activity. Returns the activity before, for the caller to begin again later.
     @discardableResult
     mutating func begin(_ next: Activity, now: ContinuousClock.Instant) -> Activity {
         spent[activity.rawValue] += since.duration(to: now)

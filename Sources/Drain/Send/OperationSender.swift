@@ -21,20 +21,20 @@ package final class OperationSender {
     }
 
     package enum Result {
-        /// An operation of that id is in the queue already. Nothing was sent.
+        /// An operation of the same id is in the queue already. Nothing was sent.
         case duplicate(of: QueueState)
         /// The queue did not accept the operation. Nothing was sent.
         case refused(AdmissionRefusal)
         /// `answer` is the body. `isSettled` is false if an error keeps the operation in the queue, which will send it
         /// again: its file could not be removed, or a value of the answer could not be kept.
         case delivered(AttemptEvent, answer: [UInt8], isSettled: Bool)
-        /// The operation failed for good. It is not in the queue.
+        /// The operation failed for good, and is not in the queue.
         case failed(AttemptEvent)
         /// The operation waits. It is in the queue, durably, if the options ask for that.
         case postponed(Postponement)
     }
 
-    /// An operation that was neither delivered nor refused.
+    /// An operation neither delivered nor refused.
     package struct Postponement {
         package enum Cause: Hashable, Sendable {
             case deferred
@@ -48,7 +48,7 @@ package final class OperationSender {
         package var reason: String
         /// The record of the last attempt; `nil` if there was none.
         package var last: AttemptRecord?
-        /// What was removed to make room for it; `nil` if it is not queued.
+        /// What was removed to make room; `nil` if the operation is not queued.
         package var displaced: Accepted?
     }
 
@@ -74,7 +74,7 @@ package final class OperationSender {
         deadline = options.retryWithin.map { world.clock.instant() + $0 }
     }
 
-    /// Sends an operation. Throws if it could not be accepted, and then has sent nothing.
+    /// Sends an operation. Throws if the operation could not be accepted, and then has sent nothing.
     ///
     /// If the process dies meanwhile, the next run returns the operation to the queue, and sends it again under the
     /// same idempotency key.
@@ -90,7 +90,7 @@ package final class OperationSender {
                 return result
             }
         } catch {
-            // try?: the first error is thrown, and the next run recovers what this one leaves.
+            // try?: the first error is thrown, and the next run recovers what this run leaves.
             try? spoolRun.end()
             throw error
         }
@@ -109,7 +109,7 @@ package final class OperationSender {
         case not(Result)
     }
 
-    /// Accepts an operation into a claim, or only checks it if it is not to be queued.
+    /// Accepts an operation into a claim, or only checks an operation that is not to be queued.
     private func enter(
         _ submission: Submission, _ spoolRun: SpoolRun, within control: inout AdmissionControl
     ) throws(SpoolError) -> Entered {
@@ -137,7 +137,7 @@ package final class OperationSender {
 }
 
 extension OutgoingRequest {
-    /// The most bytes that are read of an answer. `send` prints the answer, so it reads more than a run does.
+    /// The most bytes read of an answer. `send` prints the answer, and so reads more than a run does.
     private static var longestAnswer: Int { 64 << 20 }
 
     fileprivate mutating func adjust(to options: OperationSender.Options) {

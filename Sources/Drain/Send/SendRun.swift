@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// A run over the one operation of a `send`: it has claimed the operation from the start, and goes by the parts of a
+/// A run over the single operation of a `send`. Has claimed the operation from the start, and goes by the parts of a
 /// run, but lists no queue to choose.
 ///
 /// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and
@@ -44,7 +44,7 @@ struct SendRun {
         self.sender = sender
         self.deadline = deadline
         var world = world
-        // The first signal cuts off the attempt, as the second one does in a run.
+        // The first signal cuts off the attempt, like the second signal in a run.
         let signals = world.clock.signals
         world.clock.signals = { (signals().count * 2, signals().last) }
         self.world = world
@@ -75,7 +75,7 @@ struct SendRun {
         case wait(OperationSender.Postponement, next: ContinuousClock.Instant?)
     }
 
-    /// Attempts the operation, with retries until the deadline. Then it is gone, or durably in row N or D.
+    /// Attempts the operation, with retries until the deadline. Then the operation is gone, or durably in row N or D.
     mutating func callAsFunction() -> OperationSender.Result {
         var result: OperationSender.Result
         attempts: while true {
@@ -102,8 +102,8 @@ struct SendRun {
         return result
     }
 
-    /// Returns the operation to its row if it is still claimed. Under the names lock if another process may be deciding
-    /// an order.
+    /// Returns the operation to its row if still claimed. Under the names lock if another process may be deciding an
+    /// order.
     private func end() throws(SpoolError) {
         if sequence == nil || spoolRun.hasSequenceLock { return try spoolRun.end() }
         try spool.withNamesLock { () throws(SpoolError) in try spoolRun.end() }
@@ -143,7 +143,7 @@ struct SendRun {
         return step(after: outcome.event, isApplied: outcome.isApplied)
     }
 
-    /// Whether the operation overtakes no other. False if that is unknown: it then waits in the queue.
+    /// Whether the operation overtakes no other. False if unknown: the operation then waits in the queue.
     private func isFirst() throws(SpoolError) -> Bool {
         var view = QueueView(spool, configuration, book.table, at: world.now())
         do throws(SpoolError) {
@@ -204,7 +204,7 @@ struct SendRun {
         OperationSender.Postponement(cause: cause, reason: reason, last: member.operation.attempts.last)
     }
 
-    /// Waits for a destination that is blocked. Retries after a retry-after or an open circuit breaker.
+    /// Waits for a blocked destination. Retries after a retry-after or an open circuit breaker.
     private func wait(_ block: Availability.Block, _ destination: RunDestination) -> Step {
         let quoted = "'\(destination.name)'"
         let until = block.until.map { " until \($0.rfc3339)" } ?? ""
@@ -218,7 +218,7 @@ struct SendRun {
         }
     }
 
-    /// Returns why no attempt was made of an operation that was handed to the parts.
+    /// Returns why no attempt was made of an operation handed to the parts.
     private func wait(without destination: RunDestination) throws(SpoolError) -> Step {
         switch tally.summary.end {
         case .broken(let reason): return wait(reason, .broken)
@@ -252,7 +252,7 @@ extension Settlement {
 }
 
 extension Rule {
-    /// Whether the schedule has another attempt after one that this rule deferred.
+    /// Whether the schedule has another attempt after an attempt deferred by this rule.
     fileprivate var allowsRetry: Bool {
         switch self {
         case .attemptsUsedUp, .ageUsedUp, .noNetwork: false

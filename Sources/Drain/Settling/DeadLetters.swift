@@ -1,10 +1,10 @@
 import Policy
 import Spool
 
-/// The dead letters of keys on routes that coalesce, which a newer value of the key supersedes once it is delivered.
+/// The dead letters of keys on routes that coalesce, which a newer value of the key supersedes once delivered.
 ///
 /// Memory has a hash for each such key. A listing is used for a hundred times as long as it took: it costs at most a
-/// hundredth of a run's time. The run notes the operations that it fails itself.
+/// hundredth of a run's time. The run notes its own failed operations.
 struct DeadLetters {
     private static let share = 100
     private let spool: SpoolDirectory
@@ -21,13 +21,13 @@ struct DeadLetters {
         destinations = DestinationTable(configuration)
     }
 
-    /// Notes an operation that this run has failed.
+    /// Notes an operation failed by this run.
     mutating func note(_ name: EntryName) {
         if let group = configuration.coalescingGroup(of: name, destinations) { keys.insert(group.hashValue) }
     }
 
-    /// Row X → gone: removes the dead letters that a delivered value supersedes, durably, while the value is still
-    /// claimed: after a crash in between it is sent again, and they go then. Returns the removed ones.
+    /// Row X → gone: removes the dead letters superseded by a delivered value, durably, while the value is still
+    /// claimed: after a crash in between the value is sent again, and they go then. Returns the removed ones.
     mutating func supersede(by name: EntryName) throws(SpoolError) -> [Entry] {
         guard let group = configuration.coalescingGroup(of: name, destinations) else { return [] }
         if isCurrentUntil.map({ $0 <= clock.instant() }) ?? true { try list() }

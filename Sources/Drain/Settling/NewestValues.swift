@@ -4,7 +4,7 @@ import Spool
 /// The newest waiting value of each key, which tells whether a refused value is superseded.
 ///
 /// A listing is used for twenty times as long as it took: refusals cost at most a twentieth of a run's time, however
-/// long the queue is. A value that arrives meanwhile counts as arriving after the refusal.
+/// long the queue is. A value arriving meanwhile counts as arriving after the refusal.
 struct NewestValues {
     private static let share = 20
     private let spool: SpoolDirectory

@@ -1,9 +1,9 @@
 import Policy
 import Spool
 
-/// A run's record of single operations: those it has deferred, set aside, lost to other runs, or sends apart.
+/// A run's record of single operations: deferred, set aside, lost to other runs, or sent apart.
 final class OperationBook {
-    /// Operations that this run deferred or parked, and has not settled since.
+    /// Operations deferred or parked by this run, and not settled since.
     var deferred: Set<OperationID> = []
     /// Operations that this run could not read or settle. The next run tries them again.
     var setAside: Set<OperationID> = []
@@ -11,17 +11,17 @@ final class OperationBook {
     /// next listing skips these operations: other runs have claimed most of them, and a name that no run can claim does
     /// not delay other operations or the end of this run.
     var claimsLost: Set<OperationID> = []
-    /// Groups whose operations are sent one after the other: merging is impossible, or its document was refused.
+    /// Groups whose operations are sent singly, in order: merging is impossible, or its document was refused.
     var apart: Set<SequenceKey> = []
-    /// Whether to list the queue again: older operations now go before one that was put back, another run has claimed
-    /// what was chosen, or an answer has left a value that operations wait for.
+    /// Whether to list the queue again: older operations now go before an operation that was put back, another run has
+    /// claimed chosen operations, or an answer has left a value for waiting operations.
     var hasToListAgain = false
     let expiries = OwnExpiries()
-    /// The errors of listings that have been reported: a later listing meets them again.
+    /// The reported errors of listings: a later listing meets them again.
     var toldErrors: Set<SpoolError> = []
     /// Whether there is room to keep values; `nil` before the first check.
     var hasRoomToKeep: Bool?
-    /// The older operations that each operation of this pass is merged with, oldest first.
+    /// The older operations merged with each operation of this pass, oldest first.
     private var mergedInto: [OperationID: [Entry]] = [:]
 
     /// Records the operations whose claims a pass has lost. `hasWonAny`: the pass has won other claims.
@@ -29,13 +29,13 @@ final class OperationBook {
         claimsLost = hasWonAny ? lost : claimsLost.union(lost)
     }
 
-    /// Returns the older operations that are merged into this one, oldest first; `nil` if there are none.
+    /// Returns the older operations merged into this operation, oldest first; `nil` if there are none.
     func merged(into id: OperationID) -> [Entry]? { mergedInto[id] }
 
-    /// The most operations that one request merges. Bounds the time until the run hears a signal.
+    /// The most operations merged by one request. Bounds the time until the run hears a signal.
     private static let mostMerged = 1_000
 
-    /// Moves the operations that are to be merged out of the superseded ones of a pass. If a key has more than one
+    /// Moves the operations to be merged out of the superseded ones of a pass. If a key has more operations than a
     /// request takes, the oldest of them go first, under the newest of these, and the run lists again.
     func takeMerged(of pass: inout Pass) {
         mergedInto = [:]

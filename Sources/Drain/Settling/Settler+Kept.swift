@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// Settling of chains: the values that a delivery leaves for later operations of its key.
+/// Settling of chains: the values left by a delivery for later operations of its key.
 extension Settler {
     /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
     /// chosen, or if there is no room to keep its answer.
@@ -36,7 +36,7 @@ extension Settler {
         if !error.isLocked { operations.hasRoomToKeep = false }
     }
 
-    /// Makes the values that a delivery leaves for its chain durable. The operation's file stays in row C until this
+    /// Makes the values left by a delivery for its chain durable. The operation's file stays in row C until this
     /// returns: after a crash the operation is sent again, and its answer is kept anew.
     ///
     /// This run may send the operations that have waited for the values.

@@ -1,15 +1,15 @@
 import Policy
 import Spool
 
-/// Settles operations without an attempt: older values that a newer one replaces, and expired operations.
+/// Settles operations without an attempt: older values replaced by a newer one, and expired operations.
 extension Settler {
     /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
-    /// back behind a newer one. First opens each newer one: a damaged file takes no good one with it.
+    /// back behind a newer value. First opens each newer file: a damaged file takes no good file with it.
     ///
-    /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys.
-    /// An older value that cannot be removed is with another process. Its whole sequence then waits: an operation that
-    /// was added meanwhile may have been chosen beside the newer one. A signal or the time limit ends this between two
-    /// of them; the sequences of the rest wait.
+    /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys. An
+    /// older value that cannot be removed is with another process. Its whole sequence then waits: an operation added
+    /// meanwhile may have been chosen beside the newer value. A signal or the time limit ends the removal between two
+    /// values; the sequences of the rest wait.
     func supersede(_ pass: inout Pass, limit: Int, _ stop: StopCheck) {
         operations.takeMerged(of: &pass)
         if pass.superseded.isEmpty { return }
@@ -32,7 +32,7 @@ extension Settler {
                 } else if try !supersede(older) {
                     waiting.insert(older.sequence)
                 } else if !pass.unlisted.isEmpty {
-                    // There is room for those that this pass has left out.
+                    // There is room for the operations left out by this pass.
                     operations.hasToListAgain = true
                 }
             }
@@ -45,8 +45,8 @@ extension Settler {
             (candidate.sequence.map(waiting.contains) ?? false) && isSound[candidate.entry.name.id] != false
         }
         pass.chosen.removeAll(where: isWaiting)
-        // The run still takes up a newer one that is no operation, and so finds the older ones in its next listing. One
-        // that waits itself changes nothing: to list again for it would never end.
+        // The run still takes up a newer file that is no operation, and so finds the older ones in its next listing. A
+        // newer file that waits itself changes nothing: to list again for such a file would never end.
         if pass.chosen.contains(where: { isSound[$0.entry.name.id] == false }) { operations.hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
@@ -74,15 +74,15 @@ extension Settler {
         }
     }
 
-    /// Counts and reports an operation that was removed for a newer one of its key.
+    /// Counts and reports an operation removed for a newer one of its key.
     func noteSuperseded(_ name: EntryName, by newer: OperationID) {
         tally.summary.superseded += 1
         tally.tell(.superseded(name, by: newer, destination: book.table.destination(of: name).name))
     }
 
-    /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns how many it took up. A
-    /// signal or the time limit ends this between two operations; the rest stays where it is. If `most` are more than a
-    /// listing has in memory, the run lists again.
+    /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns the number of operations
+    /// taken up. A signal or the time limit ends this between two operations; the rest stays in place. If `most` are
+    /// more than a listing has in memory, the run lists again.
     func expire(_ pass: inout Pass, atMost most: Int, _ sender: RequestSender, _ stop: StopCheck) -> Int {
         let count = min(most, pass.expired.count)
         pass.leftExpired += pass.expired.count - count

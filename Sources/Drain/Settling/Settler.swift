@@ -4,7 +4,7 @@ import Spool
 
 /// The last step of an attempt: applies verdicts to the files, counts and reports, and syncs the result.
 ///
-/// If the process dies, the next run returns the operations that were not settled (SpoolDirectory, table of states).
+/// If the process dies, the next run returns the unsettled operations (SpoolDirectory, table of states).
 final class Settler {
     let spoolRun: SpoolRun
     let spool: SpoolDirectory
@@ -16,13 +16,13 @@ final class Settler {
     let book: DestinationBook
     let operations: OperationBook
     private let queue: SendQueue
-    /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of an operation that is
-    /// delivered or refused, and no other operation pays for its refusal.
+    /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of a delivered or refused
+    /// operation, and no other operation pays for its refusal.
     let hasSubmitter: Bool
     /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
     /// attempt.
     var outcome: (event: AttemptEvent, isApplied: Bool)?
-    /// The outcomes that `together` has not applied to the files yet; `nil` outside of it.
+    /// The outcomes collected by `together` and not applied to the files yet; `nil` outside of `together`.
     private var decided: [Decision]?
     private var syncPace: SyncPace
     private var newestValues: NewestValues
@@ -81,10 +81,10 @@ final class Settler {
     ) throws(SpoolError) {
         let attempt = answer.attempt
         if !hasSubmitter, case .failed = settlement.disposition, try newestValues.supersede(member.name) {
-            // It must not come back out of `failed/`.
+            // The operation must not come back out of `failed/`.
             settlement.disposition = .superseded
         }
-        // Operations of a sequence are settled at once, before those behind them go on.
+        // Operations of a sequence are settled at once, before the operations behind them go on.
         if decided != nil, spoolRun.isSlowToSettle, member.sequence == nil, member.claim != nil {
             try keep(settlement.kept, of: member.operation, attempt.maker.route)
             note(settlement, member, attempt)
@@ -129,9 +129,9 @@ final class Settler {
         operations.setAside.insert(member.name.id)
         guard error.isFullDisk, error.kind == .io else { return tally.endRun(because: error) }
         tally.inputOutput(error)
-        // Row C → N or D: there is no room for its new name, so it goes back under its old one. Claims that pile up in
-        // the run's directory would keep other operations from being sent. If there is no room for that either, the end
-        // of the run puts it back.
+        // Row C → N or D: there is no room for the new name, so the operation goes back under its old name. Claims
+        // piling up in the run's directory would keep other operations from being sent. If there is no room for the old
+        // name either, the end of the run puts the operation back.
         do throws(SpoolError) {
             try putBack(member)
         } catch {
@@ -139,7 +139,7 @@ final class Settler {
         }
     }
 
-    /// Lets the next operation of a sequence be sent, unless this one still waits.
+    /// Lets the next operation of a sequence be sent, unless this operation still waits.
     func advance(_ member: Member, after disposition: Disposition) {
         guard let sequence = member.sequence else { return }
         let continues =
@@ -154,7 +154,7 @@ final class Settler {
 
     // MARK: - Several at once
 
-    /// An outcome that this run has noted, and not applied to the operation's file yet.
+    /// An outcome noted by this run, and not applied to the operation's file yet.
     private struct Decision {
         let settlement: Settlement
         let member: Member
@@ -162,8 +162,8 @@ final class Settler {
         let isSent: Bool
     }
 
-    /// Collects what `body` decides about operations without an order, and applies it to the files at the end: in a
-    /// slow directory these calls then overlap. A crash before that is like one before the answers came.
+    /// Collects the decisions of `body` about operations without an order, and applies them to the files at the end: in
+    /// a slow directory these calls then overlap. A crash before the end is like a crash before the answers came.
     func together(_ body: () -> Void) {
         decided = []
         body()
@@ -171,7 +171,8 @@ final class Settler {
         decided = nil
     }
 
-    /// Applies the collected outcomes to the files. Called before work that takes long, or that is reported after them.
+    /// Applies the collected outcomes to the files. Called before long work, and before work reported after the
+    /// outcomes.
     func settleDecided() {
         guard let decisions = decided, !decisions.isEmpty else { return }
         decided = []
@@ -187,7 +188,7 @@ final class Settler {
 
     // MARK: - Files
 
-    /// Applies a settlement to the file and to those of its parts, then counts and reports it.
+    /// Applies a settlement to the files of an operation and its parts, then counts and reports it.
     func apply(
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
@@ -277,7 +278,7 @@ final class Settler {
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
     }
 
-    /// Puts operations back, uncharged. From now on this run sends those of their keys one after the other.
+    /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
     func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
         for member in members {
             let route = configuration.route(of: member.name.type)
@@ -289,8 +290,8 @@ final class Settler {
         operations.hasToListAgain = true
     }
 
-    /// Row C → gone, K or X, or back to N and D: settles the operations that were merged into another as that one is.
-    /// Those that leave the queue do so durably before it.
+    /// Row C → gone, K or X, or back to N and D: settles the parts of a member like the member itself. Parts that leave
+    /// the queue do so durably before the member.
     private func settleParts(of member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
         if member.parts.isEmpty { return }
         var own = settlement

@@ -10,7 +10,7 @@ struct SyncPace {
     private static let limits = Duration.milliseconds(2)...Duration.seconds(1)
     /// The earliest time of the next sync.
     private var next: ContinuousClock.Instant
-    /// The sequences that went on since the last sync. Older values must not come back once a newer one is sent.
+    /// The sequences that went on since the last sync. Older values must not come back once a newer value is sent.
     private var sequences: Set<SequenceKey> = []
     /// Whether an operation is settled but not synced.
     private var isPending = false

@@ -3,7 +3,7 @@ import Spool
 
 /// The counters of runs and `send`. They only grow.
 package struct Counters: Hashable {
-    /// The events that are counted for each destination.
+    /// The events counted for each destination.
     package enum Count: String, CaseIterable {
         case attempts
         case delivered
@@ -25,7 +25,7 @@ package struct Counters: Hashable {
         }
     }
 
-    /// The counts at one destination.
+    /// The counts at a destination.
     package struct PerDestination: Hashable {
         package var counts: [String: Int] = [:]
         /// The time of the last count.
@@ -44,15 +44,15 @@ package struct Counters: Hashable {
         }
     }
 
-    /// The most destinations that are kept: those used last, because operations with URLs of their own may name any
-    /// number. A destination that comes back begins at 0 again, which Prometheus takes for a restart.
+    /// The most destinations kept: the last used, because operations with URLs of their own may name any number. A
+    /// returning destination begins at 0 again, which Prometheus takes for a restart.
     package static let mostDestinations = 1000
 
     /// The number of runs by exit status, without runs that did nothing.
     package private(set) var runs: [String: Int] = [:]
     package private(set) var quarantined = 0
     package private(set) var destinations: [String: PerDestination] = [:]
-    /// The number of delivered operations, including those to destinations that are no longer kept.
+    /// The number of delivered operations, including deliveries to destinations no longer kept.
     package private(set) var delivered = 0
     /// The time of the last delivery; `nil` before the first.
     package private(set) var lastDelivery: Timestamp?
@@ -138,7 +138,7 @@ extension Counters {
 /// Adds 1 to a count, as `sum` does.
 private func increase(_ count: inout Int) { count = sum(count, 1) }
 
-/// Adds two counts. Never overflows, and takes a negative one, from a damaged file, for 0.
+/// Adds two counts. Never overflows, and takes a negative count, from a damaged file, for 0.
 private func sum(_ left: Int?, _ right: Int) -> Int {
     max(0, left ?? 0) +| max(0, right)
 }

@@ -4,13 +4,13 @@ package import Spool
 
 /// `state/destinations.json`: what runs remember about destinations.
 ///
-/// A change applies events to the file's content at that moment, under the lock of `state/`: runs that share a
-/// destination do not undo each other's changes. A newer drainq's file is neither read nor replaced (`newerFormat`).
+/// A change applies events to the file's present content, under the lock of `state/`: runs with a common destination do
+/// not undo each other's changes. A newer drainq's file is neither read nor replaced (`newerFormat`).
 ///
-/// While the file has an operator's hold or pause, each change of it is synced: a power cut must not end what was
-/// answered. Otherwise a change is not synced. A power cut may then bring back the old file, or leave a file without
-/// its end, which had no operator's stop and counts as none. Any other file that is no ledger counts as empty too; the
-/// next run moves it aside and says so, since it may have had a hold.
+/// While the file has an operator's hold or pause, each change is synced: a power cut must not end what was answered.
+/// Otherwise a change is not synced. A power cut may then bring back the old file, or leave a file without its end.
+/// Such a file had no operator's stop and counts as none. Any other file that is no ledger counts as empty too; the
+/// next run moves such a file aside and says so, since it may have had a hold.
 package struct DestinationsFile {
     private static let file = StateFile.destinations
 
@@ -21,7 +21,7 @@ package struct DestinationsFile {
         fileprivate(set) var ledger = DestinationLedger()
         /// Whether the bytes are no ledger, and not what a power cut leaves. They may have had a hold.
         fileprivate(set) var isDamaged = false
-        /// The events of the log that the write has made true; empty if the content was only read.
+        /// The events of the log made true by the write; empty if the content was only read.
         fileprivate(set) var changes: [LogEvent] = []
     }
 
@@ -35,13 +35,13 @@ package struct DestinationsFile {
         try read(knowing: nil).ledger
     }
 
-    /// Reads the file. `known` is the content that was read or written last, if any.
+    /// Reads the file. `known` is the content of the last read or write, if any.
     func read(knowing known: Content?) throws(SpoolError) -> Content {
         try Self.decode(try Self.file.contents(in: spool), knowing: known)
     }
 
-    /// Applies events in order, and returns the resulting ledger. `durable` is for an operator's changes, also those
-    /// that end a hold or pause: they must survive a power cut.
+    /// Applies events in order, and returns the resulting ledger. `durable` is for an operator's changes, also for the
+    /// end of a hold or pause: they must survive a power cut.
     @discardableResult
     package func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
@@ -50,7 +50,7 @@ package struct DestinationsFile {
         try record(events, settings: settings, at: now, durable: durable, knowing: nil).ledger
     }
 
-    /// Like the other `record`, with the content that was read or written last.
+    /// Like the other `record`, with the content of the last read or write.
     func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
         at now: Timestamp, durable: Bool, knowing known: Content?
@@ -79,7 +79,7 @@ package struct DestinationsFile {
         return try result.get()
     }
 
-    /// Records since when this machine has no network; `nil` records that it has one.
+    /// Records since when this machine has no network; `nil` if there is a network.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try change { ledger in
             if (ledger.offline == nil) != (offline == nil) { ledger.offline = offline }
@@ -91,8 +91,8 @@ package struct DestinationsFile {
         try change { $0.drawSalt(using: &generator) }
     }
 
-    /// Records that a probe of a held destination begins. Returns false if none is due, for example because another
-    /// process has just begun one.
+    /// Records the beginning of a probe of a held destination. Returns false if none is due, for example because
+    /// another process has just begun one.
     func beginProbe(
         of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
@@ -106,7 +106,7 @@ package struct DestinationsFile {
         return isDue
     }
 
-    /// Changes the ledger, unless its file must stay as it is.
+    /// Changes the ledger, unless its file must stay unchanged.
     private func change(_ body: (inout DestinationLedger) -> Void) throws(SpoolError) {
         var hasStop = false
         try Self.file.update(in: spool, durable: hasStop) { old in
@@ -127,7 +127,7 @@ package struct DestinationsFile {
             kind: .lostLedger, verb: "read", path: "state/\(Self.file.rawValue)", code: 0)
     }
 
-    /// Returns the ledger in these bytes, to be changed; `nil` if the file must stay as it is: the file is damaged, or
+    /// Returns the ledger in these bytes, to be changed; `nil` if the file must stay unchanged: the file is damaged, or
     /// a newer drainq wrote it.
     private static func changeable(_ bytes: [UInt8]?) -> DestinationLedger? {
         do throws(SpoolError) {
@@ -145,8 +145,8 @@ package struct DestinationsFile {
         return Content(bytes: bytes, isDamaged: !isCutOff(bytes))
     }
 
-    /// Whether the bytes may be what a power cut leaves of a ledger that was not synced: a part from its beginning, or
-    /// zeros, without the newline that ends it.
+    /// Whether the bytes may be the rest of an unsynced ledger after a power cut: a part from its beginning, or zeros,
+    /// without the final newline.
     private static func isCutOff(_ bytes: [UInt8]) -> Bool {
         guard let first = bytes.first, let last = bytes.last else { return true }
         return last != UInt8(ascii: "\n") && (first == UInt8(ascii: "{") || bytes.allSatisfy { $0 == 0 })

@@ -15,7 +15,7 @@ package enum StateFile: String, CaseIterable {
     case alarms = "alarms.json"
     /// The summary of the last run that did something.
     case lastRun = "last-run.json"
-    /// `RateLedger`: the spans of destinations' rates that processes have taken.
+    /// `RateLedger`: the spans of destinations' rates taken by processes.
     case rates = "rates.json"
     /// `RetentionFindings`: what the last search for files that are too old has found.
     case retention
@@ -25,7 +25,7 @@ package enum StateFile: String, CaseIterable {
         try spool.readState(rawValue)
     }
 
-    /// Replaces the file. Unless `durable`, a power cut may bring the old one back.
+    /// Replaces the file. Unless `durable`, a power cut may bring the old file back.
     package func replace(with bytes: [UInt8], durable: Bool = false, in spool: SpoolDirectory) throws(SpoolError) {
         if durable { return try spool.writeState(rawValue, bytes) }
         _ = try spool.updateState(rawValue, durable: false) { _ in bytes }
@@ -43,8 +43,8 @@ package enum StateFile: String, CaseIterable {
         Self.decode(type, try contents(in: spool))
     }
 
-    /// Changes the file's value, under its lock. A file that cannot be decoded counts as `blank`. Does not write a
-    /// value that stays the same, and does not sync: a power cut may lose the change.
+    /// Changes the file's value, under its lock. An undecodable file counts as `blank`. Does not write an unchanged
+    /// value, and does not sync: a power cut may lose the change.
     package func update<Value: Codable & Equatable>(
         _ blank: Value, in spool: SpoolDirectory, _ change: (inout Value) -> Void
     ) throws(SpoolError) {

@@ -1,21 +1,21 @@
 package import Policy
 package import Spool
 
-/// The destinations of a queue: their names, the entries that go to each, and the state that runs have recorded.
+/// The destinations of a queue: their names, the entries for each, and the state recorded by runs.
 package struct KnownDestinations {
     package let table: DestinationTable
     /// The stored states by destination name. A destination without a state has no entry.
     package let states: [String: DestinationState]
-    /// Since when this machine has no network, as a run has found; `nil` if it has one.
+    /// Since when this machine has no network, as a run has found; `nil` if there is a network.
     package let offline: DestinationLedger.Offline?
     /// The failed operations, of routes that hold the operations behind a dead letter.
     package private(set) var failed = FailedSequences()
     /// Why the configuration's conditions allow no attempts now: to other machines, and to this one. Whoever shows the
     /// queue looks at the machine; a run looks itself.
     package var refusals: (elsewhere: String?, here: String?) = (nil, nil)
-    /// The absence of a network that a run has found and that lasts; `nil` if there is a network.
+    /// The lasting absence of a network, found by a run; `nil` if there is a network.
     package var absence: NetworkAbsence?
-    /// The names that messages may suggest.
+    /// The names to suggest in messages.
     package let names: [String]
     private let configuration: Configuration
 
@@ -47,7 +47,7 @@ package struct KnownDestinations {
         isHeld(table.destination(of: name)) || failedHolder(of: name) != nil
     }
 
-    /// Returns the failed operation that holds this one; `nil` if there is none.
+    /// Returns the failed operation that holds this operation; `nil` if there is none.
     package func failedHolder(of name: EntryName) -> OperationID? {
         failed.isEmpty
             ? nil

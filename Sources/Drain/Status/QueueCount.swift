@@ -37,15 +37,15 @@ package struct QueueCount {
     package private(set) var states: [ShownState: Int] = [:]
     /// The number of operations held by themselves, whose destination is not held.
     package private(set) var heldByThemselves = 0
-    /// The number of operations held behind a failed one of their sequence.
+    /// The number of operations held behind a failed operation of their sequence.
     package private(set) var heldBehindFailed = 0
     /// The number of waiting operations that may be sent now.
     package private(set) var due = 0
-    /// The number of waiting operations behind an older one of their sequence.
+    /// The number of waiting operations behind an older operation of their sequence.
     package private(set) var waitingForOlder = 0
-    /// The number of waiting operations that a newer one supersedes.
+    /// The number of waiting operations superseded by a newer operation.
     package private(set) var superseded = 0
-    /// The number of waiting operations that a newer one's request carries.
+    /// The number of waiting operations carried by a newer operation's request.
     package private(set) var merged = 0
 
     /// The number of waiting operations that lack a kept value.
@@ -67,13 +67,13 @@ package struct QueueCount {
             }
         }
         states[.quarantined] = try spool.quarantined().count
-        // Destinations that runs remember have a row, too, if nothing waits for them.
+        // Destinations remembered by runs have a row, too, if nothing waits for them.
         for (name, state) in known.states where !state.isBlank {
             _ = index(of: Destination(named: name))
         }
     }
 
-    /// The count of each destination that has operations or a stored state, by name.
+    /// The count of each destination with operations or a stored state, by name.
     package var destinationCounts: [DestinationCount] { counted.sorted { $0.destination.name < $1.destination.name } }
 
     private mutating func index(of destination: Destination) -> Int {

@@ -1,8 +1,8 @@
 import Policy
 package import Spool
 
-/// An operation's state as users read it: that of its directory, or `held` for a waiting operation that is held by
-/// itself, with its destination, or behind a failed one.
+/// An operation's state as users read it: the state of its directory, or `held` for a waiting operation that is held by
+/// itself, with its destination, or behind a failed operation.
 package enum ShownState: String, Hashable, CaseIterable, Sendable {
     case new
     case deferred

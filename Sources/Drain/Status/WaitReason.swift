@@ -2,7 +2,7 @@ package import Policy
 
 /// The reason why a waiting operation is not sent now.
 package enum WaitReason: Hashable {
-    /// No reason: the next run may send it.
+    /// No reason: the next run may send the operation.
     case nothing
     /// Its own time, by the schedule or its `notBefore`.
     case time(Timestamp)

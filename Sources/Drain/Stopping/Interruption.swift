@@ -2,10 +2,10 @@ import CSystem
 import Policy
 import Synchronization
 
-/// SIGTERM, SIGINT and SIGHUP as a file descriptor that poll(2) can wait for. SIGHUP stays ignored if it is.
+/// SIGTERM, SIGINT and SIGHUP as a file descriptor that poll(2) can wait for. An ignored SIGHUP stays ignored.
 ///
-/// The signal handler does two things, both safe in it: it counts, and it writes a byte into a pipe (self-pipe, D. J.
-/// Bernstein). The pipe is never read. It stays readable, so every wait ends at once from the first signal on.
+/// The signal handler does two things, both safe in a handler: it counts, and writes a byte into a pipe (self-pipe, D.
+/// J. Bernstein). The pipe is never read and stays readable, so every wait ends at once from the first signal on.
 package enum Interruption {
     /// The dispositions before `install`; `nil` while the handler is not installed.
     private static let before = Mutex<SignalDispositions?>(nil)
@@ -40,8 +40,8 @@ package enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &all, nil)
     }
 
-    /// Gives the signals the effect that they had before `install`: by default they end the process. Only for a
-    /// process that has nothing in flight that would be lost.
+    /// Gives the signals the effect that they had before `install`: by default they end the process. Only for a process
+    /// with nothing in flight to lose.
     package static func uninstall() {
         before.withLock {
             $0?.restore()
@@ -90,7 +90,7 @@ package enum Interruption {
         }
     }
 
-    /// Upper bound on one poll(2), in milliseconds. `ContinuousClock` counts the time for which the machine sleeps, and
+    /// Upper bound on one poll(2), in milliseconds. `ContinuousClock` counts the time of the machine's sleep, and
     /// poll(2) does not.
     private static let longestPoll: Double = 3_600_000
 }

@@ -3,7 +3,7 @@ final class StopCheck {
     private let clock: RunClock
     private let tally: RunTally
     private let operators: OperatorCheck
-    /// The time at which the run claims nothing more; `nil` if it has no limit.
+    /// The time at which the run claims nothing more; `nil` without a limit.
     private let timeLimit: ContinuousClock.Instant?
     private let grace: Duration
     /// The time until which `send` waits for limits before its attempt; `nil` in a run, which has other work.
@@ -57,7 +57,7 @@ final class StopCheck {
 
     private static let longestWait = Duration.seconds(60)
 
-    /// The latest end of a wait. The run then looks for events other than those that it waits for.
+    /// The latest end of a wait. The run then looks for events other than the awaited ones.
     var nextLook: ContinuousClock.Instant {
         // In the grace time the run looks for a second signal ten times a second: the first has used up the wake-up.
         if let graceEnd { return min(graceEnd, clock.instant() + .milliseconds(100)) }

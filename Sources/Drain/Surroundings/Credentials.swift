@@ -4,9 +4,9 @@ package import Policy
 package struct Credentials {
     /// Returns the current secrets of these names, or why they are not available.
     package var values: (_ names: Set<String>) -> SecretValues
-    /// Looks up secrets again after a 401. Returns whether they differ from those that were used.
+    /// Looks up secrets again after a 401. Returns whether they differ from the used ones.
     package var refresh: (_ used: SecretValues) -> Bool
-    /// Returns the header fields that a route's command gives for this request.
+    /// Returns the header fields given by a route's command for this request.
     package var signed: (_ command: [String], _ request: OutgoingRequest) throws(RequestError) -> [HeaderField]
 
     package init(

@@ -1,7 +1,7 @@
 import Delivery
 import Policy
 
-/// The machine's conditions for sending: those of the configuration, and whether there is a network.
+/// The machine's conditions for sending: the configuration's conditions, and whether there is a network.
 final class MachineConditions {
     private let asked: Conditions
     private let world: World
@@ -16,7 +16,7 @@ final class MachineConditions {
     private var network = Network()
 
     private struct Network {
-        /// The lack of a network that an attempt of this or an earlier run has found; `nil` if there is a network.
+        /// The lack of a network, found by an attempt of this or an earlier run; `nil` if there is a network.
         var offline: (absence: NetworkAbsence, error: NetworkError)?
         /// Whether there seems to be no network, before an attempt has shown it; `nil` before the first check.
         var seemsOffline: Bool?
@@ -39,8 +39,7 @@ final class MachineConditions {
         lookForConditions()
     }
 
-    /// Looks again within a pass, for at most a twentieth of the time. The result applies to operations that are not
-    /// sent yet.
+    /// Looks again within a pass, for at most a twentieth of the time. The result applies to operations not sent yet.
     func lookAgain() {
         if asked.asksNothing || world.clock.instant() < nextLook { return }
         lookForConditions()
