@@ -23,7 +23,7 @@ package struct AlarmLedger: Hashable, Sendable {
         package var destination: String
         /// The status, the error, or, if neither decided, the rule.
         package var cause: String
-        /// The first words of the answer, without what differs from one operation to the next; empty without any.
+        /// The first words of the answer, without the parts that differ between operations; empty without any.
         package var words: String
 
         /// - Parameter excerpt: the beginning of the answer.
@@ -50,11 +50,11 @@ package struct AlarmLedger: Hashable, Sendable {
         package var description: String { words.isEmpty ? cause : "\(cause) (\(words))" }
     }
 
-    /// The time of the last report, and the number of failures since then that were not reported.
+    /// The time of the last report, and the number of unreported failures since then.
     struct Failures: Hashable {
         var told: Timestamp
         var untold = 0
-        /// Whether the storm guard has held the destination since then. No run has reported that hold.
+        /// Whether the storm guard has held the destination since then. No run has reported the hold.
         var isHeld = false
 
         var isOwed: Bool { untold > 0 || isHeld }
@@ -83,8 +83,8 @@ package struct AlarmLedger: Hashable, Sendable {
         failures[cause].map { $0.told <= now && now - $0.told < Self.quietTime } ?? false
     }
 
-    /// Returns the cause under which a failure counts: itself, or one with the same status at the destination if there
-    /// are too many of these. `present` are those of this run.
+    /// Returns the cause under which a failure counts: itself, or a cause with the same status at the destination if
+    /// there are too many of these. `present` are the causes of this run.
     package func counted(_ cause: Cause, besides present: some Sequence<Cause>) -> Cause {
         let alike = Set(failures.keys).union(present).filter {
             $0.destination == cause.destination && $0.cause == cause.cause

@@ -17,18 +17,18 @@ package struct Configuration: Hashable, Sendable {
     package var log = LogLimits()
     /// The absolute path of the file to which each run writes its metrics; `nil` for none.
     package var metricsTextfile: String?
-    /// The file that each run writes the page of `status --html` to.
+    /// The file to which each run writes the page of `status --html`.
     package var page: String?
     package var hooks = Hooks()
-    /// The transport that `DRAINQ_TRANSPORT` names; `nil` if it names none. Not a key of the file.
+    /// The transport that `DRAINQ_TRANSPORT` names; `nil` for none. Not a key of the file.
     package var transportOfEnvironment: Transport?
 
     package func route(of type: TypeName) -> Route {
         routes[type] ?? defaultRoute
     }
 
-    /// Returns why the queue refuses an operation of this type that has no url of its own: there are routes, but none
-    /// for the type, and the default route has no url. `nil` if the queue takes it.
+    /// Returns why the queue refuses an operation of this type without a url of its own: there are routes, but none for
+    /// the type, and the default route has no url. `nil` if the queue takes the operation.
     package func refusal(ofType type: TypeName) -> String? {
         guard defaultRoute.url == nil, !routes.isEmpty, routes[type] == nil else { return nil }
         let known = routes.keys.map(\.description).sorted()
@@ -42,7 +42,7 @@ package struct Configuration: Hashable, Sendable {
         defaultRoute.replacesOlder || routes.values.contains(where: \.replacesOlder)
     }
 
-    /// Whether any route holds the operations behind one that failed for good.
+    /// Whether any route holds the operations behind a dead letter.
     package var holdsBehindFailed: Bool {
         defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }
     }
@@ -85,7 +85,7 @@ package struct Limits: Hashable, Sendable {
         case dropOldest
     }
 
-    /// The number of waiting operations: those in `new`, `deferred` and `claimed`.
+    /// The number of waiting operations, in `new`, `deferred` and `claimed`.
     package var operations: Int?
     /// The size of the files of waiting operations, in bytes.
     package var bytes: Int?

@@ -1,11 +1,11 @@
-/// A body that is left in its file: a range of bytes in an open file.
+/// A body left in its file: a range of bytes in an open file.
 package struct FilePart: Hashable, Sendable {
     /// The open file; `nil` until the process that reads it has received the descriptor.
     package var file: OpenFile?
     package var offset: Int
     package var length: Int
     /// The CRC-32C of the bytes that the file's checksum covers before the body; `checksum` includes the body. The
-    /// reader of the body compares, so a body that has changed meanwhile is never sent whole.
+    /// reader of the body compares, so a body changed meanwhile is never sent whole.
     package var checksumBefore: UInt32
     package var checksum: UInt32
 

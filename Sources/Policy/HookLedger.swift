@@ -1,12 +1,11 @@
-/// The times of the last calls of hooks, and the reports that are still owed to them: `state/hooks.json`.
+/// The times of the last calls of hooks, and the reports still owed to them: `state/hooks.json`.
 ///
 /// ```
 /// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } },
 ///   "standing": { "down": [destination] } }
 /// ```
-/// A report that comes sooner after a call than `atMostEvery` allows is kept for a call of a later run. A report that
-/// was undone meanwhile, as by the end of a hold, is dropped. Losing the file loses owed reports and costs a call too
-/// many.
+/// A report that comes sooner after a call than `atMostEvery` allows is kept for a call of a later run. A report undone
+/// meanwhile, as by the end of a hold, is dropped. Losing the file loses owed reports and costs a call too many.
 package struct HookLedger: Hashable, Sendable {
     package static let version = 1
     /// The upper bound of entries. Operations with their own urls may have any number of destinations.
@@ -23,8 +22,9 @@ package struct HookLedger: Hashable, Sendable {
 
     package init() {}
 
-    /// Records the destinations that a condition applies to, with its reasons. Returns the reports of those to which it
-    /// did not apply before, and of those to which it no longer does. Takes and returns nothing that no hook takes.
+    /// Records the destinations that a condition applies to, with its reasons. Returns the reports of destinations to
+    /// which the condition did not apply before, and of destinations to which it no longer does. Takes and returns
+    /// nothing that no hook takes.
     package mutating func changes(
         of event: Hooks.Event, to present: [String: String], hooks: Hooks
     ) -> [HookNews] {
@@ -68,7 +68,7 @@ package struct HookLedger: Hashable, Sendable {
         return due.sorted { ($0.event.rawValue, $0.destination ?? "") < ($1.event.rawValue, $1.destination ?? "") }
     }
 
-    /// Drops the report that is owed for an event. Returns whether there was one.
+    /// Drops the report owed for an event. Returns whether a report was owed.
     private mutating func withdraw(_ event: Hooks.Event, _ destination: String?) -> Bool {
         let key = Self.key(event, destination)
         guard entries[key]?.owed != nil else { return false }

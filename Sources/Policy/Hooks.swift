@@ -21,7 +21,7 @@ package struct Hooks: Hashable, Sendable {
         case delivered
         /// Runs began to send.
         case started
-        /// Runs that had something to do ended.
+        /// Runs with work ended.
         case ended
 
         /// The event that undoes this one.
@@ -42,7 +42,7 @@ package struct Hooks: Hashable, Sendable {
     /// The minimum time between two calls for the same event of the same destination.
     package var atMostEvery: Duration = Self.defaultAtMostEvery
 
-    /// The time without an answer after which a destination that fails is down.
+    /// The time without an answer after which a failing destination is down.
     package var downAfter = Self.defaultDownAfter
     /// The age of an operation from which on its destination has a backlog.
     package var backlogAfter = Self.defaultBacklogAfter
@@ -65,7 +65,7 @@ extension DestinationState {
     }
 }
 
-/// The report of one event at one destination.
+/// The report of an event at a destination.
 package struct HookNews: Hashable, Codable, Sendable {
     package var event: Hooks.Event
     /// `nil` for quarantined files, which have no destination, and for runs, which have many.

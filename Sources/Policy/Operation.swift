@@ -36,11 +36,11 @@ package struct OperationHeader: Hashable, Sendable {
     package var headers: [HeaderField]
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
-    /// The operation's own `Idempotency-Key`; `nil` for the one of its route, which is the id by default.
+    /// The operation's own `Idempotency-Key`; `nil` for the key of its route, which is the id by default.
     package var idempotencyKey: String?
     /// The file that is the body; `Operation.body` is then empty.
     package var bodyFile: BodyFile?
-    /// Fields that this version does not know, as raw JSON text. Every copy of the file keeps them.
+    /// Fields unknown to this version, as raw JSON text. Every copy of the file keeps them.
     package var unknown: [UnknownField]
 
     package struct UnknownField: Hashable, Sendable {
@@ -76,12 +76,12 @@ package struct OperationHeader: Hashable, Sendable {
     }
 }
 
-/// One file of the queue: header, body as it was given, and the attempts made so far.
+/// One file of the queue: header, body as given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
     private var sharedHeader: Shared<OperationHeader>
-    /// The body; empty if it is left in its file.
+    /// The body; empty if left in its file.
     private var bytes: [UInt8]
-    /// The place of the body, if it is left in the file of a claimed operation.
+    /// The place of the body, if left in the file of a claimed operation.
     package private(set) var bodyPart: FilePart?
     package var attempts: [AttemptRecord]
     /// The values kept for the operation's key; `nil` until a run has looked them up. Not part of the file.
@@ -104,7 +104,7 @@ package struct Operation: Hashable, Sendable {
         _modify { yield &sharedHeader.value }
     }
 
-    /// The body as it was given. A body that is left in its file is read each time.
+    /// The body as given. A body left in its file is read each time.
     package var body: [UInt8] {
         get { bodyPart?.bytes ?? bytes }
         set { (bytes, bodyPart) = (newValue, nil) }
@@ -127,9 +127,9 @@ package struct AttemptRecord: Hashable, Sendable {
     package var retryAfter: Int?
     /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
     package var excerpt: String?
-    /// Who is to blame. `nil` for a delivery, and for an operation that was settled before a request was made of it.
+    /// Who is to blame. `nil` for a delivery, and for an operation settled before a request was made of it.
     package var accused: Accused?
-    /// Whether the attempt is one of those that the name of the operation counts.
+    /// Whether the name of the operation counts the attempt.
     package var counted = false
     /// The whole answer to a delivery, if the route keeps it.
     package var answer: KeptAnswer?
@@ -158,10 +158,10 @@ extension AttemptRecord {
             retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: nil)
     }
 
-    /// The rule that decided, as `Rule.description` gives it. For people: a decision asks `ruleCode`.
+    /// The deciding rule, in the words of `Rule.description`. For people: a decision asks `ruleCode`.
     package var rule: String { decision.words }
 
-    /// The kind of the rule that decided; `nil` for a rule about answers, and for one of a newer version.
+    /// The kind of the deciding rule; `nil` for a rule about answers, and for a rule of a newer version.
     package var ruleCode: Rule.Code? { decision.code }
 
     /// Adds to the words of the rule, which stays of its kind.

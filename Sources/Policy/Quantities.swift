@@ -134,7 +134,7 @@ struct QuantityScanner {
         return true
     }
 
-    /// Reads the ASCII letters that come next; empty if there are none.
+    /// Reads the next ASCII letters; empty if there are none.
     mutating func unit() -> String {
         let letters = rest.prefix { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) }
         rest = rest.dropFirst(letters.count)

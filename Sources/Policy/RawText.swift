@@ -52,7 +52,7 @@ extension String {
         }
     }
 
-    /// The bytes that `init(raw:)` was given; for any other text, its UTF-8.
+    /// The bytes given to `init(raw:)`; for any other text, its UTF-8.
     package var rawBytes: [UInt8] {
         var bytes = Array(utf8)
         guard bytes.contains(0xF4) else { return bytes }

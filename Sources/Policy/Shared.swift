@@ -1,4 +1,4 @@
-/// A large value that all copies share until one of them changes it, so copying it costs one reference count.
+/// A large value that all copies share until a copy changes it, so copying costs one reference count.
 package struct Shared<Value> {
     private var box: Box
 

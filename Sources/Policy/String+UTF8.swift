@@ -20,7 +20,7 @@ extension StringProtocol {
         utf8.reversed().starts(with: other.utf8.reversed())
     }
 
-    /// Returns the pieces between the bytes that are `separator`, a scalar of ASCII. The empty ones are among them.
+    /// Returns the pieces between the bytes that are `separator`, a scalar of ASCII. Includes empty pieces.
     package func pieces(at separator: Unicode.Scalar) -> [Substring] {
         Substring(self).utf8.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false)
             .map { Substring($0) }

@@ -143,14 +143,14 @@ extension AnswerContent.Objection: CustomStringConvertible {
     }
 }
 
-/// An answer as rules see it: a whole answer, or the element of one that is about a single operation of a batch.
+/// An answer as rules see it: a whole answer, or an element about a single operation of a batch.
 struct JudgedAnswer {
     /// The whole answer, for its header fields, and for its body if there is no element.
     let head: AttemptReport.Answer
-    /// The status; 0 for an element that should have one and has none.
+    /// The status; 0 for an element with a missing status.
     let status: Int
     let report: SealedReport
-    /// Whether the body is longer than the route's `answerLimit`. `send` reads more of it than a run does.
+    /// Whether the body is longer than the route's `answerLimit`. `send` reads more of a body than a run does.
     let isCut: Bool
     private let element: JSONDocument?
 
@@ -170,8 +170,8 @@ struct JudgedAnswer {
         self.element = element
     }
 
-    /// The body as JSON; `nil` if it is not JSON, or cut: what is missing may make it no JSON. Parsed once, on first
-    /// use.
+    /// The body as JSON; `nil` if the body is not JSON, or cut: what is missing may make it no JSON. Parsed once, on
+    /// first use.
     lazy var document: JSONDocument? = element ?? (isCut ? nil : try? JSONDocument(answer: head.body))
 
     /// The code that a callable function returned.

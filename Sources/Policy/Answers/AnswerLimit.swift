@@ -13,7 +13,7 @@ package enum AnswerLimit: Hashable, Sendable {
         }
     }
 
-    /// Returns the wait that the answer asks for, at most `RetryAfter.longest`; `nil` if it says none.
+    /// Returns the wait that the answer asks for, at most `RetryAfter.longest`; `nil` if the answer says none.
     func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
         switch self {
         case .time(let place): return place.wait(in: &answer, now: now)

@@ -13,8 +13,8 @@ package struct AnswerRule: Hashable, Sendable {
         case results(Results)
         case standard
 
-        /// Whether the user's rule names the answers that it matches. `accept` names the others: an answer that it
-        /// refuses may come from another server.
+        /// Whether the user's rule names the answers that it matches. `accept` names the others: a refused answer may
+        /// come from another server.
         package var namesAnswer: Bool {
             switch self {
             case .answers, .classify: true
@@ -25,9 +25,9 @@ package struct AnswerRule: Hashable, Sendable {
 
     /// The rules that `batch.results` becomes.
     package enum Results: Hashable, Sendable {
-        /// An element that has an error fails.
+        /// An element with an error fails.
         case error
-        /// An element that should have a status and has none is deferred.
+        /// An element with a missing status is deferred.
         case noStatus(JSONPointer)
         /// An element without an error is delivered.
         case noError
@@ -43,7 +43,7 @@ package struct AnswerRule: Hashable, Sendable {
         case errors([NetworkError])
     }
 
-    /// Whether the rule matches the answers that meet its content, or those that do not.
+    /// Whether the rule matches the answers that meet its content, or the answers that do not.
     package enum Sense: Hashable, Sendable {
         case meets
         case fails
@@ -95,7 +95,7 @@ package struct AnswerRule: Hashable, Sendable {
     static let success = 200...299
 }
 
-/// The line of the configuration file that contains a rule; 0 if no file contains it.
+/// The line of a rule in the configuration file; 0 if no file contains the rule.
 ///
 /// All values are equal, so that two rules are equal wherever they are written.
 package struct SourceLine: Hashable, Sendable {
@@ -115,7 +115,7 @@ extension AnswerRule {
     enum Answer: Hashable {
         case matches(AnswerContent.Objection?)
         case differs
-        /// The body is longer than the route's `answerLimit`, and the rule depends on the rest of it.
+        /// The body is longer than the route's `answerLimit`, and the rule depends on the rest.
         case cut
     }
 

@@ -2,8 +2,8 @@
 package enum AnswerTime {}
 
 extension AnswerPlace {
-    /// Returns the wait that the answer asks for in this field or value, at most `RetryAfter.longest`; `nil` if it has
-    /// no readable time there. Of several fields the longest wait counts.
+    /// Returns the wait that the answer asks for in this field or value, at most `RetryAfter.longest`; `nil` without a
+    /// readable time there. Of several fields the longest wait counts.
     func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
         let head = answer.head
         func read(_ text: String) -> Duration? { AnswerTime.parse(text, date: head.header("Date"), now: now) }

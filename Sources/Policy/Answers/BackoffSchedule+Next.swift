@@ -37,7 +37,7 @@ extension BackoffSchedule {
     /// Returns when the attempt after the nth is due, at least `atLeast` from now, in whole milliseconds as in file
     /// names.
     ///
-    /// If the schedule's next time is after the end of the age, the last attempt is due exactly at that end. The age is
+    /// If the schedule's next time is after the end of the age, the last attempt is due exactly at the end. The age is
     /// used up only if that attempt is deferred too, or if the end has passed already. So an operation that waited for
     /// a machine to come back still gets its attempt.
     package func next(
@@ -50,7 +50,7 @@ extension BackoffSchedule {
         return bounded(now + max(delay, atLeast), ageBegins: ageBegins, now: now)
     }
 
-    /// Returns `due`, or the end of the age if that comes first. The age is used up if its end has passed already.
+    /// Returns `due` or the end of the age, whichever comes first. The age is used up if its end has passed already.
     func bounded(_ due: Timestamp, ageBegins: Timestamp, now: Timestamp) -> Next {
         let due = due.roundedUpToMilliseconds
         guard let maxAge else { return .attempt(at: due) }

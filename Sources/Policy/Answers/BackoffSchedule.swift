@@ -3,7 +3,7 @@ package struct BackoffSchedule: Hashable, Sendable {
     package enum Delays: Hashable, Sendable {
         /// `min(base × multiplier^(n − 1), max)` after the nth attempt.
         case exponential(base: Duration, multiplier: Double, max: Duration)
-        /// The nth delay after the nth attempt; the last one repeats while attempts are left.
+        /// The nth delay after the nth attempt; the last delay repeats while attempts are left.
         case list([Duration])
     }
 

@@ -2,9 +2,9 @@ extension Batch {
     /// Returns one verdict per member, in order. Returns `nil` if the route does not say how an answer speaks of each
     /// operation, or if the whole answer is not a delivery: then `Classification.verdict` holds for all members.
     ///
-    /// The route's rules judge the whole answer first. If it is a delivery, they judge each element as the answer to
-    /// one operation, with a status of its own. If it is not clear which element is about which operation, all are
-    /// deferred. `members` are the operations of the request, in its order.
+    /// The route's rules judge the whole answer first. If the whole answer is a delivery, they judge each element as
+    /// the answer to one operation, with a status of its own. If it is not clear which element is about which
+    /// operation, all are deferred. `members` are the operations of the request, in its order.
     package func verdicts(
         on report: SealedReport, members: [OperationID], route: Route, now: Timestamp
     ) -> [Verdict]? {
@@ -36,8 +36,8 @@ extension Batch {
         }
     }
 
-    /// Returns whether the halves of a batch must be sent separately, to find the operation that the server refuses. A
-    /// permanent failure of a batch charges none of its operations; a request of one operation is not split.
+    /// Returns whether the halves of a batch must be sent separately, to find the refused operation. A permanent
+    /// failure of a batch charges none of its operations; a request of one operation is not split.
     package static func isToBeSplit(_ verdict: Verdict, members: Int) -> Bool {
         members > 1 && verdict.outcome == .failed
     }
@@ -47,7 +47,7 @@ extension Batch.Results {
     /// Returns the element about each member, in order, with `nil` for a member that the answer does not name. Returns
     /// `nil` if it is not clear which element is about which member.
     fileprivate func elements(of document: JSONDocument, about members: [OperationID]) -> [JSONDocument?]? {
-        // A longer list has an element that is about no member, or two that are about one.
+        // A longer list has an element about no member, or two elements about the same member.
         guard let list = list(in: document, most: members.count) else { return nil }
         guard let match else { return list.count == members.count ? list : nil }
         let places = Dictionary(
@@ -63,14 +63,14 @@ extension Batch.Results {
         return found
     }
 
-    /// Returns the list of results; `nil` if there is none, or if it is longer than `most`. A list of failures that is
-    /// absent or null is empty.
+    /// Returns the list of results; `nil` without a list of at most `most` elements. An absent or null list of failures
+    /// is empty.
     private func list(in document: JSONDocument, most: Int = .max) -> [JSONDocument]? {
         if listsFailures, document.isObject, [nil, .null].contains(document.value(at: pointer)) { return [] }
         return document.elements(at: pointer, most: most)
     }
 
-    /// Returns operations that this answer may be about, in a batch of at most `most`: those that it names by id, and
+    /// Returns operations that this answer may be about, in a batch of at most `most`: operations named by id, and
     /// made-up ids for the others. Returns at least one, and no more than `most`.
     package func members(in answer: AttemptReport.Answer, most: Int) -> [OperationID] {
         let list = (try? JSONDocument(answer: answer.body)).flatMap { self.list(in: $0) } ?? []

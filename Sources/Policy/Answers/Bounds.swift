@@ -1,4 +1,4 @@
-/// What ends the attempts of an operation after an answer of one kind: the schedule, and the lifetime if it is shorter.
+/// What ends the attempts of an operation after an answer of one kind: the schedule, and the lifetime if shorter.
 ///
 /// The run that settles, `explain` and the count of attempts all ask this value.
 package struct Bounds: Hashable, Sendable {
@@ -31,8 +31,8 @@ package struct Bounds: Hashable, Sendable {
 }
 
 extension Route {
-    /// Returns the bounds after an answer that says that the server gets too many requests, or after any other result.
-    /// A schedule for rate limits that has no age of its own is bounded by the age of the other one.
+    /// Returns the bounds after an answer that reports too many requests, or after any other result. The age of the
+    /// other schedule bounds a schedule for rate limits without an age of its own.
     package func bounds(isRateLimited: Bool) -> Bounds {
         guard isRateLimited, var schedule = retryRateLimited else { return Bounds(retry, lifetime: expiresAfter) }
         schedule.maxAge = schedule.maxAge ?? retry.maxAge
@@ -51,8 +51,8 @@ extension Route {
         return records.filter(\.counted).suffix(counted).count(where: \.isRateLimited)
     }
 
-    /// Returns the number of attempts in all that an operation gets if each one to come ends as the last one did;
-    /// `nil` if nothing limits them.
+    /// Returns the number of attempts that an operation gets in all if each further attempt ends like the last; `nil`
+    /// if nothing limits them.
     package func attemptsAllowed(after records: [AttemptRecord], counted: Int) -> Int? {
         let isRateLimited = records.last?.isRateLimited ?? false
         let used = attemptsUsed(isRateLimited: isRateLimited, of: records, counted: counted)

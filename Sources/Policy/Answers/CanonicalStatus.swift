@@ -37,7 +37,7 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
         switch self {
         // The credential is at fault, as with 401 and 403.
         case .unauthenticated, .permissionDenied: .held
-        // The client has to change the request, or the state of the system, before it tries again (google.rpc.Code).
+        // The client has to change the request, or the state of the system, before trying again (google.rpc.Code).
         case .invalidArgument, .notFound, .failedPrecondition, .outOfRange, .unimplemented: .failed
         // Another attempt does not help. Our own earlier attempt may have made it exist; a route whose function answers
         // repetitions with this code writes `"ALREADY_EXISTS": "deliver"`.

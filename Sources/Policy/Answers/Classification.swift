@@ -2,8 +2,8 @@
 package enum Classification {
     /// Returns the verdict on the report, on this route. `now` is the moment of the answer, for a time without a Date.
     ///
-    /// The first of the route's rules that matches decides; if none matches, the defaults decide. No rule can override
-    /// the meaning of an attempt that this program ended itself.
+    /// The route's first matching rule decides; if none matches, the defaults decide. No rule can override the meaning
+    /// of an attempt that this program ended itself.
     package static func verdict(on report: SealedReport, route: Route, now: Timestamp) -> Verdict {
         switch report.original.result {
         case .answer(let answer):
@@ -20,7 +20,7 @@ package enum Classification {
         on answer: inout JudgedAnswer, by rules: [AnswerRule], route: Route, now: Timestamp
     ) -> Verdict {
         var match = match(&answer, by: rules)
-        // The code of a callable function may be in the part that was cut.
+        // The code of a callable function may be in the cut part.
         if route.protocol == .callable, answer.isCut, answer.document == nil { match.isCut = true }
         var verdict = Verdict(outcome: match.rule.outcome, rule: .answer(match), isRateLimited: answer.status == 429)
         verdict.status = answer.status

@@ -1,4 +1,4 @@
-/// The move of a claimed operation's file. `Policy` decides it, `Spool` applies it.
+/// The move of a claimed operation's file, decided by `Policy` and applied by `Spool`.
 package enum Disposition: Hashable, Sendable {
     /// Delivered: the file is removed, or moved to `delivered/` if retention keeps copies.
     case delivered(keep: Bool)
@@ -6,7 +6,7 @@ package enum Disposition: Hashable, Sendable {
     case deferred(until: Timestamp, countsAttempt: Bool)
     /// Put back to where it was claimed from, under its old name: not attempted, or not to blame.
     case putBack
-    /// Put back to where it was claimed from, and held until a person releases it: sending it again could do harm.
+    /// Put back to where it was claimed from, and held until a person releases it: another attempt could do harm.
     case held
     /// Superseded by a newer operation of its key: the file is removed, unsent or not delivered.
     case superseded

@@ -27,8 +27,8 @@ package struct KeptAnswer: Hashable, Sendable {
 extension SealedReport {
     /// Returns the parts of the answer that a route keeps; none if there is no answer.
     ///
-    /// A part that contains a secret of the request is not kept: the secret would stand in a file, and without the
-    /// secret the value would be another.
+    /// A part with a secret of the request is not kept: the secret would stand in a file, and without the secret the
+    /// value would be another.
     func kept(of route: Route) -> KeptValues {
         guard !route.keep.isEmpty, case .answer(let head) = original.result else { return .none }
         var answer = JudgedAnswer(head, in: self, limit: route.answerLimit)

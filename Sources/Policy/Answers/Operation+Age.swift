@@ -1,9 +1,9 @@
 extension Operation {
-    /// The time from which the age counts, for `expiresAfter` and a schedule's `maxAge`; `nil` until it is known.
+    /// The time from which the age counts, for `expiresAfter` and a schedule's `maxAge`; `nil` until known.
     ///
-    /// This is the creation time, unless that came from a wrong clock: one that was not set yet, or one that was ahead,
-    /// so that the first attempt precedes the creation. Then it is the time of the first attempt by a set clock.
-    /// Otherwise a machine that boots in 1970 would fail all operations that it accepts as soon as its clock is set.
+    /// This is the creation time, unless that came from a wrong clock: a clock not set yet, or a clock ahead, so that
+    /// the first attempt precedes the creation. Then the age counts from the first attempt by a set clock. Otherwise a
+    /// machine that boots in 1970 would fail all operations that it accepts as soon as its clock is set.
     package var ageBegins: Timestamp? {
         let firstAttempt = attempts.first { $0.at.isOfSetClock }?.at
         guard header.createdAt.isOfSetClock else { return firstAttempt }
@@ -12,7 +12,7 @@ extension Operation {
 }
 
 extension Timestamp {
-    /// Whether a clock that was set can have given this time: unset clocks begin in 1970, 1980 or 2000.
+    /// Whether a set clock can have given this time: unset clocks begin in 1970, 1980 or 2000.
     package var isOfSetClock: Bool { self >= Self.firstOfSetClocks }
 
     /// 2001-01-01T00:00:00Z

@@ -1,10 +1,11 @@
-/// The outcome of an attempt. `Classification` alone decides it.
+/// The outcome of an attempt, decided by `Classification` alone.
 package enum Outcome: String, Hashable, Sendable, CaseIterable {
     /// The server accepted the operation.
     case delivered
     /// The operation is attempted again when the schedule says.
     case deferred
-    /// The destination is held until a person, a new credential or a probe ends that; the operation is not to blame.
+    /// The destination is held until a person, a new credential or a probe ends the hold; the operation is not to
+    /// blame.
     case held
     /// The operation becomes a dead letter.
     case failed
@@ -59,7 +60,7 @@ package enum NetworkError: String, Encodable, Hashable, Sendable, CaseIterable {
 /// The sink's report on one attempt: an answer, or the reason why there is none.
 package struct AttemptReport: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
-        /// A whole answer arrived (its body possibly cut at the bound that the request set).
+        /// A whole answer arrived (its body possibly cut at the request's bound).
         case answer(Answer)
         case failure(NetworkError, detail: String)
     }
@@ -80,7 +81,7 @@ package struct AttemptReport: Hashable, Sendable {
             self.isCut = isCut
         }
 
-        /// Returns the value of the first field of that name, compared without case (RFC 9110 §5.1).
+        /// Returns the value of the first field of this name, compared without case (RFC 9110 §5.1).
         package func header(_ name: String) -> String? {
             headers.first { $0.isNamed(name) }?.value
         }

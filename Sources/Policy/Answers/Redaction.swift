@@ -21,8 +21,8 @@ package struct Redaction: Sendable {
     /// Whether a match can begin with a byte, plain or escaped; indexed by the byte.
     private let canBegin: [Bool]
 
-    /// Creates the redaction for these secrets. `signed` are the fields that the headers command or AWS signing
-    /// added: their values, and the words in these from 8 bytes on, are secrets too, but for `Content-*` and `Accept*`.
+    /// Creates the redaction for these secrets. `signed` are the fields added by the headers command or AWS signing:
+    /// their values, and the words in these from 8 bytes on, are secrets too, but for `Content-*` and `Accept*`.
     package init(_ secrets: SecretValues, signed: [HeaderField] = []) {
         let plain = secrets.values.values.map { Array($0.utf8) }.filter { $0.count >= Self.shortestSecret }
         let values = plain + signed.flatMap(Self.secrets(in:))
@@ -44,10 +44,10 @@ package struct Redaction: Sendable {
         self.canBegin = canBegin
     }
 
-    /// The least length of a secret that is replaced. A shorter one stands in many words by chance: `e` would turn
-    /// `here` into `h[secret]r[secret]`, which tells the secret and hides the answer.
+    /// The least length of a secret to replace. A shorter one stands in many words by chance: `e` would turn `here`
+    /// into `h[secret]r[secret]`, which tells the secret and hides the answer.
     package static let shortestSecret = 4
-    /// The least length at which the end of a text that was cut counts as the beginning of a secret.
+    /// The least length at which the end of a cut text counts as the beginning of a secret.
     static let shortestBeginning = 4
     /// The least length of a secret word in a signed field. Versions and schemes are shorter, and are not secrets.
     private static let shortestWord = 8
@@ -66,7 +66,7 @@ package struct Redaction: Sendable {
         return ([value[...]] + words + parameters).map { Array($0) }.filter { $0.count >= shortestWord }
     }
 
-    /// Returns the decoded text of a secret that is Base64, and the password of `user:password` by itself.
+    /// Returns the decoded text of a Base64 secret, and the password of `user:password` by itself.
     private static func decoded(_ secret: [UInt8]) -> [[UInt8]] {
         guard secret.count >= shortestWord, let bytes = Base64.decodeLeniently(secret),
             let text = String(validating: bytes, as: UTF8.self),
@@ -109,8 +109,8 @@ package struct Redaction: Sendable {
         return result
     }
 
-    /// Returns the matches in the text. Base64 words that overlap are one match: a server can fill its answer with a
-    /// single word that has thousands of matches.
+    /// Returns the matches in the text. Overlapping Base64 words are one match: a server can fill its answer with a
+    /// single word with thousands of matches.
     private func matches(in text: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var word = 0..<0

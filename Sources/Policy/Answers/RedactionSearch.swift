@@ -14,7 +14,7 @@ struct RedactionSearch {
 
     /// The length of the common prefix of the needle and each of its suffixes.
     private let prefixes: [Int]
-    /// The last plain match of a prefix of the needle, the one with the latest end.
+    /// The last plain match of a prefix of the needle, with the latest end.
     private var window = 0..<0
 
     init(needle: [UInt8]) {
@@ -40,8 +40,8 @@ struct RedactionSearch {
         return count
     }
 
-    /// Returns the end of a match that begins at `start`; `nil` if there is none. `escapes` are those of the text, by
-    /// the places at which they begin, and `nextEscape` is the place of the first from `start` on.
+    /// Returns the end of a match that begins at `start`; `nil` if there is none. `escapes` are the escapes of the
+    /// text, by the places at which they begin, and `nextEscape` is the place of the first from `start` on.
     mutating func end(in text: [UInt8], _ escapes: [Escape?], from start: Int, _ nextEscape: Int) -> Int? {
         let plain = Self.extended(in: text, of: needle, from: start, &window, prefixes)
         if plain == needle.count { return start + plain }

@@ -23,12 +23,12 @@ package struct Retention: Hashable, Sendable {
         /// For kept values without operations; `nil` removes none.
         package var kept: Age?
 
-        /// Whether the run must store what it has found for the next search.
+        /// Whether the run must store its findings for the next search.
         package var isRemembered: Bool { failed?.isTwice ?? false || kept?.isTwice ?? false }
     }
 
-    /// Returns the search that a run makes now; `nil` if it is not time for one. `last` is the time of the last search
-    /// that was remembered.
+    /// Returns the search that a run makes now; `nil` if no search is due. `last` is the time of the last remembered
+    /// search.
     ///
     /// What is kept for a day or longer is searched for once a day, and removed when two searches have found it. So a
     /// clock that is wrong for less than a day, by however much, removes nothing early. `keepsValues` says whether
@@ -49,7 +49,7 @@ package struct Retention: Hashable, Sendable {
     private static let searchInterval = Duration.seconds(86_400)
 }
 
-/// What a search for files that are too old has found: the content of `state/retention`.
+/// The findings of a search for files that are too old: the content of `state/retention`.
 ///
 /// The first line is the time of the search, as in RFC 3339. Each other line is the `Digest` of a file's path.
 package struct RetentionFindings: Hashable, Sendable {
@@ -59,13 +59,13 @@ package struct RetentionFindings: Hashable, Sendable {
     /// Bounds the file: what was found beyond this number counts as found by the next search.
     private static let most = 100_000
 
-    /// Begins a search. A search of a clock that was ahead says nothing about this one.
+    /// Begins a search. A search of a clock that was ahead says nothing about this search.
     package init(at now: Timestamp, after last: RetentionFindings?) {
         at = now
         before = if let last, last.at <= now { last.found } else { [] }
     }
 
-    /// Reads a file; `nil` if it does not begin with a time.
+    /// Reads a file; `nil` if the file does not begin with a time.
     package init?(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         guard let first = lines.first, let at = Timestamp(rfc3339: first) else { return nil }
@@ -78,7 +78,7 @@ package struct RetentionFindings: Hashable, Sendable {
         Array(([at.rfc3339] + found.map(\.description).sorted()).map { $0 + "\n" }.joined().utf8)
     }
 
-    /// Notes a file that is too old. Returns whether the search before has found it, too.
+    /// Notes a file that is too old. Returns whether the previous search found the file, too.
     package mutating func find(_ path: String) -> Bool {
         let digest = Digest(of: path)
         if before.contains(digest) { return true }

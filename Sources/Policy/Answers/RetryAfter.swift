@@ -2,14 +2,14 @@
 package enum RetryAfter {
     /// The longest time that a server gets from one answer.
     package static let longest = Duration.seconds(86_400)
-    /// The longest jitter added to a wait, so that clients that were asked together do not come back together.
+    /// The longest jitter added to a wait, so that clients asked together do not come back together.
     static let longestJitter = Duration.seconds(300)
 
     /// Returns the time asked for, from the moment of the answer on; `nil` if the value is neither seconds nor a date.
     ///
     /// Seconds may have a fraction: RFC 9110 has whole seconds only, but servers send `2.0`. A date is measured from
-    /// the answer's own Date, so neither clock needs to be right, and from `now` only if the answer has no Date. A date
-    /// that has passed gives zero. No value gives more than `longest`.
+    /// the answer's own Date, so neither clock needs to be right, and from `now` only if the answer has no Date. A past
+    /// date gives zero. No value gives more than `longest`.
     package static func parse(_ value: String, date: String? = nil, now: Timestamp) -> Duration? {
         let value = value.utf8.trimmedText
         let digits = value.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
@@ -21,7 +21,7 @@ package enum RetryAfter {
         return min(max(then - start, .zero), longest)
     }
 
-    /// Returns the wait that an answer asks for; `nil` if it has no Retry-After that can be read.
+    /// Returns the wait that an answer asks for; `nil` without a readable Retry-After.
     package static func asked(by answer: AttemptReport.Answer, now: Timestamp) -> Duration? {
         longestWait(of: "Retry-After", in: answer) { parse($0, date: answer.header("Date"), now: now) }
     }

@@ -1,4 +1,4 @@
-/// The rule that decided about an operation, as reports show it: `status 503: default 500-599 defers`.
+/// The rule that decided about an operation, as shown in reports: `status 503: default 500-599 defers`.
 package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// A rule about answers.
     case answer(RuleMatch)
@@ -19,9 +19,10 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     case interrupted(times: Int)
     /// `answers` answers in a row had this status, in this run and before: the destination is to blame.
     case storm(status: Int, answers: Int)
-    /// An answer that would hold the destination, which accepts other operations: it is about this operation alone.
+    /// An answer that would hold the destination, which accepts other operations: the answer is about this operation
+    /// alone.
     case contradicted(Rule, Outcome)
-    /// The server refused this operation. Whether it or the credentials are to blame is not known yet.
+    /// The server refused this operation. Whether the operation or the credentials are to blame is not known yet.
     case parked(Rule)
     /// The server refused an operation that is sent at once, and not queued.
     case refusedAlone(Rule)
@@ -31,7 +32,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// remembers its idempotency key.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
 
-    /// What kind of rule this is, as an attempt line stores it; `nil` for a rule about answers.
+    /// The kind of the rule, as stored in an attempt line; `nil` for a rule about answers.
     package enum Code: String, Hashable, Sendable, CaseIterable {
         case batch, network, attempts, age, expired, request, noURL, interrupted, storm
         case contradicted, parked, alone, kept, ambiguous
@@ -58,7 +59,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The rule about answers that decided; `nil` if none did.
+    /// The deciding rule about answers; `nil` if another rule decided.
     package var match: RuleMatch? {
         switch self {
         case .answer(let match): match

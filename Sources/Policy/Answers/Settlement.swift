@@ -16,17 +16,17 @@ package struct Settlement: Hashable, Sendable {
     /// - Deferred: the operation is due by the schedule, or fails if the schedule is used up, with a rule that says so.
     /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After, or a rule with `until`, does not count as an attempt. The
     ///   operation is due a little after the time that the server named, never before, whatever step the schedule is
-    ///   at; only the age bounds it. With any other status, a Retry-After can only extend the schedule's delay. One of
-    ///   0 has no effect.
+    ///   at; only the age bounds it. With any other status, a Retry-After can only extend the schedule's delay. A
+    ///   Retry-After of 0 has no effect.
     /// - A proxy's own failure does not count either: neither the operation nor its server had any part in it.
-    /// - Without a network the operation stays unchanged. If its request may have left before, that is recorded, and
-    ///   the operation is due at once.
+    /// - Without a network the operation stays unchanged. If its request may have left before, the attempt is recorded,
+    ///   and the operation is due at once.
     /// - An attempt that this program ended does not count either, and its operation is due at once. From the second in
     ///   a row on the operation waits as the schedule says, so that short runs do not keep sending it. The age bounds
     ///   it.
-    /// - An operation that shared its request, as `inBatch` says, does not fail because its attempts or its age are
-    ///   used up: it is due at once, and `isLastAttempt` keeps it out of further batches.
-    /// - An operation that expires before its due time is due when it expires, so that a run notices the expiry.
+    /// - An operation of a shared request (`inBatch`) does not fail because its attempts or its age are used up: it is
+    ///   due at once, and `isLastAttempt` keeps it out of further batches.
+    /// - An operation that expires before its due time is due at its expiry, so that a run notices the expiry.
     package static func decide(
         on report: SealedReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
         inBatch: Bool, keepsDelivered: Bool, start: Timestamp, now: Timestamp,
@@ -69,7 +69,7 @@ package struct Settlement: Hashable, Sendable {
         return settlement
     }
 
-    /// Decides on an operation that has expired; `nil` if it has not. Called before every attempt.
+    /// Decides on an expired operation; `nil` for any other. Called before every attempt.
     package static func decide(onExpiryOf operation: Operation, route: Route, now: Timestamp) -> Settlement? {
         guard let expiry = expiry(of: operation, route: route), expiry <= now else { return nil }
         return unsent(.failed, rule: .expired(at: expiry), now: now)
@@ -82,9 +82,9 @@ package struct Settlement: Hashable, Sendable {
     }
 
     /// Decides on an operation that is not attempted; `nil` while it may wait. Its expiry bounds every wait. The age of
-    /// its schedule bounds attempts, and the wait for a kept value, which may never come. It does not bound a hold, a
-    /// pause or a parking: a credential that has expired must not empty the queue into `failed/`, however long the
-    /// operator is away. Once that wait ends, an operation that is older gets one attempt.
+    /// its schedule bounds attempts, and the wait for a kept value, which may never come. The age does not bound a
+    /// hold, a pause or a parking: an expired credential must not empty the queue into `failed/`, however long the
+    /// operator is away. Once such a wait ends, an older operation gets one attempt.
     package static func decide(
         onAgeOf operation: Operation, lacking kept: String?, route: Route, now: Timestamp
     ) -> Settlement? {
@@ -139,9 +139,10 @@ package struct Settlement: Hashable, Sendable {
         }
     }
 
-    /// Returns whether the next attempt may be the operation's last. It is then made alone, so that no other member of
-    /// a batch can end the operation. The first attempt is never the last: a route that allows only one still sends
-    /// batches. The name counts the attempts, as in `Route.attemptsUsed`: a power cut may have taken their records.
+    /// Returns whether the next attempt may be the operation's last. Such an attempt is made alone, so that no other
+    /// member of a batch can end the operation. The first attempt is never the last: a route that allows a single
+    /// attempt still sends batches. The name counts the attempts, as in `Route.attemptsUsed`: a power cut may have
+    /// taken their records.
     package static func isLastAttempt(
         of operation: Operation, name: EntryName, route: Route, now: Timestamp
     ) -> Bool {
@@ -160,7 +161,7 @@ extension AttemptRecord {
     /// Whether this program ended the attempt.
     fileprivate var wasCutOff: Bool { error == NetworkError.cancelled.rawValue }
 
-    /// Whether the server said that it gets too many requests.
+    /// Whether the server reported too many requests.
     package var isRateLimited: Bool { status == 429 || error == CanonicalStatus.resourceExhausted.rawValue }
 }
 

@@ -1,15 +1,15 @@
-/// The number of attempts that one run may have in flight to one destination if `--concurrency` is `auto`. It grows as
-/// long as the server answers without taking longer for each.
+/// The number of attempts that one run may have in flight to one destination if `--concurrency` is `auto`. The number
+/// grows as long as the server answers without taking longer for each.
 ///
-/// A round is as many deliveries as the limit allows attempts, of attempts that began in that round. After each round:
+/// A round is as many deliveries as the limit allows attempts, of attempts begun in the round. After each round:
 /// - If the attempts took about as long as at a lower limit, and as many were in flight as the limit allows, the limit
-///   grows: by half of itself until a round or a refusal has spoken against it (slow start), then by one.
+///   grows: by half of itself until a round or a refusal has spoken against growth (slow start), then by one.
 /// - If they took more than `slower` times as long, requests wait for each other at the server: the limit stays. If
-///   they took more than `tooSlow` times as long, it falls by a quarter, but not below `initial`.
+///   they took more than `tooSlow` times as long, the limit falls by a quarter, but not below `initial`.
 ///
 /// A refusal for lack of room (429, 503, Retry-After, a time-out) halves the limit at once, down to one; once for all
-/// attempts that began before the server could have felt that. The destination's state remembers explicit refusals as
-/// its `Overload`: the limit stays below it until it is time to try again.
+/// attempts that began before the server could have felt the lower limit. The destination's state remembers explicit
+/// refusals as its `Overload`: the limit stays below the overload until it is time to try again.
 ///
 /// Rounds are compared by the lower quartile of their durations: a few slow requests and new connections are not a sign
 /// of a queue. Additive increase and multiplicative decrease share a server fairly between clients that do not know
@@ -19,7 +19,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     package struct Start: Hashable, Sendable {
         fileprivate let number: Int
         fileprivate let round: Int
-        /// The number of attempts in flight, including this one.
+        /// The number of attempts in flight, including this attempt.
         fileprivate let inFlight: Int
     }
 
@@ -28,7 +28,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         var next = 0
     }
 
-    /// The limit at the beginning. Slow answers do not lower the limit below it.
+    /// The limit at the beginning. Slow answers do not lower the limit further.
     package static let initial = 5
     /// The highest limit of all runs at a queue together.
     package static let highest = 64
@@ -41,20 +41,20 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     package private(set) var limit: Int
     /// The number of runs that share the destination.
     private var runs = 1
-    /// Whether a round has ended since the number of runs changed. Before that, other runs may exceed their share.
+    /// Whether a round has ended since the number of runs changed. Until then, other runs may exceed their share.
     private var hasShared = false
     /// The number of attempts begun, and the number of the last attempt whose delivery was noted.
     private var begun = 0
     private var counted = 0
     private var round = 0
-    /// The limit at the last refusal, and the first round that began after it.
+    /// The limit at the last refusal, and the first round after the refusal.
     private var lastRefusal = Refusal()
     private var isStarting = true
     /// Whether as many attempts were in flight in this round as the limit allows.
     private var wasReached = false
     /// The durations of the deliveries of this round.
     private var durations: [Duration] = []
-    /// The lower quartile of the fastest round since the last one at the initial limit.
+    /// The lower quartile of the fastest round since the last round at the initial limit.
     private var baseline: Duration?
 
     /// Creates the limit of one of `runs` runs that share a destination with this known `overload`.
@@ -64,7 +64,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         keep(below: overload, at: now)
     }
 
-    /// Notes that an attempt begins. `inFlight` attempts are then in flight.
+    /// Notes the beginning of an attempt. `inFlight` attempts are then in flight.
     package mutating func begin(inFlight: Int) -> Start {
         begun += 1
         if inFlight >= limit { wasReached = true }
@@ -86,7 +86,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         return sustained
     }
 
-    /// Notes a refusal for lack of room. Returns the number of attempts of all runs that were too many; `nil` if it is
+    /// Notes a refusal for lack of room. Returns the number of attempts of all runs that were too many; `nil` if
     /// unknown because the other runs may not have made room yet for this run.
     package mutating func refused(_ start: Start) -> Int? {
         if start.round >= lastRefusal.next {

@@ -1,5 +1,5 @@
-/// The end of an attempt, as the control of its destination sees it. `Attempt` is the run's own value; the control
-/// returns it.
+/// The end of an attempt, as seen by the control of its destination. `Attempt` is the run's own value, which the
+/// control returns.
 package struct AttemptEnd<Attempt> {
     /// The parts of an attempt that decide.
     package struct Facts {
@@ -11,11 +11,11 @@ package struct AttemptEnd<Attempt> {
         package var began: Timestamp
         /// The start of its measurement; `nil` if the concurrency does not adapt.
         package var start: AdaptiveConcurrency.Start?
-        /// Whether it tests whether other operations fail the same way.
+        /// Whether the attempt tests whether other operations fail the same way.
         package var isSample = false
-        /// Whether it probes a held destination.
+        /// Whether the attempt probes a held destination.
         package var isProbe = false
-        /// Whether another operation was delivered with the same credentials. If refused again, this one fails.
+        /// Whether another operation was delivered with the same credentials. If refused again, this operation fails.
         package var isWitnessed = false
         /// Whether its request also carried other operations.
         package var isShared = false
@@ -36,10 +36,11 @@ package struct AttemptEnd<Attempt> {
     package var verdict: Verdict
     /// Whether no request could be made, so that nothing was sent.
     package var isUnsent = false
-    /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
-    /// meet the same end, they fail or are put back with it.
+    /// Whether the next operations of the sequence are sent while the end is withheld, as if the operation had failed.
+    /// If they meet the same end, they fail or are put back with it.
     package var releasesSequence = false
-    /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
+    /// Whether another operation was delivered while the end was withheld. The failure then does not count towards a
+    /// storm.
     package var isContradicted = false
 
     package init(attempt: Attempt, facts: Facts, report: SealedReport, verdict: Verdict) {

@@ -3,7 +3,7 @@
 package enum Availability: Hashable, Sendable {
     /// Up to this number of attempts at once.
     case available(atOnce: Int)
-    /// One attempt, which shows whether more make sense. A hold is probed with the newest operation that is due.
+    /// One attempt, which shows whether more make sense. A hold is probed with the newest due operation.
     case probe
     case blocked(Block)
 
@@ -24,8 +24,8 @@ package enum Availability: Hashable, Sendable {
             self.until = until
         }
 
-        /// Whether the block stops an operation that has had this number of attempts. An open circuit breaker keeps
-        /// only operations without an attempt back: it never makes a schedule longer than the schedule.
+        /// Whether the block stops an operation with this number of attempts. An open circuit breaker keeps only
+        /// operations without an attempt back: it never makes a schedule longer than the schedule.
         package func stops(attempts: Int) -> Bool { reason != .circuitBreaker || attempts == 0 }
     }
 }
@@ -62,13 +62,13 @@ extension DestinationState {
         return waits == DestinationWaits() ? nil : waits
     }
 
-    /// Returns the time until which the server asked for time; `nil` if that is over.
+    /// Returns the time until which the server asked for time; `nil` if the time is over.
     func wait(at now: Timestamp) -> Timestamp? {
         guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait else { return nil }
         return notBefore
     }
 
-    /// Returns the time until which the circuit breaker is open; `nil` if it is closed or turned off.
+    /// Returns the time until which the circuit breaker is open; `nil` if the circuit breaker is closed or turned off.
     func coolDown(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
         guard let coolDownUntil, coolDownUntil > now, settings.circuitBreaker > 0,
             coolDownUntil - now <= settings.coolDown
@@ -76,7 +76,7 @@ extension DestinationState {
         return coolDownUntil
     }
 
-    /// The longest wait that one answer gets, with its jitter.
+    /// The longest wait from one answer, with its jitter.
     static let longestWait = RetryAfter.longest + RetryAfter.longestJitter
 }
 

@@ -1,13 +1,13 @@
 /// The fingerprint of a destination's configuration and credentials, in ten digits: `5f0a1-9c3e7`, first the
-/// configuration, then the credentials. A hold stores it, and ends when it changes.
+/// configuration, then the credentials. A hold stores the fingerprint, and ends when it changes.
 ///
-/// The fingerprint stands in a file, beside its salt, so it must not help a reader of that file to find a secret by
+/// The fingerprint stands in a file, beside its salt, so it must not help a reader of the file to find a secret by
 /// guessing. Each of the two digests keeps only 20 bits: one of a million wrong guesses passes. A list of a billion
 /// guesses still leaves a thousand, and these can be tried only against the server, as without the fingerprint. A
-/// change goes unnoticed one time in a million; that costs the wait for the next probe, or `drainq release`. The two
-/// digests are separate, so that a configuration that changes often does not give away another 20 bits of the same
-/// secret each time. Literal values in a configuration (a header, a proxy's user) are no better guarded in the
-/// configuration itself, so 20 bits are enough there.
+/// change goes unnoticed one time in a million; an unnoticed change costs the wait for the next probe, or
+/// `drainq release`. The two digests are separate, so that a configuration that changes often does not give away
+/// another 20 bits of the same secret each time. Literal values in a configuration (a header, a proxy's user) are no
+/// better guarded in the configuration itself, so 20 bits are enough there.
 package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

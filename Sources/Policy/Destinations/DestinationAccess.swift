@@ -81,7 +81,7 @@ package struct DestinationAccess: Hashable, Sendable {
         concurrency?.begin(inFlight: inFlight)
     }
 
-    /// Adapts the limit to the end of an attempt, as its `events` describe it.
+    /// Adapts the limit to the end of an attempt, described by its `events`.
     package mutating func adapt(
         to events: [DestinationEvent], of start: AdaptiveConcurrency.Start, after duration: Duration, at now: Timestamp
     ) {

@@ -1,8 +1,8 @@
-/// All that a run decides about one destination: the attempts that it gets now, and the meaning of each end of an
-/// attempt for the destination and for its operations.
+/// All decisions of a run about one destination: its attempts now, and the meaning of each end of an attempt for the
+/// destination and for its operations.
 ///
 /// Events go in, effects come out, and the run obeys. The circuit breaker, holds, the storm guard, parking and the
-/// adaptive limit are parts of it; nothing else changes the state of a destination within a run.
+/// adaptive limit are parts of the control; nothing else changes the state of a destination within a run.
 package struct DestinationControl<Attempt> {
     package typealias End = AttemptEnd<Attempt>
     package typealias Effect = DestinationEffect<Attempt>
@@ -12,14 +12,15 @@ package struct DestinationControl<Attempt> {
     private var access: DestinationAccess
     /// Whether to ignore a circuit breaker that was open before the run (`--now`).
     package var ignoresCircuitBreaker = false
-    /// Whether conditions of this machine are not met for it: the configuration's, or a network.
+    /// Whether conditions of this machine are not met for the destination: the configuration's, or a network.
     package var lacksConditions = false
-    /// Whether this machine may have no network. One attempt has to show it first.
+    /// Whether this machine may have no network. A single attempt has to find out first.
     package var isCautious = false
-    /// Whether the run sends nothing to it before the run has waited for its next pass: other processes have all of
-    /// its concurrency, or it costs the run time while its circuit breaker is open.
+    /// Whether the run sends nothing to the destination before the run has waited for its next pass: other processes
+    /// have all of the destination's concurrency, or the destination costs the run time while its circuit breaker is
+    /// open.
     package var isLeftForNow = false
-    /// Whether an attempt of this run to it has ended with a report that is not `isSuspect`.
+    /// Whether an attempt of this run to the destination has ended with a report that is not `isSuspect`.
     package private(set) var hasReported = false
     /// The guard over this run's permanent answers.
     private var storm: StormGuard<End>
@@ -40,17 +41,17 @@ package struct DestinationControl<Attempt> {
     /// The ledger's state, with what this run has learned since.
     package var state: DestinationState { access.state }
 
-    // MARK: - Which attempts it gets
+    // MARK: - Admission of attempts
 
-    /// The reason to send nothing more to it in this pass; `nil` if there is none.
+    /// The reason to send nothing more to the destination in this pass; `nil` if there is none.
     package var block: Availability.Block? { access.block }
 
     package var isProbing: Bool { access.isProbing }
 
-    /// Whether it gets no attempts now, except for operations that keep their schedule.
+    /// Whether the destination gets no attempts now, except for operations that keep their schedule.
     package var isBlocked: Bool { !admits(attempts: 0) }
 
-    /// Whether an operation that has had this number of attempts may get one now.
+    /// Whether an operation may get an attempt now, after this number of attempts.
     package func admits(attempts: Int) -> Bool {
         !lacksConditions && !isLeftForNow && !(block?.stops(attempts: attempts) ?? false)
     }
@@ -63,18 +64,18 @@ package struct DestinationControl<Attempt> {
     /// Whether samples are being sent, and nothing else.
     package var isSampling: Bool { storm.phase == .sampling || holds?.storm.phase == .sampling }
 
-    /// The ends that have no effect before others have been asked.
+    /// The ends without effect before others have been asked.
     package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
 
     package var isWithholding: Bool { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
 
-    /// Whether it has not answered since its last failure.
+    /// Whether the destination has not answered since its last failure.
     package var isFailing: Bool { access.state.failures > 0 }
 
     /// Whether an operation waits for a witness.
     package func isParked(_ id: OperationID) -> Bool { access.state.parking[id] != nil }
 
-    // MARK: - What it learns from others
+    // MARK: - Learning from others
 
     /// Takes over the ledger's state at the beginning of a pass.
     package mutating func read(_ recorded: DestinationState, at now: Timestamp) {
@@ -136,7 +137,7 @@ package struct DestinationControl<Attempt> {
     /// Notes that an attempt begins as number `inFlight` in flight. Returns `nil` if the concurrency does not adapt.
     package mutating func begin(inFlight: Int) -> AdaptiveConcurrency.Start? { access.begin(inFlight: inFlight) }
 
-    /// Notes that a probe of its hold begins, which the ledger already has; `isTaken`: another process has begun one.
+    /// Notes that a probe of the hold begins, as the ledger already says; `isTaken`: another process has begun a probe.
     package mutating func beginProbe(isTaken: Bool, at now: Timestamp) {
         if isTaken {
             access.block = Availability.Block(.held)
@@ -145,10 +146,10 @@ package struct DestinationControl<Attempt> {
         }
     }
 
-    /// Notes that an attempt has ended with a report that is not `isSuspect`.
+    /// Notes the end of an attempt with a report that is not `isSuspect`.
     package mutating func noteReport() { (hasReported, isCautious) = (true, false) }
 
-    /// Discards the answers that are withheld at the end of a pass: they have no effect.
+    /// Discards the withheld answers at the end of a pass: they have no effect.
     package mutating func forgetWithheld() {
         holds = nil
         _ = storm.takeWithheld()
@@ -161,11 +162,12 @@ extension DestinationControl {
     /// The duration from which on a failed attempt, while the circuit breaker is open, costs other destinations time.
     private static var slowFailure: Duration { .seconds(1) }
 
-    /// Decides on the end of an attempt: first what it says about the destination, then what becomes of the operations.
+    /// Decides on the end of an attempt: first what the end says about the destination, then what becomes of the
+    /// operations.
     ///
-    /// The guards may withhold a permanent answer, or one that would hold the destination, until others have been
-    /// asked. The operations stay claimed meanwhile; after a crash they are sent again. `blamed` returns the
-    /// fingerprint of configuration and credentials, which takes time.
+    /// The guards may withhold an answer that is permanent or would hold the destination, until others have been asked.
+    /// The operations stay claimed meanwhile; after a crash they are sent again. `blamed` returns the fingerprint of
+    /// configuration and credentials, which takes time.
     package mutating func take(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
         var endsHold = learn(from: end, at: now)
         let verdict = end.verdict
@@ -177,7 +179,7 @@ extension DestinationControl {
                 return told([.settle(end, as: verdict.becoming(.held, rule: verdict.rule))])
             }
             if verdict.outcome == .failed, apply(.disproved, at: now) { endsHold = true }
-            // A deferred probe does not decide, and this pass sends no other one: the hold goes on.
+            // A deferred probe does not decide, and this pass sends no other probe: the hold goes on.
             if verdict.outcome == .deferred { access.block = Availability.Block(.held) }
         }
         if end.isRefusal, isProvenGuilty(end, blamed) { return told([contradict(end)]) }
@@ -203,7 +205,8 @@ extension DestinationControl {
         return end.releasesSequence ? [.release(end)] + effects : effects
     }
 
-    /// Decides on an error in making a request that another operation has to confirm before the destination is held.
+    /// Decides on an error in making a request. Another operation has to confirm the error before the destination is
+    /// held.
     package mutating func doubt(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
         if holds == nil { holds = HoldGuard(beginningWith: nil) }
         return follow(holds!.take(end, .permanent(0)), blamed, at: now)
@@ -216,7 +219,8 @@ extension DestinationControl {
 
     // MARK: Parts
 
-    /// Applies what the end says about the destination, except a hold. Returns whether it ends a hold.
+    /// Applies what the end says about the destination, except a hold. Returns whether the end of the attempt ends a
+    /// hold.
     private mutating func learn(from end: End, at now: Timestamp) -> Bool {
         let wasHeld = state.hold != nil
         let events = DestinationEvent.events(
@@ -264,7 +268,8 @@ extension DestinationControl {
         switch step {
         case .wait: return []
         case .sample:
-            // One sample shows whether credentials are refused, and a server may count refusals against the client.
+            // A single sample shows whether credentials are refused, and a server may count refusals against the
+            // client.
             guard let holds else { return [.sample(upTo: StormGuard<End>.samples)] }
             return [.sampleOne(credentials: holds.refused?.credentials)]
         case .apply(let ends):
@@ -306,7 +311,7 @@ extension DestinationControl {
 
     // MARK: Refusals of credentials
 
-    /// Whether another operation was delivered with the same credentials since this one was refused.
+    /// Whether another operation was delivered with the same credentials since the refusal.
     private func isProvenGuilty(_ end: End, _ blamed: () -> String) -> Bool {
         guard end.facts.ids.count == 1, !end.facts.isShared else { return false }
         if end.facts.isWitnessed { return true }
@@ -314,8 +319,8 @@ extension DestinationControl {
             && refusals(of: end, blamed()).contains { state.parking.decision(on: $0) == .fail }
     }
 
-    /// Fails a refused operation, because another one was delivered with the same credentials. Defers any other answer.
-    /// Operations that were refused together are sent again, each alone, before one of them fails.
+    /// Fails a refused operation, because another operation was delivered with the same credentials. Defers any other
+    /// answer. Operations that were refused together are sent again, each alone, before one of them fails.
     private func contradict(_ end: End) -> Effect {
         let verdict = end.verdict
         guard end.isRefusal else {
@@ -327,9 +332,9 @@ extension DestinationControl {
     }
 
     /// Decides on an answer for which this run has no witness. Parks the operations of a refusal. Holds the destination
-    /// for any other answer, and for a refusal that confirms an earlier one.
+    /// for any other answer, and for a refusal that confirms an earlier refusal.
     ///
-    /// In strict order no operation behind a refused one may be its witness, so the destination is held.
+    /// In strict order no operation behind a refused operation may be its witness, so the destination is held.
     private mutating func conclude(
         _ end: End, _ parking: inout Parking, _ blamed: () -> String, at now: Timestamp
     ) -> Effect {

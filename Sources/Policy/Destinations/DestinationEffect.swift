@@ -7,8 +7,8 @@ package enum DestinationEffect<Attempt> {
     /// Settle refused operations as parked, and apply `.parked` for each: they wait for a witness, which shows whether
     /// the operation or its credentials are refused.
     case park(AttemptEnd<Attempt>, [Parking.Refusal])
-    /// Send each of these operations again, alone, under the next attempt number: another one was delivered with the
-    /// same credentials.
+    /// Send each of these operations again, alone, under the next attempt number: another operation was delivered with
+    /// the same credentials.
     case sendEachAlone(AttemptEnd<Attempt>)
     /// Send the operations of a merged document one after the other.
     case sendApart(AttemptEnd<Attempt>)

@@ -7,8 +7,8 @@
 /// `offline` is there from the run that finds this machine without a network to the run that finds a network again.
 /// `DestinationState` documents the fields of a destination. A destination with nothing to remember has no entry.
 /// Reading fails only for a newer version, which may hold operations back that this program would send. A document that
-/// is not a ledger reads as an empty ledger; of a damaged one, the rest is read. Losing the file costs a probe, and a
-/// person's pauses and holds.
+/// is not a ledger reads as an empty ledger; of a damaged ledger, the rest is read. Losing the file costs a probe, and
+/// a person's pauses and holds.
 package struct DestinationLedger: Hashable, Sendable {
     package static let version = 1
 
@@ -17,9 +17,10 @@ package struct DestinationLedger: Hashable, Sendable {
         package let version: Int
     }
 
-    /// The salt of this ledger's fingerprints; `nil` until it is drawn.
+    /// The salt of this ledger's fingerprints; `nil` if not drawn yet.
     package private(set) var salt: String?
-    /// The time since which this machine has no network, and the error that showed it; `nil` if it has one.
+    /// The time since which this machine has no network, and the error that showed it; `nil` if the machine has a
+    /// network.
     package var offline: Offline?
     /// The states by name, without blank ones.
     package private(set) var destinations: [String: DestinationState]
@@ -38,13 +39,13 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations = [:]
     }
 
-    /// The state of a destination; a blank one if nothing is remembered.
+    /// The state of a destination; a blank state if nothing is remembered.
     package subscript(name: String) -> DestinationState {
         destinations[name] ?? DestinationState()
     }
 
-    /// Whether a destination is held or paused. Each change of such a ledger is synced: one that a power cut empties
-    /// has no stop to lose.
+    /// Whether a destination is held or paused. Each change of such a ledger is synced. A power cut may empty any other
+    /// ledger, which has no stop to lose.
     package var hasStop: Bool { destinations.values.contains { $0.isPaused || $0.hold != nil } }
 
     package mutating func apply(
@@ -55,7 +56,7 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] = state.isBlank ? nil : state
     }
 
-    /// Draws the salt, unless there is one. All fingerprints of a queue need the same one: write the ledger before the
+    /// Draws the salt, unless there is one. All fingerprints of a queue need the same salt: write the ledger before the
     /// first fingerprint is made.
     package mutating func drawSalt(using generator: inout some RandomNumberGenerator) {
         if salt != nil { return }
@@ -65,7 +66,7 @@ package struct DestinationLedger: Hashable, Sendable {
         }.joined()
     }
 
-    /// Forgets destinations that no run has met for `longestMemory`, and beyond `mostRemembered` those that were met
+    /// Forgets destinations that no run has met for `longestMemory`, and beyond `mostRemembered` the destinations met
     /// longest ago: operations with their own urls may have any number of destinations. Destinations of which only a
     /// success is known go first, so that the memory of a failing destination does not depend on how many others
     /// succeed. Never forgets a hold or a pause.

@@ -1,16 +1,16 @@
-/// The state of a destination from one run to the next, in a `DestinationLedger`. `status` shows it.
+/// The state of a destination from one run to the next, in a `DestinationLedger`, as shown by `status`.
 ///
-/// Losing the state costs a probe, never an operation; it also loses a person's pauses and holds. It changes only by
-/// events (`apply`), which are applied to the file's current state under the file's lock: runs that share a destination
-/// do not overwrite each other's knowledge.
+/// Losing the state costs a probe and a person's pauses and holds, never an operation. The state changes only by events
+/// (`apply`), which are applied to the file's current state under the file's lock: runs that share a destination do not
+/// overwrite each other's knowledge.
 package struct DestinationState: Hashable, Sendable {
-    /// A hold: no operation is sent until a person, a probe, or a change of configuration or credentials ends it.
+    /// A hold: no operation is sent until a person, a probe, or a change of configuration or credentials ends the hold.
     package struct Hold: Hashable, Sendable {
         package var reason: String
         package var since: Timestamp
-        /// Whether a person made the hold. It is then never probed, and only `release` ends it.
+        /// Whether a person made the hold. Such a hold is never probed, and only `release` ends it.
         package var isByHand = false
-        /// The status that all refused operations met, if any. A probe that meets it again changes nothing.
+        /// The common status of all refused operations, if any. A probe with the same status changes nothing.
         package var status: Int?
         /// The `CredentialFingerprint` at the beginning of the hold; a change ends the hold.
         package var blamed: String?

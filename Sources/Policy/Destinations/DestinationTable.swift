@@ -1,4 +1,4 @@
-/// The destinations of a configuration. It finds the destination of an entry by the entry's name alone, for a million
+/// The destinations of a configuration. Finds the destination of an entry by the entry's name alone, for a million
 /// names in a run. The current configuration decides.
 ///
 /// A route leads to the destination that it names, otherwise to the origin of its url. Routes that name the same
@@ -40,7 +40,7 @@ package struct DestinationTable: Sendable {
 
         var known: [Digest: String] = [:]
         var settings: [Digest: DestinationSettings] = [:]
-        // Sorted, so that of two spellings of one origin the same one always decides.
+        // Sorted, so that of two spellings of one origin the same spelling always decides.
         for (name, value) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
             let name = Origin(url: name)?.description ?? name
             settings[Digest(of: name)] = value
@@ -74,13 +74,13 @@ package struct DestinationTable: Sendable {
         return destination(of: digest)
     }
 
-    /// Returns the destination with that digest, under its name if that is known.
+    /// Returns the destination with this digest, under its name if the name is known.
     package func destination(of digest: Digest) -> Destination {
         Destination(digest: digest, name: names[digest] ?? "origin \(digest)")
     }
 
-    /// Returns the destination that a person means by a name: a known one, or any origin (`https://api.example.com`, in
-    /// any spelling); otherwise `nil`.
+    /// Returns the destination that a person means by a name: a known destination, or any origin
+    /// (`https://api.example.com`, in any spelling); otherwise `nil`.
     package func destination(named name: String) -> Destination? {
         if names[Digest(of: name)] != nil { return Destination(named: name) }
         return (Origin(url: name)?.description).map { Destination(named: $0) }

@@ -7,8 +7,8 @@ struct HoldGuard<Attempt> {
         let began: Timestamp
         let answered: Timestamp
 
-        /// Whether a delivery by this attempt shows that the credentials are good. If it began before the refusal came,
-        /// they may have been revoked in between, unless one answer contained both.
+        /// Whether a delivery by this attempt shows that the credentials are good. If the attempt began before the
+        /// refusal came, the credentials may have been revoked in between, unless one answer contained both.
         func isContradicted(by facts: AttemptEnd<Attempt>.Facts) -> Bool {
             facts.began >= answered || facts.isShared && facts.began == began
         }

@@ -4,11 +4,11 @@
 /// A refused operation is put back, uncharged. The next other operation with the same credentials is its witness, in
 /// this run or a later one. If the witness is delivered, the parked operation alone is refused, and fails at its next
 /// refusal. If the witness is refused with the same status, the credentials are to blame, and the destination is held.
-/// A parked operation stops only those of its own sequence. Without a witness it is attempted again by itself: first
-/// after `firstWait`, then as often as a hold is probed.
+/// A parked operation stops only operations of its own sequence. Without a witness it is attempted again by itself:
+/// first after `firstWait`, then as often as a hold is probed.
 ///
-/// At most `capacity` operations are parked, those refused last. An operation that was not refused again within
-/// `memory` is forgotten: it is no longer in the queue, or is parked anew by its next refusal.
+/// At most `capacity` operations are parked: the last refused. An operation not refused again within `memory` is
+/// forgotten: it is no longer in the queue, or is parked anew by its next refusal.
 package struct Parking: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var id: OperationID
@@ -35,7 +35,7 @@ package struct Parking: Hashable, Sendable {
     }
 
     package enum Decision: Hashable, Sendable {
-        /// It is not known yet who is to blame: the operation waits for a witness.
+        /// Who is to blame is not known yet: the operation waits for a witness.
         case park
         /// Another operation was delivered with the same credentials: this operation alone is refused.
         case fail
@@ -45,7 +45,8 @@ package struct Parking: Hashable, Sendable {
 
     /// The parked operations, in the order of their last refusals.
     package private(set) var entries: [Entry]
-    /// The fingerprint of configuration and credentials at the last refusal. If it changes, all entries are void.
+    /// The fingerprint of configuration and credentials at the last refusal. If the fingerprint changes, all entries
+    /// are void.
     package private(set) var blamed: String?
 
     package static let capacity = 100
@@ -61,8 +62,8 @@ package struct Parking: Hashable, Sendable {
 
     package subscript(id: OperationID) -> Entry? { entries.first { $0.id == id } }
 
-    /// Decides on a refusal by the operations that are parked. `.hold` applies only if this run has no other operation
-    /// to attempt.
+    /// Decides on a refusal by the parked operations. `.hold` applies only if this run has no other operation to
+    /// attempt.
     package func decision(on refusal: Refusal) -> Decision {
         guard blamed == refusal.blamed else { return .park }
         let alike = entries.filter { $0.credentials == refusal.credentials }
@@ -85,8 +86,8 @@ package struct Parking: Hashable, Sendable {
         entries.removeFirst(max(0, entries.count - Self.capacity))
     }
 
-    /// Notes a delivery with these credentials. It says nothing about an operation that was refused after the delivered
-    /// attempt began: the credentials may have been revoked in between.
+    /// Notes a delivery with these credentials. The delivery says nothing about an operation refused after the
+    /// delivered attempt began: the credentials may have been revoked in between.
     mutating func witness(_ credentials: String, began: Timestamp) {
         for index in entries.indices
         where entries[index].credentials == credentials && entries[index].asked <= began {

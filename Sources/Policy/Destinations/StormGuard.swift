@@ -1,24 +1,24 @@
-/// The guard that keeps a bad deploy or an expired token from emptying a queue into `failed/`. It judges the answers of
+/// The guard that keeps a bad deploy or an expired token from emptying a queue into `failed/`. Judges the answers of
 /// one destination together.
 ///
 /// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
 /// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
-/// destination is held and all of them are put back. If one succeeds or meets another end, or if none says anything,
-/// each answer takes effect by itself.
+/// destination is held and all of them are put back. If a sample succeeds or meets another end, or if none says
+/// anything, each answer takes effect by itself.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
-/// row until a delivery: also those of earlier runs (`before`), and those that took effect after the guard was cleared.
-/// When the count reaches `limit`, the guard watches again, and holds the destination even without a sample.
+/// row until a delivery: also failures of earlier runs (`before`), and failures that took effect after the guard was
+/// cleared. When the count reaches `limit`, the guard watches again, and holds the destination even without a sample.
 ///
-/// With a threshold of 1 the guard is for statuses that hold a destination: it shows whether the destination or this
-/// operation alone is refused.
+/// With a threshold of 1 the guard is for statuses that hold a destination: the guard shows whether the destination or
+/// this operation alone is refused.
 package struct StormGuard<Element> {
     package enum Answer: Hashable, Sendable {
         case delivered
-        /// A status that the guard watches for, or another one that ends an operation.
+        /// A status that the guard watches for, or another status that ends an operation.
         case permanent(Int)
-        /// A deferral with a status, a sample that no server answered, or a meaning that the user's own rule gave an
-        /// answer. It says nothing about other operations, and takes effect at once.
+        /// A deferral with a status, a sample without a server's answer, or an answer with a meaning from the user's
+        /// own rule. Such an answer says nothing about other operations, and takes effect at once.
         case other
     }
 
@@ -38,7 +38,7 @@ package struct StormGuard<Element> {
         case sampling
         /// The server tells operations apart: every answer takes effect at once.
         case cleared
-        /// An operation that meets the same status is put back.
+        /// An operation with the same status is put back.
         case held
     }
 
@@ -52,13 +52,13 @@ package struct StormGuard<Element> {
     private let limit: Int
     /// The failures of one status that took effect, with no delivery between them.
     private var row: (status: Int, count: Int)?
-    /// The number of samples that met the same end.
+    /// The number of samples with the same end.
     private var alike = 0
 
     /// Whether the guard withholds a permanent answer.
     package var withholds: Bool { phase == .watching || phase == .sampling }
 
-    /// Creates a guard; a threshold of 0 turns it off. `before` is the storm that earlier runs have left.
+    /// Creates a guard; a threshold of 0 turns it off. `before` is the storm of earlier runs.
     package init(threshold: Int, limit: Int = .max, before: DestinationState.Storm? = nil) {
         self.threshold = threshold
         self.limit = threshold > 0 ? limit : .max
@@ -73,7 +73,7 @@ package struct StormGuard<Element> {
     func minds(_ answer: Answer) -> Bool { answer != .delivered || phase != .cleared || row != nil }
 
     /// Takes the next answer, in any order. `isSample` says that the operation was attempted because of `sample`. Other
-    /// attempts that were in flight by then meet their end beside the first ones and prove nothing.
+    /// attempts in flight by then meet their end beside the first ones and prove nothing.
     package mutating func take(_ element: Element, _ answer: Answer, isSample: Bool = false) -> Step {
         switch phase {
         case .cleared:

@@ -11,8 +11,8 @@ package struct MergePatch {
         value = .text(Array(text[document.range]))
     }
 
-    /// Takes in a later patch: this one then does to any document what it did and then the later one does. Returns
-    /// false if no patch does that, or if the later one is not JSON; this patch is then of no use any more.
+    /// Takes in a later patch: this patch then changes any document as both patches do, one after the other. Returns
+    /// false if no patch does that, or if the later patch is not JSON; this patch is then of no use any more.
     ///
     /// A later patch that is no object replaces the document, so nothing of the earlier one remains. No patch replaces
     /// a value by an object: an object that follows a value or `null` in its place cannot be merged with it. Values

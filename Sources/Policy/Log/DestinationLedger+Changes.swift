@@ -9,7 +9,7 @@ extension DestinationState {
     /// The failures in a row from which on a destination is down although its circuit breaker never opens.
     private static let failuresOfOutage = 5
 
-    /// Whether it has failed so often in a row that it counts as down in the log.
+    /// Whether the destination has failed so often in a row that it counts as down in the log.
     private var isOut: Bool { coolDowns > 0 || failures >= Self.failuresOfOutage }
 
     fileprivate func changes(to new: DestinationState, of name: String, at now: Timestamp) -> [LogEvent] {

@@ -10,7 +10,7 @@ extension LogEvent {
 
         package let name: String
         package let value: Value
-        /// What it is: lower case, no period.
+        /// The meaning of the field: lower case, no period.
         package let meaning: String
     }
 

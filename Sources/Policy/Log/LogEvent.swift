@@ -3,7 +3,7 @@
 /// No decision reads the log. Losing lines costs knowledge, never an operation.
 package struct LogEvent: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A run that had work has ended.
+        /// A run with work has ended.
         case run
         /// The attempts at a destination that ended within one minute, from `since` to `at`.
         case attempts
@@ -63,14 +63,14 @@ package struct LogEvent: Hashable, Sendable {
         self.destination = destination
     }
 
-    /// Returns the event of operations that were removed to make room; empty if there are none.
+    /// Returns the event of operations removed to make room; empty if there are none.
     package static func evictions(_ names: [EntryName], at now: Timestamp) -> [LogEvent] {
         var recorder = LogRecorder()
         for name in names { recorder.count(.evicted, "\(name.id)", at: now, type: "\(name.type)") }
         return recorder.take()
     }
 
-    /// The number of ids that an event has at most.
+    /// The number of ids in an event at most.
     package static let mostIDs = 10
     /// The length of a line at most, with its line break. A write of this length to a file of a local disk is whole.
     package static let longestLine = 4096

@@ -14,7 +14,7 @@ package struct LogRecorder: Sendable {
     private var order: [Key] = []
     private var collected: [LogEvent] = []
     private var places: [Key: Int] = [:]
-    /// The place of the line that was counted up last, which is most often the next one too.
+    /// The place of the line that was counted up last, which is most often the next line too.
     private var last = 0
     /// The events that are a line by themselves, in their order.
     private var changes: [LogEvent] = []
@@ -41,8 +41,8 @@ package struct LogRecorder: Sendable {
 
     /// Counts an operation or a file that an event of this kind names.
     ///
-    /// Those of one `group` share a line, whose cause is that of the first: answers can differ with each operation.
-    /// `group` is the cause unless it is given.
+    /// Operations or files of one `group` share a line, with the cause of the first: answers can differ with each
+    /// operation. `group` is the cause unless given.
     package mutating func count(
         _ kind: LogEvent.Kind, _ id: String, at now: Timestamp, destination: String? = nil, type: String? = nil,
         cause: String? = nil, status: Int? = nil, group: String? = nil
@@ -100,6 +100,6 @@ package struct LogRecorder: Sendable {
         return events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 
-    /// The number of lines that a recorder collects at most.
+    /// The number of lines in a recorder at most.
     package static let mostLines = 1000
 }

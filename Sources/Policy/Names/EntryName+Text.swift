@@ -3,7 +3,7 @@ extension EntryName: CustomStringConvertible {
     /// The length of the longest canonical name, in bytes.
     package static let maximumLength = 253
 
-    /// Parses the bytes of a file name; `nil` if it is not canonical.
+    /// Parses the bytes of a file name; `nil` if the name is not canonical.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let listed = ListedName(bytes) else { return nil }
         self.init(listed)

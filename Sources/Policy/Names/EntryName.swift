@@ -1,4 +1,4 @@
-/// The canonical name of an operation's file. It has all that choosing needs: a run opens only what it attempts.
+/// The canonical name of an operation's file. The name has all that choosing needs: a run opens only what it attempts.
 ///
 /// ```
 /// name      = createdAt "-" id *( "," field ) ".json"
@@ -19,7 +19,7 @@ package struct EntryName: Hashable, Sendable {
     /// The reason why an entry is not attempted now.
     package enum Gate: Hashable, Sendable {
         case open
-        /// Set by the operation: it must not be sent before this time, however far away.
+        /// Set by the operation: must not be sent before this time, however far away.
         case notBefore(Timestamp)
         /// Set by the schedule. A time further away than the schedule could have set counts as due (clocks jump).
         case retryAt(Timestamp)

@@ -1,7 +1,7 @@
 /// A canonical name in the buffer of a listing, checked to its last byte and not copied. Valid as long as the bytes.
 ///
-/// A run may list a million names to choose five: it makes an `EntryName` of those only. The grammar stands with that
-/// type.
+/// A run may list a million names to choose five, and makes an `EntryName` of the chosen names only. The grammar stands
+/// with that type.
 package struct ListedName {
     package private(set) var createdAt: Timestamp
     /// Empty for the default type.
@@ -16,7 +16,7 @@ package struct ListedName {
 
     package var id: OperationID { OperationID(checked: idBytes) }
 
-    /// Parses the bytes of a file name; `nil` if it is not canonical.
+    /// Parses the bytes of a file name; `nil` if the name is not canonical.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         let timeLength = Timestamp.compactMicrosecondsLength
         let end = bytes.count - 5

@@ -54,7 +54,7 @@ extension Timestamp {
         }
     }
 
-    /// The next whole millisecond, or this moment if it is one: the due time that a name can carry.
+    /// The next whole millisecond, or this moment if already whole: the due time that a name can carry.
     package var roundedUpToMilliseconds: Timestamp {
         let rest = microseconds % 1000
         if rest == 0 { return self }

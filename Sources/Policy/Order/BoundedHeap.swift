@@ -1,4 +1,4 @@
-/// The smallest `capacity` of all elements that were offered.
+/// The smallest `capacity` of all offered elements.
 struct BoundedHeap<Element> {
     /// The kept elements, the largest on top.
     private var heap: Heap<Element>

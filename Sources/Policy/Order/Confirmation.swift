@@ -1,17 +1,17 @@
-/// Confirms a choice after two listings that saw different names. Takes in every name of the queue once more, then says
+/// Confirms a choice after two listings with different names. Takes in every name of the queue once more, then says
 /// which of the chosen operations may be sent.
 ///
 /// Confirms an operation of a sequence in doubt if it precedes every name that is neither chosen nor superseded, so
-/// none overtakes an older one. The third listing has every name that was there when the second one ended, unless it
-/// was renamed meanwhile; a name added later stands behind the chosen ones. If the third listing has a file without a
-/// name, that file may stand before any operation, and no operation of a sequence in doubt is sent.
+/// none overtakes an older one. The third listing has every name that was there at the end of the second listing,
+/// unless it was renamed meanwhile; a name added later stands behind the chosen ones. If the third listing has a file
+/// without a name, that file may stand before any operation, and no operation of a sequence in doubt is sent.
 ///
-/// A name is superseded only if the newer operation is still there. Otherwise it stays, and no newer operation is sent
-/// before it.
+/// A name is superseded only if the newer operation is still there. Otherwise the name stays, and no newer operation is
+/// sent first.
 package struct Confirmation: Sendable {
     private let sequences: Set<SequenceKey>
     private let chosen: Set<EntryName>
-    /// The superseded names, each with the operation that supersedes it.
+    /// The superseded names, each with the superseding operation.
     private let superseded: [EntryName: OperationID]
     private let newer: Set<OperationID>
     /// The operations among `newer` that the third listing has met.
@@ -29,7 +29,7 @@ package struct Confirmation: Sendable {
         newer = Set(superseded.values)
     }
 
-    /// Takes in one name that waits or is out of reach.
+    /// Takes in a name that waits or is out of reach.
     package mutating func note(_ name: EntryName, of route: Route, to destination: Destination) {
         guard let sequence = route.sequence(of: name, to: destination), sequences.contains(sequence) else { return }
         if newer.contains(name.id) { present.insert(name.id) }

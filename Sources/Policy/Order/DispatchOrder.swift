@@ -1,6 +1,7 @@
-/// The dispatch order: oldest first, but a slot is kept for every destination that has operations to send and none in
-/// flight. Destinations whose attempts only time out cannot take every slot from the others: those that have failed
-/// since their last answer get a fifth of the slots. Operations of one sequence are handed out one after the other.
+/// The dispatch order: oldest first, but a slot is kept for every destination with operations to send and none in
+/// flight. Destinations whose attempts only time out cannot take every slot from the others: destinations with a
+/// failure since their last answer get a fifth of the slots. Operations of one sequence are handed out one after the
+/// other.
 ///
 /// Holds numbers only: an operation is its position, the number of operations appended before it, and each destination
 /// has a line, numbered from 0 by the caller.
@@ -16,7 +17,7 @@ package struct DispatchOrder {
 
     /// The waiting operations of one destination.
     private struct Line {
-        /// The positions that may be handed out. A position that has been taken is skipped.
+        /// The positions that may be handed out. A taken position is skipped.
         var ready = Heap<Int>(by: <)
         /// The first of them, as in `heads`; `nil` if there is none.
         var head: Int?
@@ -27,17 +28,17 @@ package struct DispatchOrder {
         /// The first position, which stands in its line or is handed out.
         var first: Int
         var isHandedOut = false
-        /// The positions behind it. Those before index `next` have been first already.
+        /// The positions behind the first. Positions before index `next` have been first already.
         var rest: [Int] = []
         var next = 0
     }
 
-    /// The number of operations still to be attempted, including those that wait for another of their sequence.
+    /// The number of operations still to be attempted, including operations behind another of their sequence.
     package private(set) var waiting = 0
     private var places: [Place] = []
     private var lines: [Line] = []
     private var sequences: [SequenceKey: Sequence] = [:]
-    /// The first position of every line in which one may be handed out, oldest first.
+    /// The first position of every line with a position to hand out, oldest first.
     private var heads: [(position: Int, line: Int)] = []
 
     package init() {}
@@ -66,7 +67,7 @@ package struct DispatchOrder {
     /// Returns the line of the operation at this position.
     package func line(of position: Int) -> Int { places[position].line }
 
-    /// Whether no operation waits in that line.
+    /// Whether no operation waits in the line.
     package func isEmpty(_ line: Int) -> Bool {
         line >= lines.count || lines[line].waiting == 0
     }
@@ -76,7 +77,7 @@ package struct DispatchOrder {
     /// Hands out the next operation to attempt; `nil` if none may be attempted now.
     ///
     /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line, and
-    /// `concurrencyLimit` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A
+    /// `concurrencyLimit` their upper bound: 0 if the line gets no request now, and then no slot is kept for it. A
     /// destination with an attempt in flight gets another only while more slots are free than other destinations wait
     /// for their first.
     ///
@@ -105,7 +106,7 @@ package struct DispatchOrder {
                 if busy == nil || idleCount >= free { break }
             }
         }
-        // A busy head that was found is older than the idle one.
+        // A busy head, if found, is older than the idle head.
         let next = idleCount < free ? busy ?? idle : idle
         if let next { take(next) }
         return next
@@ -119,7 +120,7 @@ package struct DispatchOrder {
         return head
     }
 
-    /// Puts back an operation that was handed out and not attempted. It regains its place in its line.
+    /// Puts back an operation that was handed out and not attempted, at its place in its line.
     package mutating func putBack(_ position: Int) {
         places[position].isTaken = false
         waiting += 1
@@ -137,8 +138,8 @@ package struct DispatchOrder {
         return Array(ready)
     }
 
-    /// Ends the operation that a sequence has handed out. If the sequence `continues`, its next operation may be
-    /// handed out. Otherwise removes the operations of it that are not handed out, and returns them in order.
+    /// Ends the operation that a sequence has handed out. If the sequence `continues`, its next operation may be handed
+    /// out. Otherwise removes its operations that are not handed out, and returns them in order.
     @discardableResult
     package mutating func advance(_ key: SequenceKey, continues: Bool) -> [Int] {
         guard let sequence = sequences[key] else { return [] }
@@ -193,7 +194,7 @@ package struct DispatchOrder {
         if let head { heads.insert((head, line), at: indexOfHead(from: head)) }
     }
 
-    /// Returns the index of the first head at that position or a later one.
+    /// Returns the index of the first head at or after that position.
     private func indexOfHead(from position: Int) -> Int {
         var range = 0..<heads.count
         while !range.isEmpty {

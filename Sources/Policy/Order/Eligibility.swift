@@ -7,8 +7,8 @@ package enum Eligibility: Hashable, Sendable {
 }
 
 extension Eligibility {
-    /// Whether a newer operation of the key may carry the changes of this older one. A backoff of the older one does
-    /// not prevent it; its own hold or a `notBefore` in the future does.
+    /// Whether a newer operation of the key may carry the changes of this older one. A backoff of the older operation
+    /// does not prevent this; its own hold or a `notBefore` in the future does.
     package func mayBeMerged(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
         case (.held, _), (.deferred, .notBefore): false
@@ -21,7 +21,7 @@ extension Eligibility {
 ///
 /// - `longestDelay` is the furthest that a schedule can put a due time (`Route.longestDelay`). A due time further away
 ///   was set by a clock that has since jumped back, and counts as due. A `notBefore` is the operation's own and counts
-///   however far away it is; `ignoringBackoff` (`--now`) does not override it, `ignoringNotBefore` (`run ID`) does.
+///   however far away; `ignoringBackoff` (`--now`) does not override it, `ignoringNotBefore` (`run ID`) does.
 /// - A creation time in the future changes nothing: clocks jump.
 package func eligibility(
     of name: some SequencedName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool,

@@ -19,11 +19,11 @@ package struct Peers: Hashable, Sendable {
         self.others = others.map { Digest(of: $0).first }
     }
 
-    /// The number of runs, this one among them.
+    /// The number of runs, this run among them.
     package var count: Int { others.count + 1 }
 
-    /// Returns the number of runs that come before this one for an operation: 0 if it is in this run's share. No two
-    /// runs have the same rank for one operation.
+    /// Returns the number of runs that come before this run for an operation: 0 if the operation is in this run's
+    /// share. No two runs have the same rank for one operation.
     package func rank(of name: ListedName) -> Int {
         others.isEmpty ? 0 : rank(of: name.mark)
     }

@@ -8,42 +8,43 @@
 ///   in flight, so an older value never overwrites a newer one. Exception: a waiting operation that has a
 ///   `notBefore`, and is not due or is held, supersedes nothing. The older value is meant to be sent first.
 /// - If the route orders, no operation overtakes an older one of its sequence that is deferred or held by itself,
-///   unless the older one is superseded.
-/// - No operation overtakes an older one that is claimed, set aside or not asked for (`untouchable`), and none is sent
-///   while such a one may be in flight.
-/// - An operation that entered after the cut of the pass (`late`) is not sent, and replaces nothing. No newer operation
-///   of its sequence overtakes it.
-/// - If the route merges, no operation overtakes an older one of its key whose changes it may not carry
-///   (`Eligibility.mayBeMerged`): sent later, they would undo newer ones.
+///   unless the older operation is superseded.
+/// - No operation overtakes an `untouchable` older operation (claimed, set aside or not asked for), and none is sent
+///   while such an operation may be in flight.
+/// - A `late` operation, entered after the cut of the pass, is not sent and replaces nothing. No newer operation of its
+///   sequence overtakes it.
+/// - If the route merges, no operation overtakes an older operation of its key whose changes it may not carry
+///   (`Eligibility.mayBeMerged`): sent later, they would undo newer changes.
 ///
 /// The callers keep three rules, which make a race between runs harmless. List `claimed/` before the other directories
-/// and again after them, to see names that move meanwhile. Remove superseded operations before the newer one is sent.
-/// If that fails, another run has the older one: leave the newer one to the next run.
+/// and again after them, to see names that move meanwhile. Remove superseded operations before the newer operation is
+/// sent. If the removal fails, another run has the older operation: leave the newer operation to the next run.
 ///
 /// A listing is no snapshot: it may miss a name that another process adds or renames meanwhile. A second listing
-/// therefore asks for the turn of each name with the `mark` that it was noted with, and `isConfirmed` says whether both
-/// listings saw the same names of a sequence. If they did not, a third listing decides (`Confirmation`).
+/// therefore asks for the turn of each name with its noted `mark`, and `isConfirmed` says whether both listings saw the
+/// same names of a sequence. If they did not, a third listing decides (`Confirmation`).
 package struct Precedence: Sendable {
     /// The standing of an entry in the queue.
     package enum Standing: Hashable, Sendable {
         case waiting(Eligibility)
-        /// Claimed by a run, set aside by this one, or not asked for: may be sent at any moment, cannot be removed.
+        /// Claimed by a run, set aside by this run, or not asked for: may be sent at any moment, cannot be removed.
         case untouchable
-        /// It waits, and the caller does not send it: no newer operation of its sequence goes before it.
+        /// The operation waits, and the caller does not send it: no newer operation of its sequence goes first.
         case passedOver(Eligibility)
-        /// It waits and may have entered after the cut. The caller sends neither it nor a newer operation of its
-        /// sequence. It replaces no older one, so a stream of newer values does not keep back the values of the cut.
+        /// The operation waits and may have entered after the cut. The caller sends neither it nor a newer operation of
+        /// its sequence. The operation replaces no older operation, so a stream of newer values does not keep back the
+        /// values of the cut.
         case late(Eligibility)
     }
 
     package enum Position: Hashable, Sendable {
         /// No operation of its sequence stands before it.
         case free
-        /// Older operations of its sequence come first, and all of them are due: it may be chosen with them.
+        /// Older operations of its sequence come first, and all of them are due: the operation may be chosen with them.
         case inLine
-        /// It waits for an older operation of its sequence, which is not due or is out of reach.
+        /// Waits for an older operation of its sequence, which is not due or is out of reach.
         case blocked(by: OperationID)
-        /// A newer operation supersedes it: it is not sent by itself.
+        /// Superseded by a newer operation, and not sent by itself.
         case superseded(by: OperationID)
     }
 
@@ -52,7 +53,7 @@ package struct Precedence: Sendable {
         /// The newest age among operations that supersede older ones.
         var newest: Age?
         var oldest: Age?
-        /// The oldest that a newer one does not replace.
+        /// The oldest that a newer operation does not replace.
         var oldestBlocker: Age?
         /// The sum of the marks noted, less the marks met again.
         var unmet: UInt64 = 0
@@ -65,8 +66,8 @@ package struct Precedence: Sendable {
         }
     }
 
-    /// The state of one sequence. If a newer operation may supersede another, whether the older one blocks is known
-    /// only when all names are noted: until then it is `undecided`.
+    /// The state of one sequence. If a newer operation may supersede another, whether the older operation blocks is
+    /// known only when all names are noted: until then it is `undecided`.
     private struct Line {
         var oldest: Age?
         var oldestBlocker: Age?
@@ -96,7 +97,8 @@ package struct Precedence: Sendable {
     /// The groups whose operations are sent one after the other, although their routes coalesce.
     private let apart: Set<SequenceKey>
 
-    /// Beyond `knownAtOnce` sequences, one with one operation takes 16 bytes, and one with more needs a second listing.
+    /// Beyond `knownAtOnce` sequences, a sequence of one operation takes 16 bytes, and a longer sequence needs a second
+    /// listing.
     package init(apart: Set<SequenceKey> = [], knownAtOnce: Int = 10_000) {
         self.apart = apart
         self.knownAtOnce = knownAtOnce
@@ -115,7 +117,7 @@ package struct Precedence: Sendable {
         return !isSecondListing && lone.hasCrowded
     }
 
-    /// Takes in one name, with its `ListedName.mark`. Note all names before the first question. A name out of reach may
+    /// Takes in a name, with its `ListedName.mark`. Note all names before the first question. A name out of reach may
     /// be noted twice.
     package mutating func note(
         _ name: some SequencedName, _ standing: Standing, of route: Route, to destination: Destination, mark: UInt64
@@ -147,8 +149,8 @@ package struct Precedence: Sendable {
         }
     }
 
-    /// Returns the turn of a waiting name, and counts the name as met again. Ask for every name that waits: a deferred
-    /// one may be superseded too. `free` says nothing about when it is due.
+    /// Returns the turn of a waiting name, and counts the name as met again. Ask for every waiting name: a deferred
+    /// operation may be superseded too. `free` says nothing about the due time.
     package mutating func position(
         of name: some SequencedName, of route: Route, to destination: Destination, mark: UInt64 = 0
     ) -> Position {
@@ -166,7 +168,7 @@ package struct Precedence: Sendable {
             }
         }
         guard let index = lines.index(forKey: sequence) else {
-            // It is alone in its sequence, or was not noted at all.
+            // The name is alone in its sequence, or was not noted at all.
             lone.meet(sequence, mark: mark)
             return superseded ?? .free
         }
@@ -207,7 +209,7 @@ package struct Precedence: Sendable {
 }
 
 extension Precedence.Standing {
-    /// Whether a newer operation of the key may replace it, or carry its changes.
+    /// Whether a newer operation of the key may replace this operation, or carry its changes.
     fileprivate func mayGiveWay(gate: EntryName.Gate, isMerged: Bool) -> Bool {
         switch self {
         case .untouchable: false

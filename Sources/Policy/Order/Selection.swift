@@ -3,7 +3,7 @@
 /// The oldest come first (by `createdAt`, then by id). Operations of routes that order the newest first stand behind
 /// them, newest first; "older" and "younger" below, and a `SortKeyBounds`, mean this order. Only if more operations are
 /// due than `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest.
-/// With more destinations than `limit`, a share is one operation, and those whose oldest has waited longest get one.
+/// With more destinations than `limit`, a share is one operation, for the destinations whose oldest has waited longest.
 ///
 /// Exact in one pass and O(`limit`) memory: an element of the result is among the oldest `limit` of all, or among the
 /// oldest share of its destination. (The rest, L = limit − shares taken, goes to the oldest outside the shares; at
@@ -45,8 +45,8 @@ package struct Selection<Destination: Hashable, Element> {
         self.limit = max(limit, 0)
     }
 
-    /// Takes in a due operation. Returns which others of its destination can still be of use. Those outside need not be
-    /// offered, so most of a million names never become an `EntryName`.
+    /// Takes in a due operation. Returns which others of its destination can still be of use. Operations outside need
+    /// not be offered, so most of a million names never become an `EntryName`.
     @discardableResult
     package mutating func offer(
         _ name: EntryName, by ordering: Ordering = .any, destination: Destination, element: Element
@@ -150,8 +150,8 @@ package class KeyedCandidate {
     fileprivate static func isNewer(left: KeyedCandidate, right: KeyedCandidate) -> Bool { right.key < left.key }
 }
 
-/// The key that a candidate is sorted by, different for each: two files of one id and time still differ by when they
-/// were offered.
+/// The sort key of a candidate, different for each: two files of one id and time still differ by when they were
+/// offered.
 private struct CandidateKey: Comparable {
     var age: Age
     var serial: Int

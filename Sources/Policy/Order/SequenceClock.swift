@@ -20,9 +20,9 @@ package struct SequenceClock: Sendable {
     /// Forgets the sequences whose operations are all from before this time.
     package mutating func forget(before time: Timestamp) { newest = newest.filter { $0.value >= time } }
 
-    /// Returns the creation time for an operation that is accepted under this name at `time`: the name's own time if
-    /// the newest time of its sequence is before `time`, otherwise a time after the newest. Never returns a later time
-    /// than a name can carry.
+    /// Returns the creation time for an operation accepted under this name at `time`: the name's own time if the newest
+    /// time of its sequence is before `time`, otherwise a time after the newest. Never returns a later time than a name
+    /// can carry.
     package func creation(of name: EntryName, at time: Timestamp) -> Timestamp {
         guard let sequence = sequence(of: name), let newest = newest[sequence], newest >= time else {
             return name.createdAt

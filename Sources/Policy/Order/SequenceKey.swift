@@ -1,4 +1,4 @@
-/// A sequence: operations that are attempted one after the other, never two at once. All go to one destination.
+/// A sequence: operations attempted one after the other, never two at once. All go to one destination.
 package enum SequenceKey: Hashable, Sendable {
     /// All operations of the destination on routes with `ordering: strict`, whatever their type.
     case destination(Digest)
@@ -6,8 +6,7 @@ package enum SequenceKey: Hashable, Sendable {
     case key(Digest, of: TypeName?, to: Digest)
 }
 
-/// The parts of a name that decide whether an operation goes, and its place among others. It is an `EntryName` or a
-/// `ListedName`.
+/// The parts of an `EntryName` or a `ListedName` that decide whether an operation goes, and its place among others.
 package protocol SequencedName {
     var createdAt: Timestamp { get }
     var id: OperationID { get }
@@ -29,10 +28,10 @@ extension ListedName: SequencedName {
 }
 
 extension Route {
-    /// Returns the sequence of an entry of this route; `nil` if it waits for no other.
+    /// Returns the sequence of an entry of this route; `nil` if the entry waits for no other.
     ///
-    /// - `strict`: all operations of strict routes to one destination are one sequence, so a customer that one type
-    ///   creates comes before the order that another type adds to it. Other routes to the destination take no part.
+    /// - `strict`: all operations of strict routes to one destination are one sequence, so one type creates a customer
+    ///   before another type adds an order to it. Other routes to the destination take no part.
     /// - `key`: the operations of one key, of any type: one type inserts a note before another type updates it.
     /// - Coalescing with ordering `any` or `newest`: the operations of one type and key. A profile does not replace its
     ///   settings.

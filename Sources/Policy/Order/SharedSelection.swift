@@ -4,9 +4,9 @@
 /// - Chooses the run's own share, oldest first. If none of it is due, the run helps: it chooses from the next rank.
 ///   Runs that help at the same time have different ranks for an operation, so they help with different operations.
 /// - Also chooses from ranks that are far behind, with more than twice as many due operations as all ranks before them.
-///   Runs that share evenly have equally many left of each rank. A run that is stopped, or that sends other types,
-///   leaves all of its share. So no operation waits for one run.
-/// - Helps with the newest chosen operation of a rank first. The run whose share it is begins with the oldest: they
+///   Runs that share evenly have equally many left of each rank. A stopped run, or a run that sends other types, leaves
+///   all of its share. So no operation waits for one run.
+/// - Helps with the newest chosen operation of a rank first. The share's own run begins with the oldest: the two runs
 ///   meet once, in the middle. The own share keeps at least its part of the limit.
 ///
 /// A run alone has one rank, and chooses as `Selection` does.
@@ -28,7 +28,7 @@ package struct SharedSelection<Destination: Hashable, Element> {
         due = Array(repeating: 0, count: selections.count)
     }
 
-    /// Counts a due operation, whether or not it is offered.
+    /// Counts a due operation, offered or not.
     package mutating func count(rank: Int) {
         due[rank] += 1
     }

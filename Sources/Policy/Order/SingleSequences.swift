@@ -2,7 +2,7 @@
 /// them with one operation, which waits for no other. A sequence with a second operation is `crowded`: its names must
 /// be noted again to find out which comes first.
 ///
-/// Tells sequences apart by 62 bits of a hash that is seeded anew in each process. Two sequences with the same bits are
+/// Tells sequences apart by 62 bits of a hash seeded anew in each process. Two sequences with the same bits are
 /// crowded, so both are noted in full.
 struct SingleSequences: Sendable {
     private struct Slot {
@@ -22,7 +22,7 @@ struct SingleSequences: Sendable {
     private var count = 0
     private(set) var hasCrowded = false
 
-    /// Takes in one operation of a sequence. The same mark again counts as the same operation.
+    /// Takes in an operation of a sequence. The same mark again counts as the same operation.
     mutating func note(_ sequence: SequenceKey, mark: UInt64) {
         if count >= slots.count / 4 * 3 { grow() }
         let tag = Self.tag(of: sequence)

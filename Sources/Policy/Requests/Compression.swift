@@ -7,7 +7,7 @@ package enum Compression: String, Hashable, Sendable, CaseIterable {
 }
 
 extension OutgoingRequest {
-    /// Compresses the body, and adds `Content-Encoding`. Call it before anything that depends on the sent bytes is
+    /// Compresses the body, and adds `Content-Encoding`. Call this before anything that depends on the sent bytes is
     /// made, such as a signature.
     ///
     /// Changes nothing if there is no body or an empty one, if the body is a file, which is sent as it is on the disk,

@@ -1,5 +1,5 @@
 extension HeaderField {
-    /// The reason that a header field cannot be sent.
+    /// The reason why a header field cannot be sent.
     package enum Defect: Hashable, Sendable, CustomStringConvertible {
         /// Not a token (RFC 9110 §5.6.2).
         case name
@@ -26,7 +26,7 @@ extension HeaderField {
     /// The fields in which drainq describes an attempt (a user sets `idempotencyKey` instead).
     private static let namesOfDrainq: [StaticString] = ["idempotency-key", "drainq-attempt"]
 
-    /// The defect of a field that a user wants to send; `nil` if it can be sent as it is.
+    /// The defect of a field that a user wants to send; `nil` if the field can be sent unchanged.
     package var defect: Defect? { Self.namesOfDrainq.contains(where: { isNamed($0) }) ? .reserved : defectInRequest }
 
     /// The defect of a field in a request that goes to a transport; `nil` if it can be sent.

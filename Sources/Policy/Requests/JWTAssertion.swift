@@ -1,4 +1,4 @@
-/// An assertion of an identity that a key signs (RFC 7523), for a token of OAuth 2.
+/// An assertion of an identity, signed by a key (RFC 7523), for a token of OAuth 2.
 package struct JWTAssertion: Hashable, Sendable {
     /// The signature, which the kind of the key decides (RFC 7518 §3).
     package enum Algorithm: String, Hashable, Sendable {
@@ -8,7 +8,7 @@ package struct JWTAssertion: Hashable, Sendable {
 
     /// The path of the private key, PEM.
     package var keyFile: String
-    /// The name of the key, for a service that knows several.
+    /// The name of the key, for a service with several keys.
     package var keyID: String?
     /// Claims besides `iat` and `exp`; without `aud` the audience is the token endpoint.
     package var claims: [String: String]

@@ -1,6 +1,6 @@
 /// A part of an answer that later operations of the key send: a text, a number, `true` or `false`.
 ///
-/// It comes from a server, so its length is limited, and it contains no control character and no secret.
+/// The value comes from a server, so its length is limited, and it contains no control character and no secret.
 package struct KeptValue: Hashable, Sendable {
     /// The longest value, in bytes of UTF-8.
     package static let longest = 1024
@@ -10,8 +10,8 @@ package struct KeptValue: Hashable, Sendable {
     /// The value as JSON; a number keeps the server's spelling.
     package let json: String
 
-    /// Makes a value from a part of an answer, the text of one JSON value. Throws the reason if it cannot be kept, such
-    /// as `it is empty`.
+    /// Makes a value from a part of an answer, the text of one JSON value. Throws the reason if the value cannot be
+    /// kept, such as `it is empty`.
     package init(valid written: ArraySlice<UInt8>) throws(KeepError) {
         switch written.first {
         case UInt8(ascii: "n"), UInt8(ascii: "["), UInt8(ascii: "{"), nil: throw .noScalar
@@ -51,15 +51,15 @@ package struct KeptValue: Hashable, Sendable {
 }
 
 extension Route {
-    /// Returns the text by which values are kept for an operation, and found again: that of `chain`, or the operation's
-    /// key. `nil` if there is none, or if it is empty.
+    /// Returns the text by which values are kept for an operation, and found again: the text of `chain`, or the
+    /// operation's key. `nil` if the text is missing or empty.
     package func chain(of operation: Operation) throws(RequestError) -> String? {
         guard let chain else { return operation.header.key }
         let text = try Template(chain, for: .idempotencyKey, of: "chain").text(of: operation)
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the chain; `nil` also if it cannot be made: then the operation cannot be sent.
+    /// Returns the chain; `nil` also if the chain cannot be made: then the operation cannot be sent.
     package func chainOrNone(of operation: Operation) -> String? {
         do throws(RequestError) {
             return try chain(of: operation)
@@ -74,7 +74,7 @@ extension Route {
     }
 }
 
-/// The reason that a part of an answer is not kept.
+/// The reason why a part of an answer is not kept.
 package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing
     case notJSON

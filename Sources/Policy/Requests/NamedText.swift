@@ -6,13 +6,13 @@ package struct NamedText: Hashable, Sendable {
         case secret(String)
         /// The Base64 of a text with secrets.
         case base64([Part])
-        /// A value that is computed from secrets.
+        /// A value computed from secrets.
         case signature
     }
 
     package var parts: [Part]
 
-    /// Whether all of it is known without a secret.
+    /// Whether the whole text is known without a secret.
     package var isPlain: Bool {
         parts.allSatisfy { if case .bytes = $0 { true } else { false } }
     }

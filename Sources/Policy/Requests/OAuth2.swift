@@ -2,7 +2,7 @@
 ///
 /// The grant is a refresh token (RFC 6749 §6), else an assertion (RFC 7523 §2.1), else the client's credentials (§4.4).
 package struct OAuth2: Hashable, Sendable {
-    /// The way in which the client proves that it is the client (RFC 6749 §2.3.1).
+    /// The way in which the client proves its identity (RFC 6749 §2.3.1).
     package enum ClientAuthentication: String, Hashable, Sendable, CaseIterable {
         /// Basic authentication: the form has no secret.
         case basic
@@ -57,7 +57,7 @@ package struct OAuth2: Hashable, Sendable {
         }
     }
 
-    /// Returns the request for a token. `settings` are those of the endpoint's origin; `assertion` is the signed one.
+    /// Returns the request for a token. `settings` belong to the endpoint's origin; `assertion` is the signed one.
     package func request(
         settings: DestinationSettings, secrets: SecretValues, assertion: String? = nil, version: String,
         available: [Transport] = Transport.allCases
@@ -102,9 +102,9 @@ package struct OAuth2: Hashable, Sendable {
     package struct Token: Hashable, Sendable {
         package var value: String
         /// The time for which the token is used: what the endpoint says, at most a year, less a tenth of it or a
-        /// minute, whichever is less. `nil` if the endpoint says no time, or one that is not above 0.
+        /// minute, whichever is less. `nil` if the endpoint says no time, or a time not above 0.
         package var lifetime: Duration?
-        /// The refresh token that replaces the one that was used; `nil` if that stays valid.
+        /// The refresh token that replaces the used token; `nil` if the used token stays valid.
         package var refreshToken: String?
 
         package init(value: String, lifetime: Duration?, refreshToken: String? = nil) {
@@ -114,11 +114,11 @@ package struct OAuth2: Hashable, Sendable {
         }
     }
 
-    /// The result of a request for a token. A reason is a predicate of the endpoint; it contains no text of the answer
-    /// except a word of §5.2.
+    /// The result of a request for a token. A reason is a predicate of the endpoint, without text of the answer except
+    /// a word of §5.2.
     package enum Answer: Hashable, Sendable {
         case token(Token)
-        /// An operator must fix it.
+        /// An operator must fix the cause.
         case refused(reason: String)
         /// A later request may succeed.
         case unavailable(NetworkError, reason: String)

@@ -1,5 +1,5 @@
 extension Operation {
-    /// The body as one JSON value. Throws `notJSON` if it is empty or not JSON.
+    /// The body as one JSON value. Throws `notJSON` if the body is empty or not JSON.
     var payload: JSONDocument {
         get throws(RequestError) {
             if body.isEmpty { throw .notJSON(reason: "is empty, and the route needs JSON") }

@@ -18,8 +18,8 @@ package struct OutgoingRequest: Hashable, Sendable {
     package var redirects: Redirects = .never
     /// The name of the destination. Attempts for one destination share a delivery agent.
     package var destination = ""
-    /// Whether the request needs a connection that carried nothing before: on a kept connection the last attempt's
-    /// answer may have been about another request.
+    /// Whether the request needs a new connection: on a kept connection the last attempt's answer may have been about
+    /// another request.
     package var freshConnection = false
 
     /// The number of body bytes that are sent; `nil` without a body.
@@ -33,8 +33,7 @@ extension OutgoingRequest {
     }
 }
 
-/// A file that is the body of an operation, as it was when the operation was added. It is sent only while it is
-/// unchanged.
+/// The body file of an operation, as it was when the operation was added. Sent only while unchanged.
 package struct BodyFile: Hashable, Sendable {
     /// Absolute.
     package var path: String

@@ -15,7 +15,7 @@ struct RequestDraft: Hashable {
 
     var method: String
     var url: String
-    /// The route's fields, without those that the operation replaces, and the operation's own.
+    /// The route's fields that the operation does not replace, and the operation's own.
     var headers: [HeaderField]
     var content = Content()
 
@@ -48,7 +48,7 @@ extension OutgoingRequest {
 }
 
 extension String {
-    /// The text as a quoted string of RFC 8941 §3.3.3. Throws if it is empty or has other than printable ASCII.
+    /// The text as a quoted string of RFC 8941 §3.3.3. Throws if the text is empty or has other than printable ASCII.
     var quotedKey: String {
         get throws(RequestError) {
             var text = self

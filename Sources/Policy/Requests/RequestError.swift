@@ -1,4 +1,4 @@
-/// The reason that no request can be made of an operation, found before anything is sent.
+/// The reason why no request can be made of an operation, found before anything is sent.
 package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither the operation nor its type's route has a url.
     case noURL(TypeName)
@@ -17,7 +17,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badHeader(name: String, reason: HeaderField.Defect, ownedBy: Owner)
     /// A key that cannot be sent as a string of RFC 8941.
     case badIdempotencyKey
-    /// A secret that the route names and that is missing, with the reason.
+    /// A missing secret of the route, with the reason.
     case missingSecret(String, reason: String)
     /// The network or this machine keeps the request from being made now: the error that an attempt would end with.
     case unavailable(NetworkError, reason: String)
@@ -44,8 +44,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case route
     }
 
-    /// The outcome: held for an error of the route, which an operator must fix; that of the network error that an
-    /// attempt would end with; else failed.
+    /// The outcome: held for an error of the route, which an operator must fix; the outcome of the network error that
+    /// an attempt would end with; else failed.
     package var outcome: Outcome {
         switch self {
         case .unavailable(let error, _): AnswerRule.standard(error).outcome

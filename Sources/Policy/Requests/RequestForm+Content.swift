@@ -3,7 +3,7 @@ extension RequestForm {
     func content(
         of operation: Operation, method: String, _ values: TemplateValues
     ) throws(RequestError) -> RequestDraft.Content {
-        // A body that is a file is sent alone, and as it is.
+        // A body file is sent alone, and unchanged.
         if let batch = route.batch, operation.header.bodyFile == nil {
             let item = try batchItem(of: operation, values)
             return RequestDraft.Content(

@@ -3,9 +3,9 @@ extension RequestForm {
     /// it.
     ///
     /// The operation's own url, method and headers replace the route's, if the route lets them. Only the route's url is
-    /// a template. Secrets are filled into texts of the configuration, never into those of an operation. `attempt`
+    /// a template. Secrets are filled into texts of the configuration, never into texts of an operation. `attempt`
     /// counts from 1. GET, HEAD, DELETE and OPTIONS send no body unless one was given; other methods then send an empty
-    /// one. On a route with `batch` it is a batch of one.
+    /// body. On a route with `batch` the request is a batch of one.
     package func request(
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
         secrets: SecretValues = .none, available: [Transport] = Transport.allCases
@@ -16,10 +16,10 @@ extension RequestForm {
             secrets: secrets, available: available, freshConnection: operation.isAnswerDoubted)
     }
 
-    /// Returns one request for several operations: those of a draft, or a part of them in the same order.
+    /// Returns one request for several operations: all of a draft, or a part of them in the same order.
     ///
     /// `attempt` is the highest of theirs. The key is made of the members' keys and their order, so the same batch has
-    /// the same key at each attempt, and another batch another one. A batch of one has its member's own key.
+    /// the same key at each attempt, and another batch another key. A batch of one has its member's own key.
     package func batchRequest(
         for members: [Operation], attempt: Int, version: String,
         settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none,

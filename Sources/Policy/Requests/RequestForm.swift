@@ -1,20 +1,20 @@
-/// The common part of a route's requests, computed once. Each operation fills it in.
+/// The common part of a route's requests, computed once. Each operation fills in the form.
 package struct RequestForm: Sendable {
     package let route: Route
-    /// The route's own url; `nil` if it has none, or one that cannot be used.
+    /// The route's own url; `nil` without a usable url.
     private let url: URLTemplate?
-    /// The reason that the route's own url cannot be used.
+    /// The reason why the route's own url cannot be used.
     private let urlDefect: RequestError?
-    /// The reason that the route's own method cannot be used.
+    /// The reason why the route's own method cannot be used.
     private let methodDefect: RequestError?
     private let fields: [Field]
     /// The body's template within what its protocol puts around it; `nil` sends the body as given.
     let body: Template?
-    /// The template around the members of a batch; `nil` uses that of the format.
+    /// The template around the members of a batch; `nil` uses the format's template.
     let batchBody: Template?
     private let key: Template?
     private let idempotencyKey: Template?
-    /// The reason that one of the route's own templates or fields cannot be used.
+    /// The reason why one of the route's own templates or fields cannot be used.
     private let defect: RequestError?
 
     /// A header field of the route.
@@ -61,7 +61,7 @@ package struct RequestForm: Sendable {
         self.defect = defect
     }
 
-    /// Whether only the transport needs the body of an operation: it is sent as it is in its file, and its bytes may be
+    /// Whether only the transport needs the body of an operation: the body is sent as in its file, and its bytes may be
     /// left there.
     package var sendsBodiesAsTheyAre: Bool {
         route.batch == nil && body == nil && route.require.isEmpty && route.compress == .none
@@ -72,7 +72,7 @@ package struct RequestForm: Sendable {
     /// The templates of requests, but for the url.
     private var templates: [Template] { templates(sending: fields) }
 
-    /// Returns the templates of a request that sends these of the route's fields, but for the url.
+    /// Returns the templates of a request with these of the route's fields, but for the url.
     private func templates(sending fields: [Field]) -> [Template] {
         fields.map(\.value) + [body, batchBody].compactMap(\.self)
     }
@@ -101,7 +101,8 @@ package struct RequestForm: Sendable {
         }
     }
 
-    /// Throws if the operation's chain cannot be made, or if its request needs kept values and it has no chain.
+    /// Throws if the operation's chain cannot be made, or if its request needs kept values and the operation has no
+    /// chain.
     private func checkChain(of operation: Operation) throws(RequestError) {
         if operation.header.key != nil, route.chain == nil { return }
         let names = keptNames
@@ -149,8 +150,8 @@ package struct RequestForm: Sendable {
         if let defect { throw defect }
         if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
         var own = Set(header.headers.map { $0.name.lowercased() })
-        // The route's Content-Type is for JSON payloads and for what its templates make of them. A body that is sent
-        // unchanged keeps its own media type.
+        // The route's Content-Type is for JSON payloads and for what its templates make of them. A body sent unchanged
+        // keeps its own media type.
         if body == nil, route.batch == nil, let type = header.contentType, type != "application/json" {
             own.insert("content-type")
         }
@@ -166,8 +167,8 @@ package struct RequestForm: Sendable {
         return RequestDraft(method: method, url: url, headers: headers + header.headers)
     }
 
-    /// Returns why the operation can never be sent, whatever the secrets: it is then refused when it is added. `nil` if
-    /// it can be sent, or if the route must be fixed.
+    /// Returns why the operation can never be sent, whatever the secrets: such an operation is refused when it is
+    /// added. `nil` if the operation can be sent, or if the route must be fixed.
     package func defect(of operation: Operation) -> RequestError? {
         do throws(RequestError) {
             _ = try draft(of: operation)
@@ -181,7 +182,8 @@ package struct RequestForm: Sendable {
 
     // MARK: - Keys
 
-    /// Returns an operation's key, or the one that the route gives it; `nil` if the route gives none, or an empty one.
+    /// Returns an operation's key, or else the route's key for the operation; `nil` if the route gives none, or an
+    /// empty key.
     package func key(of operation: Operation) throws(RequestError) -> String? {
         guard operation.header.key == nil, let key else { return operation.header.key }
         let text = try key.text(of: operation)
@@ -197,8 +199,8 @@ package struct RequestForm: Sendable {
 
     // MARK: - Address
 
-    /// Returns the url of an operation: its own, percent-encoded, or the route's with its placeholders filled in. It
-    /// may be shown if `values` have no secrets.
+    /// Returns the url of an operation: its own, percent-encoded, or the route's with its placeholders filled in. The
+    /// url may be shown if `values` have no secrets.
     func address(_ values: TemplateValues) throws(RequestError) -> String {
         guard let operation = values.operation else { preconditionFailure("the address of an operation") }
         if let own = operation.header.url {
@@ -242,8 +244,8 @@ package struct RequestForm: Sendable {
     }
 
     /// Throws if the route's credentials or kept values would go to another origin, where anyone who adds operations
-    /// could collect them, wherever in the request they stand. `fields` are those that are sent. A route without a url
-    /// has no origin to which they belong.
+    /// could collect them, wherever in the request they stand. `fields` are the sent fields. A route without a url has
+    /// no origin to which they belong.
     private func checkCredentials(_ fields: [Field], goingTo own: String?) throws(RequestError) {
         guard let own, let origin = Origin(url: own), origin != route.origin else { return }
         if route.headersCommand != nil || route.awsSigning != nil || fields.contains(where: \.isNamedAsCredential)

@@ -1,5 +1,5 @@
 /// The method of a request as users write it. Methods are case-sensitive (RFC 9110 §9.1), and those in use are in
-/// capitals: one in small letters is a mistake.
+/// capitals: a method in small letters is a mistake.
 package enum RequestMethod {
     /// Whether the text is a method: 1 to 32 capitals and hyphens.
     package static func isMethod(_ text: String) -> Bool {

@@ -11,21 +11,21 @@ package struct Route: Hashable, Sendable {
     package var basicUser: String?
     package var basicPassword: String?
     package var `protocol`: WireProtocol = .plain
-    /// The body's template; `nil` sends the body as given, an empty one sends no body.
+    /// The body's template; `nil` sends the body as given, an empty template sends no body.
     package var body: String?
-    /// The compression of bodies, and of whole batches; a body that is a file is not compressed.
+    /// The compression of bodies, and of whole batches; a body file is not compressed.
     package var compress: Compression = .none
-    /// The template of the key for an operation that is added without one; `nil` gives none.
+    /// The template of the key for an operation added without a key; `nil` gives none.
     package var key: String?
     /// The template of the idempotency key; `nil` uses the operation's id.
     package var idempotencyKey: String?
     /// The conditions on the payload before it is sent. An operation that does not meet them fails unsent.
     package var require: [JSONCondition] = []
-    /// The rules for answers. The first that matches decides, before `classify` and `accept`.
+    /// The rules for answers. The first match decides, before `classify` and `accept`.
     package var answers: [AnswerRule] = []
     /// The rule for a 2xx answer that is no delivery.
     package var accept: AnswerRule?
-    /// The parts of an answer that are kept for the operation's chain, by name.
+    /// The parts of an answer to keep for the operation's chain, by name.
     package var keep: [String: AnswerPlace] = [:]
     /// The template of the chain, by which values are kept and found again; `nil` uses the operation's key.
     package var chain: String?
@@ -41,8 +41,8 @@ package struct Route: Hashable, Sendable {
     package var expiresAfter: Duration?
     /// The time for which the server remembers an idempotency key; `nil` is for ever.
     package var keyTTL: Duration?
-    /// Whether a newer operation of the same key replaces older ones that are not delivered. Implies that operations of
-    /// one key are never in flight together.
+    /// Whether a newer operation of the same key replaces older undelivered operations. Implies that operations of one
+    /// key are never in flight together.
     package var coalesce = false
     /// Whether the newer operation carries the changes of the older ones instead of replacing them: payloads are merge
     /// patches (RFC 7396), and one request carries them all. Only with `coalesce`.
@@ -58,7 +58,7 @@ package struct Route: Hashable, Sendable {
     package var awsSigning: AWSSigning?
     /// The fields of the route that an operation may replace.
     package var overrides: Set<OverridableField> = Set(OverridableField.allCases)
-    /// The number of bytes of an answer that are read.
+    /// The number of bytes to read of an answer.
     package var answerLimit = 65_536
 
     /// Whether operations of one key, or of the whole destination, wait for each other.
@@ -110,7 +110,7 @@ package enum Ordering: String, Hashable, Sendable, CaseIterable {
     var isStrict: Bool { self == .key || self == .strict }
 
     /// Returns the key by which the due operations are sorted, smallest first: the creation time, or on a route that
-    /// sends the newest first a later key than any of those.
+    /// sends the newest first a later key than any creation time.
     package func sortKey(of createdAt: Timestamp) -> Timestamp {
         self == .newest ? Timestamp(microseconds: Int64.max -| max(0, createdAt.microseconds)) : createdAt
     }
@@ -141,7 +141,7 @@ package struct Batch: Hashable, Sendable {
         case ndjson
     }
 
-    /// The results that an answer has for each operation: an array at `pointer`.
+    /// The results in an answer for each operation: an array at `pointer`.
     package struct Results: Hashable, Sendable {
         package var pointer: JSONPointer
         /// Whether the array lists failed operations only.
@@ -171,7 +171,7 @@ package struct Batch: Hashable, Sendable {
     /// The upper bound of bytes in one request, with the text around the members. A larger single operation goes alone.
     package var maxBytes: Int
     package var format: Format
-    /// The template of the text around the members; `nil` uses that of the format.
+    /// The template of the text around the members; `nil` uses the format's template.
     package var body: String?
     package var results: Results?
 
@@ -201,7 +201,7 @@ package struct Timeouts: Hashable, Sendable {
         self.total = total
     }
 
-    /// Returns the limit that ends an attempt with this error, its key and its value; `nil` if the error is not one of
+    /// Returns the limit that ends an attempt with this error, its key and its value; `nil` if the error is not about
     /// time.
     package func limit(behind error: NetworkError) -> (key: String, value: Duration)? {
         switch error {

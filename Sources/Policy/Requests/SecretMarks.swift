@@ -24,7 +24,7 @@ package struct SecretMarks: Sendable {
         return String(decoding: mark + repeatElement(Self.end, count: 3 - mark.count % 3), as: UTF8.self)
     }
 
-    /// Whether these bytes contain a mark, or the Base64 of one.
+    /// Whether these bytes contain a mark, or the Base64 of a mark.
     package func occur(in bytes: [UInt8]) -> Bool {
         bytes.firstRange(of: start) != nil || bytes.firstRange(of: Base64.encode(start).utf8) != nil
     }

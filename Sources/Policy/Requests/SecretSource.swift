@@ -6,7 +6,7 @@ package enum SecretSource: Hashable, Sendable {
     case environment(String)
     /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
     case credential(String)
-    /// The standard output of a command, without its final line break. Runs share it for `ttl`; if that is `nil`, each
+    /// The standard output of a command, without its final line break. Runs share it for `ttl`; if `ttl` is `nil`, each
     /// run keeps it for five minutes.
     case command([String], ttl: Duration?)
     /// An access token, kept across runs until shortly before it expires.

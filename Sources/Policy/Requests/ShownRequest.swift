@@ -8,7 +8,8 @@ package struct ShownRequest: Hashable, Sendable {
     package var method: String
     package var url: NamedText
     package var headers: [Field]
-    /// `nil` without a body, or if it is a file. If it is to be compressed and contains secrets, the body before that.
+    /// `nil` without a body, or if the body is a file. If it is to be compressed and contains secrets, the body before
+    /// compression.
     package var body: NamedText?
     package var bodyFile: BodyFile?
     /// The url of the proxy that the configuration names.
@@ -26,7 +27,7 @@ package struct ShownRequest: Hashable, Sendable {
     /// Whether `body` is still to be compressed with gzip.
     package var isToBeCompressed: Bool
 
-    /// Names the secrets of a request of this route that was made with marks. The request's transport does not matter.
+    /// Names the secrets of a request of this route, made with marks. The request's transport does not matter.
     package init(_ request: OutgoingRequest, of route: Route, _ marks: SecretMarks) {
         method = request.method
         url = marks.named(request.url)

@@ -2,9 +2,9 @@ extension Template {
     /// Returns why the template cannot be used although each of its words can; `nil` if it can. A JSON template must
     /// make JSON of every payload.
     ///
-    /// Tests it with values that fit only in their own place: an array for a JSON value (not as a name, not behind a
-    /// digit), and for a text a letter that is no escape, digit or word (only between quotes). `isLined`: it may make
-    /// several values, one a line.
+    /// Tests the template with values that fit only in their own place: an array for a JSON value (not as a name, not
+    /// behind a digit), and for a text a letter that is no escape, digit or word (only between quotes). `isLined`: it
+    /// may make several values, one a line.
     func problem(for use: TemplateUse, isLined: Bool = false) -> RouteProblem? {
         switch use {
         case .body(.json): return text.isEmpty ? nil : problemOfJSON(isLined: isLined)

@@ -3,7 +3,7 @@ struct TemplateValues {
     let operation: Operation?
     /// `nil` before an attempt: the template is only tested, or shown.
     var attempt: Int?
-    /// `nil` leaves `${secret:NAME}` as it is.
+    /// `nil` leaves `${secret:NAME}` unchanged.
     var secrets: SecretValues?
     /// The members of a batch, joined.
     var items: [UInt8] = []
@@ -28,8 +28,8 @@ extension Template {
         String(decoding: try bytes(values), as: UTF8.self)
     }
 
-    /// Returns the filled-in template. Throws the operation's defect for a value that it does not have or that does not
-    /// fit its place, and the route's for a missing secret.
+    /// Returns the filled-in template. Throws the operation's defect for a value that is missing or does not fit its
+    /// place, and the route's for a missing secret.
     func bytes(_ values: TemplateValues) throws(RequestError) -> [UInt8] {
         try rendered(values) ?? []
     }
@@ -78,8 +78,8 @@ extension Template {
         return bytes
     }
 
-    /// Returns a secret, escaped. Throws if it is missing, empty, or has a control character, which would change the
-    /// request. The error contains nothing of the secret.
+    /// Returns a secret, escaped. Throws if the secret is missing, empty, or has a control character, which would
+    /// change the request. The error contains nothing of the secret.
     private static func secret(
         _ name: String, _ isBase64: Bool, _ secrets: SecretValues, in place: Place
     ) throws(RequestError) -> [UInt8] {
@@ -135,7 +135,7 @@ extension Template.Format {
     }
 }
 
-/// A reader of an operation's values. Parses the payload once, when the first value of it is needed.
+/// A reader of an operation's values. Parses the payload once, when its first value is needed.
 private struct PayloadReader {
     private let operation: Operation?
     private var document: JSONDocument?
@@ -213,7 +213,7 @@ private struct PayloadReader {
         return .json(document!.bytes[document!.range])
     }
 
-    /// Returns the value at a pointer as it is written. Of a repeated name the last counts.
+    /// Returns the value at a pointer as written. Of a repeated name the last counts.
     private mutating func value(
         at pointer: JSONPointer, of operation: Operation
     ) throws(TemplateValue.Defect) -> TemplateValue {

@@ -2,10 +2,10 @@
 ///
 /// The grammar is the same in a url, a header, a body, the envelope of a batch and a key.
 /// - `{WORD}` stands for a value of the operation, see `TemplateWord`; `{WORD:FORMAT}` for another form of the value,
-///   `{WORD|DEFAULT}` for a JSON value in place of a missing one, and `{WORD?}` for one that may be missing.
+///   `{WORD|DEFAULT}` for a JSON value in place of a missing one, and `{WORD?}` for a value that may be missing.
 /// - `${secret:NAME}` stands for a secret, `${secret:NAME:base64}` for its Base64 (RFC 4648 §4).
-/// - `{{` stands for one brace, wherever words are allowed.
-/// - Every other brace and dollar sign stands for itself: JSON is written as it is.
+/// - `{{` stands for a brace, wherever words are allowed.
+/// - Every other brace and dollar sign stands for itself: JSON is written unchanged.
 /// A value is escaped for its place, see `Place`, and never ends it.
 package struct Template: Hashable, Sendable {
     indirect enum Part: Hashable {
@@ -19,7 +19,7 @@ package struct Template: Hashable, Sendable {
     /// `{WORD:FORMAT|DEFAULT}`.
     struct Placeholder: Hashable {
         var word: TemplateWord
-        /// `nil` is the value as it is.
+        /// `nil` leaves the value unchanged.
         var format: Format?
         var place: Place
         var fallback = Fallback.failure
@@ -42,8 +42,8 @@ package struct Template: Hashable, Sendable {
         case failure
         /// A JSON value.
         case value([UInt8])
-        /// The member of JSON, the parameter of a query or form, or the header field is left out. `length`: that of the
-        /// literal text of the member before its value.
+        /// The member of JSON, the parameter of a query or form, or the header field is left out. `length`: the length
+        /// of the literal text of the member before its value.
         case nothing(length: Int)
     }
 
@@ -67,7 +67,7 @@ package struct Template: Hashable, Sendable {
     package let text: String
     let parts: [Part]
 
-    /// Parses a text. Throws for an unknown word, one that is not allowed in this use, or a `${` that names no secret.
+    /// Parses a text. Throws for an unknown word, a word not allowed in this use, or a `${` that names no secret.
     package init(_ text: String, for use: TemplateUse) throws(RouteProblem) {
         var parser = TemplateParser(text, use)
         parts = try parser.parse()
@@ -118,7 +118,7 @@ package struct Template: Hashable, Sendable {
     /// The words without which an operation fails unsent, in order.
     var neededWords: [TemplateWord] { placeholders.filter { $0.fallback == .failure }.map(\.word) }
 
-    /// Whether it contains the payload, or a member of it.
+    /// Whether the template contains the payload, or a member of it.
     var usesPayload: Bool {
         placeholders.contains { if case .payload = $0.word { true } else { false } }
     }

@@ -5,7 +5,7 @@ struct TemplateParser {
     private var parts: [Template.Part] = []
     private var plain: [UInt8] = []
     private var place: Template.Place
-    /// Whether the last byte was a backslash that escapes the next one; only within a JSON string.
+    /// Whether the last byte was a backslash that escapes the next byte; only within a JSON string.
     private var isEscaped = false
 
     init(_ text: String, _ use: TemplateUse) {
@@ -186,7 +186,7 @@ extension Template.Format {
 }
 
 extension ArraySlice<UInt8> {
-    /// The end of the JSON value at the start: that of a string, or the next brace, quotation mark or line break.
+    /// The end of the JSON value at the start: the end of a string, or the next brace, quotation mark or line break.
     fileprivate var endOfDefault: Int {
         guard first == UInt8(ascii: "\"") else { return firstIndex { "{}\"\n".utf8.contains($0) } ?? endIndex }
         var isEscaped = false
@@ -201,7 +201,7 @@ extension ArraySlice<UInt8> {
 
 extension [UInt8] {
     /// The length of the name of a JSON member at the end, with what stands between the name and the value; in an array
-    /// that of the blanks. `nil` if no value can begin a member or an element there.
+    /// the length of the blanks. `nil` if no value can begin a member or an element there.
     fileprivate var lengthOfMemberName: Int? {
         var rest = self[...]
         func trim() { while let last = rest.last, last.isJSONWhitespace { rest.removeLast() } }

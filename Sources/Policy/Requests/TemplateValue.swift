@@ -1,16 +1,16 @@
-/// A value that a placeholder stands for, before it is escaped for its place.
+/// The value of a placeholder, not yet escaped for its place.
 enum TemplateValue {
     /// A text of the operation's header.
     case text(String)
-    /// A JSON value, byte for byte as it is written.
+    /// A JSON value, byte for byte as written.
     case json(ArraySlice<UInt8>)
     /// A body that is no JSON.
     case bytes([UInt8])
 
-    /// The reason that there is no value, or that it does not fit its place.
+    /// The reason why there is no value, or why the value does not fit its place.
     enum Defect: Error {
         case missing
-        /// It is null where no null can stand.
+        /// The value is null where no null can stand.
         case null
         /// A predicate for the value: `is null`.
         case unusable(String)
@@ -45,7 +45,7 @@ enum TemplateValue {
         }
     }
 
-    /// Returns the value as it is written in a place. Throws if it does not fit: no value ends its place, and if each
+    /// Returns the value as written in a place. Throws if the value does not fit: no value ends its place, and if each
     /// line is a value of its own (`isLined`), no value adds a line.
     func escaped(for place: Template.Place, isLined: Bool) throws(Defect) -> [UInt8] {
         switch (self, place) {
@@ -73,7 +73,7 @@ enum TemplateValue {
         return Self.escaped(content, for: place)
     }
 
-    /// Returns valid UTF-8 as it is written in a place.
+    /// Returns valid UTF-8 as written in a place.
     static func escaped(_ text: [UInt8], for place: Template.Place) -> [UInt8] {
         switch place {
         case .path: text.percentEncoded(leaving: ":@!$'()*,")

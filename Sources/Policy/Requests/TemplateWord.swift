@@ -10,7 +10,7 @@ package enum TemplateWord: Hashable, Sendable {
     case payload(JSONPointer)
     /// The members of a batch, each as the route's `body` makes it.
     case items
-    /// A part of an earlier answer that is remembered for the operation's key: `kept.noteId`.
+    /// A part of an earlier answer, remembered for the operation's key: `kept.noteId`.
     case kept(String)
 
     init?(_ text: ArraySlice<UInt8>) {

@@ -24,7 +24,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
     #endif
 
     /// Returns the transport for a request, from the destination's settings, the features that the request needs, and
-    /// the transports that are installed.
+    /// the installed transports.
     ///
     /// Throws `noTransport` if no permitted transport can carry all of the request: no setting is ignored silently.
     package static func choose(
@@ -95,7 +95,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Transport {
-    /// Why `auto` takes it if it is first in the order.
+    /// Why `auto` takes this transport if it is first in the order.
     fileprivate var reasonToBeFirst: String {
         switch self {
         case .libcurl:
@@ -104,7 +104,7 @@ extension Transport {
         }
     }
 
-    /// Why `auto` takes it although another transport is first in the order.
+    /// Why `auto` takes this transport although another transport is first in the order.
     fileprivate var reasonToBeNext: String {
         switch self {
         case .libcurl: "drainq-urlsession cannot run here"
@@ -140,7 +140,7 @@ private enum LibcurlNeed: CustomStringConvertible {
         if connection.clientCertificate != nil { return .clientCertificate }
         if connection.unixSocket != nil { return .unixSocket }
         if request.url.hasBracketedHost { return .ipv6Host }
-        // Reads from the descriptor that was checked, and never opens the file a second time by its path.
+        // Reads from the checked descriptor, and never opens the file a second time by its path.
         if request.bodyFile != nil { return .bodyFile }
         if request.method == "GET", hasBody { return .bodyOfGET }
         let connect = request.timeouts.connect
@@ -198,7 +198,7 @@ extension String {
 }
 
 extension Route {
-    /// The transport that an ordinary operation of this route takes: one that brings no url, method or file of its own.
+    /// The transport for an ordinary operation of this route, without a url, method or file of its own.
     package func transportChoice(
         settings: DestinationSettings, available: [Transport]
     ) throws(RequestError) -> TransportChoice {
