@@ -14,7 +14,7 @@ package struct QueueView {
     let now: Timestamp
     var kinds: OperationKinds
     private let isPaused: Bool
-    /// Operations that the run could not read or settle.
+    /// Operations that the run could not read or settle, and operations whose claims went to other runs.
     private let setAside: Set<OperationID>
     /// Operations deferred by the run.
     private let deferred: Set<OperationID>

@@ -66,7 +66,7 @@ final class SendQueue {
     /// Whether the queue must be listed again because other runs have claimed so many of the chosen operations: more
     /// than one claim in a hundred was lost. Then this pass sends nothing more of the order.
     ///
-    /// Withheld answers keep the pass going: else the storm guard would decide by them alone.
+    /// Answers that are withheld keep the pass going: else the storm guard would decide by them alone.
     var isOutdated: Bool {
         !toleratesLostClaims && lostClaimCount > max(lostClaimsAllowed, claimTries / 100) && watched.isEmpty
     }

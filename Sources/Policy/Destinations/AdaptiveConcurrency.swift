@@ -32,9 +32,9 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     package static let initial = 5
     /// The highest limit of all runs at a queue together.
     package static let highest = 64
-    /// The factor of durations above which the limit stops growing, in quarters: 1.5 times.
+    /// Above this number of whole quarters of the usual duration the limit stops growing: from 1.75 times on.
     private static let slower = 6
-    /// The factor of durations above which the limit falls, in quarters: twice.
+    /// Above this number of quarters the limit falls: from 2.25 times on.
     private static let tooSlow = 8
 
     /// The number of attempts that may be in flight.

@@ -7,8 +7,9 @@ package struct LogEvent: Hashable, Sendable {
         case run
         /// The attempts at a destination that ended within one minute, from `since` to `at`.
         case attempts
-        /// A destination has failed so often in a row that its circuit breaker opened; it has answered again.
+        /// A destination has failed so often in a row that its circuit breaker opened.
         case down
+        /// A destination that was down has answered again.
         case up
         case held
         case released

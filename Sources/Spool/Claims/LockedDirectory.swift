@@ -140,7 +140,8 @@ final class LockedDirectory {
         return directory
     }
 
-    /// Whether no process has the lock of the directory at `path`. Leaves the directory as it is.
+    /// Whether no process has the lock of the directory at `path`; false if the lock cannot be judged from this host.
+    /// Leaves the directory as it is.
     ///
     /// Takes the lock for a moment. A process that looks meanwhile believes in a living owner, which does no harm.
     static func isAbandoned(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> Bool {
