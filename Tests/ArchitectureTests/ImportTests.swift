@@ -69,6 +69,31 @@ struct `Who may import whom` {
         }
     }
 
+    /// A model that asked the program what is right would find nothing wrong with it.
+    @Test func `the model of the simulation has of Policy names and times alone`() {
+        let simulation = House.tests.filter { $0.path.hasPrefix("Tests/Simulation/Simulation/") }
+        let model = simulation.filter { $0.path.contains("/Model/") }
+        #expect(model.count > 20 && model.allSatisfy { $0.imports.allSatisfy { $0.module == "Policy" } })
+        let own = Self.types(in: simulation)
+        let decisions = Self.types(in: House.sources.filter { $0.target == "Policy" })
+            .subtracting(["EntryName", "OperationID", "TypeName", "Timestamp", "Gate"]).subtracting(own)
+        #expect(decisions.contains("Precedence") && decisions.contains("StormGuard"))
+        for file in model {
+            for line in file.lines(where: { line in
+                line.words.contains { decisions.contains($0.replacing("(", with: "")) }
+            }) { Issue.record("\(line)\nwrite it from the manual's sentence") }
+        }
+    }
+
+    /// The names of the types that the files declare.
+    private static func types(in files: [SourceFile]) -> Set<String> {
+        let kinds: Set = ["struct", "enum", "class", "protocol", "typealias"]
+        return Set(
+            files.flatMap(\.lines).flatMap { line in
+                zip(line.words, line.words.dropFirst()).filter { kinds.contains($0.0) }.map(\.1)
+            })
+    }
+
     @Test func `URLSession is in one file, of a program of its own`() {
         let files = House.sources.filter { $0.imports.contains { $0.module == "FoundationNetworking" } }.map(\.path)
         #expect(
