@@ -69,7 +69,7 @@ class Crowd:
         command = self.queue.command(*words, "--wait", "2s", "--json", *options)
         process = subprocess.Popen(
             [*before, *command[:-1], str(place or self.queue.path)], stdin=subprocess.DEVNULL,
-            stdout=log, stderr=subprocess.DEVNULL, start_new_session=True)
+            stdout=log, stderr=open(f"{log.name}.errors", "wb"), start_new_session=True)
         with self.lock:
             self.logs.append(log.name)
             self.running.add(process)
@@ -79,7 +79,8 @@ class Crowd:
             self.statuses[process.returncode] += 1
         if process.returncode not in (*allowed, -signal.SIGKILL):
             said = [line for line in open(log.name, errors="replace") if '"attempt"' not in line]
-            raise AssertionError(f"a run ended with {process.returncode}: {''.join(said[:5])}")
+            errors = open(f"{log.name}.errors", errors="replace").read()
+            raise AssertionError(f"a run ended with {process.returncode}: {errors}{''.join(said[:5])}")
 
     def strike(self, pause, how):
         """Kills one of the runs, or its agents, or both."""
