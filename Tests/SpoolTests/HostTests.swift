@@ -285,6 +285,33 @@ struct `Several hosts` {
         #expect(queue.names("claimed") == [run.name])
     }
 
+    @Test(arguments: [false, true])
+    func `a move whose old name another process has removed has happened, whatever this host's cache says`(
+        wasInterrupted: Bool
+    ) throws {
+        let entry = try queue.add(["a"])[0]
+        var cached: FileStatus?
+        var system = SystemCalls.real
+        system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) }
+        system.unlink = { (directory, path) throws(Errno) in
+            let isOldName = String(cString: path).hasPrefix("claimed/")
+            if isOldName { cached = try SystemCalls.real.statusAt(directory, path) }
+            try SystemCalls.real.unlink(directory, path)
+            if isOldName { throw Errno(ENOENT) }
+        }
+        system.statusAt = { (directory, path) throws(Errno) in
+            if let cached, String(cString: path).hasPrefix("claimed/") { return cached }
+            return try SystemCalls.real.statusAt(directory, path)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        if wasInterrupted {
+            link("\(queue.path)/claimed/\(run.name)/\(entry.name)", "\(queue.path)/\(entry.path)")
+        }
+        #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(entry))
+        #expect(queue.names("new") == [entry.name.description])
+    }
+
     @Test func `a move whose link and whose unlink both lost their replies has happened`() throws {
         let entry = try queue.add(["a"])[0]
         var system = SystemCalls.real

@@ -265,7 +265,7 @@ extension SpoolDirectory {
             try system.unlink(root, from.bytes)
         } catch {
             // Undone, so a continuing caller does not see the file twice; but the last name always stays.
-            guard try exists(from) else { return }
+            if try isGone(from, after: error) { return }
             try? system.unlink(root, to.bytes)
             throw error
         }
@@ -299,8 +299,15 @@ extension SpoolDirectory {
         do throws(Errno) {
             try system.unlink(root, from.bytes)
         } catch {
-            // NFS lost a reply: the unlink has happened if the source is gone and no other process has the file.
-            guard try !exists(from), try system.statusAt(root, to.bytes).links == 1 else { throw error }
+            // Another process has finished the move, or NFS lost a reply, unless another process has the file.
+            guard try isGone(from, after: error), try system.statusAt(root, to.bytes).links == 1 else { throw error }
         }
+    }
+
+    /// Whether the name that could not be removed is gone. After `missing` it is: to look for it again proves nothing,
+    /// because this host's cache may still have it (GlusterFS).
+    private func isGone(_ path: QueuePath, after error: Errno) throws(Errno) -> Bool {
+        if error == .missing { return true }
+        return try !exists(path)
     }
 }
