@@ -178,7 +178,7 @@ struct ChecksumTests {
         var operations: [StoredOperation] = []
         for entry in try queue.entries() where QueueState.waiting.contains(entry.state) {
             let claim = try #require(try run.claim(entry))
-            switch try run.read(claim) {
+            switch try #require(try run.read(claim)) {
             case .operation(let operation): operations.append(operation)
             case .newerFormat: Issue.record("a newer format")
             case .notAnOperation(let reason):

@@ -193,15 +193,14 @@ struct `Several hosts` {
         #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
     }
 
-    @Test(arguments: ["tmp", "claimed", "deferred"])
+    @Test(arguments: ["tmp", "deferred"])
     func `an operation that is claimed while it is between two names is whole, and has one name then`(
         where place: String
     )
         throws
     {
         let entry = try queue.add(["a"])[0]
-        let rival = try queue.open().beginRun(now: now)
-        let directory = place == "deferred" ? place : "\(place)/\(rival.name)"
+        let directory = place == "tmp" ? "tmp/writer" : place
         mkdir("\(queue.path)/\(directory)", 0o700)
         var later = entry.name
         later.attempts = 1
@@ -212,6 +211,23 @@ struct `Several hosts` {
         guard case .operation = try run.read(claim) else { throw Errno(0) }
         #expect(access(other, F_OK) != 0)
         #expect(try queue.entries().count == 1)
+        // Its writer has ended.
+        rmdir("\(queue.path)/tmp/writer")
+        try run.sync()
+    }
+
+    @Test func `of two runs that claim an operation between two names neither removes the other's claim`() throws {
+        let entry = try queue.add(["a"])[0]
+        var later = entry.name
+        later.attempts = 1
+        link("\(queue.path)/\(entry.path)", "\(queue.path)/deferred/\(later)")
+        let runs = try [queue.open().beginRun(now: now), queue.open().beginRun(now: now)]
+        let first = try #require(try runs[0].claim(entry))
+        #expect(try runs[1].take(Entry(state: .deferred, name: later)) == nil)
+        #expect(queue.names("deferred") == [later.description])
+        guard case .operation = try runs[0].read(first) else { throw Errno(0) }
+        _ = try runs[0].settle(first, .delivered(keep: false), record: nil, now: now)
+        #expect(try queue.entries().isEmpty)
     }
 
     @Test func `a shared file system has time to forget a name that another host has removed`() throws {

@@ -27,7 +27,7 @@ struct LeftBodyTests {
         try queue.put(bytes, at: "new/\(name)")
         let run = try queue.open().beginRun(now: now)
         let claim = try #require(try run.claim(Entry(state: .new, name: name)))
-        try body(try run.read(claim, leavingBodies: true))
+        try body(#require(try run.read(claim, leavingBodies: true)))
         try run.end()
     }
 

@@ -133,7 +133,7 @@ def across(told, names, count, make_host, path=None, place=None, patience=300):
         crowd.end()
         there = {"before": next(iter(alive.values())).words, "place": place}
         settle(crowd, **there)
-        expect(not queue.operations(), "the queue was not drained")
+        expect(not (left := queue.operations()), "the queue was not drained:", left)
         # Of a run that had nothing to lose, too.
         crowd.run(**there)
         expect(not os.listdir(queue.path / "claimed"), "a run's directory was left")

@@ -33,7 +33,7 @@ def main():
             crowd.again(crowd.run)
         disorder(crowd, 4, size, 50)
         settle(crowd)
-        expect(not queue.operations(), "the queue was not drained")
+        expect(not (left := queue.operations()), "the queue was not drained:", left)
         # URLSession may hang when a connection that it uses again is reset.
         reckon(crowd, receiver, answers, told, replaced=size // 100)
         expect(crowd.kills == 0)
@@ -47,7 +47,7 @@ def main():
         crowd.again(crowd.strike, (0.05, 0.4), "kill")
         disorder(crowd, 2, size, 50)
         settle(crowd)
-        expect(not queue.operations(), "the queue was not drained")
+        expect(not (left := queue.operations()), "the queue was not drained:", left)
         reckon(crowd, receiver, answers, told)
         receiver.end()
 
@@ -171,7 +171,7 @@ def sequences(told, keys, length):
     crowd.again(lambda: crowd.operator("check", "--repair", allowed=(0, 75)))
     crowd.wait_for(lambda: len(done) == len(types), 600)
     settle(crowd)
-    expect(not queue.operations(), "the queue was not drained")
+    expect(not (left := queue.operations()), "the queue was not drained:", left)
     last = {}
     values = collections.defaultdict(list)
     for id, (key, value) in crowd.accepted.items():

@@ -35,7 +35,7 @@ def under_lies(told, lies, count, allowed):
         crowd.add([{"n": n} for n in range(50)])
     crowd.wait_for(lambda: not any(queue.files("new")), 300)
     settle(crowd)
-    expect(not queue.operations(), "the queue was not drained")
+    expect(not (left := queue.operations()), "the queue was not drained:", left)
     # A lie in the middle of settling leaves an answer unheard, as a death does.
     crowd.kills = crowd.statuses[74]
     reckon(crowd, receiver, answers, told)

@@ -27,7 +27,8 @@ extension SpoolRun {
     /// Whether it is faster to settle several operations at once, as far as is known.
     package var isSlowToSettle: Bool { settlers.isWorthwhile }
 
-    /// Claims and reads one operation: row N, D → C; `nil` if another run was faster. Throws as `claim` and `read` do.
+    /// Claims and reads one operation: row N, D → C; `nil` if another run was faster, or has the file under another
+    /// name. Throws as `claim` and `read` do.
     package func take(_ entry: Entry, leavingBodies: Bool = false) throws(SpoolError) -> Taken? {
         try takers.alone { () throws(SpoolError) in try takeUntimed(entry, leavingBodies) }
     }
@@ -47,7 +48,11 @@ extension SpoolRun {
 
     private func takeUntimed(_ entry: Entry, _ leavingBodies: Bool) throws(SpoolError) -> Taken? {
         guard let claim = try claim(entry) else { return nil }
-        return (claim, try read(claim, leavingBodies: leavingBodies))
+        guard let file = try read(claim, leavingBodies: leavingBodies) else {
+            try putBack(claim)
+            return nil
+        }
+        return (claim, file)
     }
 
     /// Settles one claim, as `settle(_:_:record:now:)` does.

@@ -208,7 +208,9 @@ package final class SpoolRun {
     ///
     /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, and the file stays
     /// open.
-    package func read(_ claim: Claim, leavingBodies: Bool = false) throws(SpoolError) -> StoredFile {
+    ///
+    /// Returns `nil` if another run has a claim on the file, under another name. The caller puts its claim back.
+    package func read(_ claim: Claim, leavingBodies: Bool = false) throws(SpoolError) -> StoredFile? {
         let path = claim.path
         // A shared file system keeps an open file under a hidden name after its removal, and then the directory cannot
         // be removed.
@@ -222,8 +224,11 @@ package final class SpoolRun {
             return .notAnOperation(reason: Self.strangers(stored.status.owner))
         }
         // A second name of its inode is an interrupted move, or a link from outside the queue.
-        if stored.status.links > 1, try removeOtherNames(of: claim) > 1 {
-            return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
+        if stored.status.links > 1 {
+            guard let links = try removeOtherNames(of: claim) else { return nil }
+            if links > 1 {
+                return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
+            }
         }
         return file
     }
@@ -246,10 +251,20 @@ package final class SpoolRun {
         let order = Array(withAdditions) + [directory.path] + rest
         var first: SpoolError?
         for directory in order {
-            do throws(SpoolError) { try queue.syncDirectory(directory) } catch { first = first ?? error }
+            do throws(SpoolError) { try syncDirectory(directory) } catch { first = first ?? error }
         }
         if !withRemovals.isEmpty { AdmissionRecord.noteRemovals(in: queue) }
         if let first { throw first }
+    }
+
+    /// Syncs a directory. Another process that has ended has removed its directory: then syncs the directory that had
+    /// it, so that none of its names comes back after a power cut.
+    private func syncDirectory(_ path: QueuePath) throws(SpoolError) {
+        do throws(SpoolError) { try queue.syncDirectory(path) } catch let error
+            where error.code == Errno.missing.code && path != directory.path
+        {
+            try queue.syncDirectory(path.parent)
+        }
     }
 
     /// Puts back what is still claimed, makes everything durable, and releases its locks. Leaves files that cannot be
@@ -278,60 +293,6 @@ package final class SpoolRun {
     func putBack(_ claim: Claim) throws(SpoolError) {
         // The time is used only if another file has the name by now: then the operation goes to quarantine.
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
-    }
-
-    /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
-    /// durably. Returns how many names the inode then has.
-    ///
-    /// A process in the middle of such a move finds the name to be removed gone, as intended. A shared file system may
-    /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.
-    private func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int {
-        let path = claim.path
-        guard let status = try queue.status(path, "look at") else { return 0 }
-        var others: [QueuePath] = []
-        for other in try candidates(for: claim.name.id) where other != path {
-            if try queue.status(other, "look at")?.isSameFile(as: status) == true { others.append(other) }
-        }
-        if !others.isEmpty { try queue.syncDirectory(directory.path) }
-        for other in others {
-            try queue.attempt("remove", other) { () throws(Errno) in
-                do throws(Errno) { try queue.system.unlink(queue.root, other.bytes) } catch let error
-                    where error == .missing
-                {}
-            }
-            noteRemoval(in: other.parent)
-        }
-        for attempt in 0..<9 where !queue.fileSystem.isLocal {
-            if try queue.status(path, "look at")?.links ?? 0 < 2 { break }
-            queue.system.sleep(.milliseconds(10 << attempt))
-        }
-        return try queue.status(path, "look at")?.links ?? 0
-    }
-
-    /// Returns the possible paths of an operation's file: in each state, with each run, and with each writer, whose
-    /// names say nothing.
-    private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
-        var paths: [QueuePath] = []
-        for state in QueueState.allCases {
-            try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
-        }
-        // A copy that is about to get its canonical name has a different name in the directory of its run.
-        let claimed = QueueState.claimed.path
-        for run in try queue.names(in: claimed).map({ QueuePath(in: claimed, $0) }) {
-            for directory in [run, ScratchDirectory.path(in: run)] {
-                paths += try queue.namesUnlessEnded(in: directory).filter {
-                    directory != run || Self.isAdmittingName($0)
-                }
-                .map { QueuePath(in: directory, $0) }
-            }
-        }
-        let tmp = QueuePath("tmp")
-        for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
-        where try queue.status(writer, "look at")?.kind == .directory {
-            // An ending writer removes its directory.
-            paths += try queue.namesUnlessEnded(in: writer).map { QueuePath(in: writer, $0) }
-        }
-        return paths
     }
 }
 

@@ -100,10 +100,9 @@ extension SpoolRun {
     func quarantine(
         _ path: QueuePath, _ name: EntryName?, reason: String, _ now: Timestamp
     ) throws(SpoolError) -> QuarantineItem {
-        let original = path.bytes.dropLast().split(separator: CChar(bitPattern: UInt8(ascii: "/"))).last ?? []
         return try queue.attempt("quarantine", path) { () throws(Errno) in
             try queue.quarantine(
-                path, as: name, originalName: original.map { UInt8(bitPattern: $0) }, reason: reason,
+                path, as: name, originalName: path.nameBytes, reason: reason,
                 source: QueueState.claimed.rawValue, now)
         }
     }

@@ -1,0 +1,69 @@
+import CSystem
+import Policy
+
+/// The other names of a claimed file: those of an interrupted move, of one that goes on, and of another run's claim.
+extension SpoolRun {
+    /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
+    /// durably. Returns how many names the inode then has; `nil` if one of them is another run's claim, which only that
+    /// run removes, or who recovers it: of two runs with a claim on one file, each would remove the other's.
+    ///
+    /// A process in the middle of such a move finds the name to be removed gone, as intended. A shared file system may
+    /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.
+    func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int? {
+        let path = claim.path
+        guard let status = try queue.status(path, "look at") else { return 0 }
+        var others: [QueuePath] = []
+        for other in try candidates(for: claim.name.id) where other != path {
+            guard try queue.status(other, "look at")?.isSameFile(as: status) == true else { continue }
+            if other.isClaim, other.parent != directory.path { return nil }
+            others.append(other)
+        }
+        if !others.isEmpty { try queue.syncDirectory(directory.path) }
+        for other in others {
+            try queue.attempt("remove", other) { () throws(Errno) in
+                do throws(Errno) { try queue.system.unlink(queue.root, other.bytes) } catch let error
+                    where error == .missing
+                {}
+            }
+            noteRemoval(in: other.parent)
+        }
+        for attempt in 0..<9 where !queue.fileSystem.isLocal {
+            if try queue.status(path, "look at")?.links ?? 0 < 2 { break }
+            queue.system.sleep(.milliseconds(10 << attempt))
+        }
+        return try queue.status(path, "look at")?.links ?? 0
+    }
+
+    /// Returns the possible paths of an operation's file: in each state, with each run, and with each writer, whose
+    /// names say nothing.
+    private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
+        var paths: [QueuePath] = []
+        for state in QueueState.allCases {
+            try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
+        }
+        // A copy that is about to get its canonical name has a different name in the directory of its run.
+        let claimed = QueueState.claimed.path
+        for run in try queue.names(in: claimed).map({ QueuePath(in: claimed, $0) }) {
+            for directory in [run, ScratchDirectory.path(in: run)] {
+                paths += try queue.namesUnlessEnded(in: directory).filter {
+                    directory != run || Self.isAdmittingName($0)
+                }
+                .map { QueuePath(in: directory, $0) }
+            }
+        }
+        let tmp = QueuePath("tmp")
+        for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
+        where try queue.status(writer, "look at")?.kind == .directory {
+            // An ending writer removes its directory.
+            paths += try queue.namesUnlessEnded(in: writer).map { QueuePath(in: writer, $0) }
+        }
+        return paths
+    }
+}
+
+extension QueuePath {
+    /// Whether the path is that of a claimed operation.
+    fileprivate var isClaim: Bool {
+        parent.parent == QueueState.claimed.path && nameBytes.withUnsafeBufferPointer({ EntryName($0) }) != nil
+    }
+}
