@@ -16,6 +16,7 @@ struct SettlerTests {
             let meaning = attempt.meaning(of: report, nil, at: bench.now)
             parts.settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
+        parts.settler.settleDecided()
         return (parts, bench)
     }
 
