@@ -80,7 +80,8 @@ struct SlowDirectoryTests {
 
     /// Parts whose directory is known to be slow, and what was added.
     private func slowParts(
-        _ bench: Bench, adding count: Int = 20, answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
+        _ bench: Bench, adding count: Int = 20,
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws -> Parts {
         let parts = try Parts(bench, answer: answer)
         try bench.add(count)

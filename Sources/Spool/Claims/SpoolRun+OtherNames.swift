@@ -5,19 +5,15 @@ import Policy
 extension SpoolRun {
     /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
     /// durably. Returns how many names the inode then has; `nil` if one of them is another run's claim, which only that
-    /// run removes, or who recovers it: of two runs with a claim on one file, each would remove the other's.
+    /// run removes, or who recovers it: of two runs with a claim on one file, each would remove the other's. Also `nil`
+    /// if another run has brought a name back meanwhile.
     ///
     /// A process in the middle of such a move finds the name to be removed gone, as intended. A shared file system may
     /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.
     func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int? {
         let path = claim.path
-        guard let status = try queue.status(path, "look at") else { return 0 }
-        var others: [QueuePath] = []
-        for other in try candidates(for: claim.name.id) where other != path {
-            guard try queue.status(other, "look at")?.isSameFile(as: status) == true else { continue }
-            if other.isClaim, other.parent != directory.path { return nil }
-            others.append(other)
-        }
+        let others = try otherNames(of: claim)
+        if others.contains(where: { $0.isClaim && $0.parent != directory.path }) { return nil }
         if !others.isEmpty { try queue.syncDirectory(directory.path) }
         for other in others {
             try queue.attempt("remove", other) { () throws(Errno) in
@@ -31,7 +27,19 @@ extension SpoolRun {
             if try queue.status(path, "look at")?.links ?? 0 < 2 { break }
             queue.system.sleep(.milliseconds(10 << attempt))
         }
-        return try queue.status(path, "look at")?.links ?? 0
+        let links = try queue.status(path, "look at")?.links ?? 0
+        if links < 2 { return links }
+        return try otherNames(of: claim).isEmpty ? links : nil
+    }
+
+    /// Returns the other paths in the queue that lead to a claim's file.
+    private func otherNames(of claim: Claim) throws(SpoolError) -> [QueuePath] {
+        guard let status = try queue.status(claim.path, "look at") else { return [] }
+        var others: [QueuePath] = []
+        for other in try candidates(for: claim.name.id) where other != claim.path {
+            if try queue.status(other, "look at")?.isSameFile(as: status) == true { others.append(other) }
+        }
+        return others
     }
 
     /// Returns the possible paths of an operation's file: in each state, with each run, and with each writer, whose
