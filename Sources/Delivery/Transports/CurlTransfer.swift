@@ -97,7 +97,7 @@ final class CurlTransfer {
         length = request.bodyLength ?? 0
         errorMessage[0] = 0
         owned.socketError.pointee = 0
-        try CurlOptions(handle).set(request)
+        try owned.set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
     }
@@ -129,6 +129,15 @@ final class CurlTransfer {
         ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
         ccurl_set_data_function(handle, CURLOPT_READFUNCTION) { space, size, count, this in
             CurlTransfer.at(this).give(UnsafeMutableRawBufferPointer(start: space, count: size * count))
+        guard Libcurl.hasConnectionHooks else { return }
+        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
+        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
+        // Sockets outlive the transfer that opens them.
+        ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
+    }
+
+    /// Sets the functions of a handle, which call the transfer that has the handle.
+    static func setFunctions(of handle: OpaquePointer) {
         }
         ccurl_set_seek_function(handle) { this, offset, origin in
             guard origin == SEEK_SET else { return 1 }
@@ -145,15 +154,7 @@ final class CurlTransfer {
             CurlTransfer.at(this).note(received + sent) ? 0 : 1
         }
         ccurl_set_number(handle, CURLOPT_NOPROGRESS, 0)
-        if Libcurl.hasConnectionHooks { setConnectionCallbacks(this) }
-    }
-
-    private func setConnectionCallbacks(_ this: UnsafeMutableRawPointer) {
-        // Sockets outlive the transfer that opens them.
-        let sockets = Unmanaged.passUnretained(sockets).toOpaque()
-        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
-        ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
-        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
+        guard Libcurl.hasConnectionHooks else { return }
         ccurl_set_opened_function(handle) { this, descriptor, _ in
             let transfer = CurlTransfer.at(this)
             transfer.opened.append(transfer.sockets.noteOpened(descriptor))
