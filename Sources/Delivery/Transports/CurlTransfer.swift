@@ -57,6 +57,8 @@ final class CurlTransfer {
     private var opened: [CurlSocket] = []
     /// The socket of the request, if known.
     private(set) var socket: CurlSocket?
+    /// The socket that was last used in its cache.
+    var likelySocket: CurlSocket?
     /// Whether the connection has carried earlier requests, or may have.
     private var isKept = false
     /// Whether libcurl was told to open a connection.
@@ -127,8 +129,6 @@ final class CurlTransfer {
             CURLOPT_XFERINFODATA,
         ] { ccurl_set_pointer(handle, option, this) }
         ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
-        ccurl_set_data_function(handle, CURLOPT_READFUNCTION) { space, size, count, this in
-            CurlTransfer.at(this).give(UnsafeMutableRawBufferPointer(start: space, count: size * count))
         guard Libcurl.hasConnectionHooks else { return }
         ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
         ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
@@ -138,6 +138,8 @@ final class CurlTransfer {
 
     /// Sets the functions of a handle, which call the transfer that has the handle.
     static func setFunctions(of handle: OpaquePointer) {
+        ccurl_set_data_function(handle, CURLOPT_READFUNCTION) { space, size, count, this in
+            CurlTransfer.at(this).give(UnsafeMutableRawBufferPointer(start: space, count: size * count))
         }
         ccurl_set_seek_function(handle) { this, offset, origin in
             guard origin == SEEK_SET else { return 1 }
@@ -205,7 +207,7 @@ final class CurlTransfer {
             stop = head.defect.map { .head($0) }
             return 0
         }
-        socket?.isMultiplexed = head.version >= 2
+        if let socket { sockets.note(socket, isMultiplexed: head.version >= 2) }
         if size(CURLINFO_SIZE_UPLOAD_T) < length { noteEarlyLine() }
         return line.count
     }
@@ -261,7 +263,7 @@ final class CurlTransfer {
             if let defect = candidates.lazy.compactMap(defect).first { stop = defect }
             isKept = candidates.contains { $0.requests > 0 }
             for candidate in candidates { candidate.requests += 1 }
-        } else if let socket = sockets.socket(between: local, and: remote) {
+        } else if let socket = sockets.socket(between: local, and: remote, likely: opened.last ?? likelySocket) {
             stop = defect(of: socket)
             isKept = socket.requests > 0
             if stop == nil { socket.requests += 1 }
