@@ -4,7 +4,7 @@ import Testing
 @testable import Delivery
 
 /// What libcurl's sockets do with bytes, and what is known about them.
-@Suite struct CurlSocketTests {
+struct CurlSocketTests {
     private let sockets = CurlSockets()
     private let ends: (own: Int32, peer: Int32)
 
@@ -89,18 +89,13 @@ import Testing
 
 /// Returns the two ends of a TCP connection on the loopback, without Nagle's algorithm.
 private func connectedSockets() -> (Int32, Int32)? {
-    #if canImport(Glibc)
-        let stream = Int32(SOCK_STREAM.rawValue)
-    #else
-        let stream = Int32(SOCK_STREAM)
-    #endif
-    let listener = socket(AF_INET, stream, 0)
+    let listener = socket(AF_INET, streamSocket, 0)
     defer { close(listener) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let own = socket(AF_INET, stream, 0)
+    let own = socket(AF_INET, streamSocket, 0)
     let isConnected = withUnsafeMutablePointer(to: &address) { place in
         place.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
             bind(listener, address, length) == 0 && listen(listener, 1) == 0
