@@ -92,8 +92,8 @@ struct CurlConnections {
         resting.removeAll { $0.origin == origin }
     }
 
-    /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2, whose
-    /// answers name their requests, before the version is known, for a unix socket, and for a fresh connection.
+    /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
+    /// whose answers name their requests, before the version is known, for a unix socket, and for a fresh connection.
     mutating func take(
         for request: OutgoingRequest, to origin: Origin
     ) -> (cache: ConnectionCache, socket: CurlSocket?)? {
