@@ -142,7 +142,7 @@ class Nginx:
         directory = scratch / "nginx"
         directory.mkdir()
         directory.chmod(0o755)
-        port, tls, http2 = free_port(), free_port(), free_port()
+        port, tls, http2 = free_ports(3)
         self.certificate, key = directory / "certificate.pem", directory / "key.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=127.0.0.1",
@@ -160,7 +160,7 @@ class Nginx:
                 client_body_buffer_size 1m;
                 client_body_temp_path {directory}/a; proxy_temp_path {directory}/b; fastcgi_temp_path {directory}/c;
                 uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
-                upstream self {{ server 127.0.0.1:{port}; keepalive 16; keepalive_requests 1000000000; }}
+                upstream self {{ server 127.0.0.1:{port}; keepalive 64; keepalive_requests 1000000000; }}
                 ssl_certificate {self.certificate}; ssl_certificate_key {key};
                 server {{
                     listen 127.0.0.1:{port}; location / {{ return 204; }} location = /counts {{ stub_status; }}
@@ -223,10 +223,15 @@ class SilentServers:
         self.urls = [f"http://127.0.0.1:{listener.getsockname()[1]}/" for listener in self.sockets]
 
 
-def free_port():
-    with socket.socket() as probe:
+def free_ports(count):
+    """So many ports of the loopback that nothing listens on, all different."""
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
 
 
 def body(number, length=body_length):

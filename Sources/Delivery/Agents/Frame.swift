@@ -274,10 +274,11 @@ private struct FrameReader {
 
     mutating func number() throws(FrameError) -> Int {
         guard left >= 8 else { throw FrameError("a frame that ends early") }
-        var number: UInt64 = 0
-        for byte in payload[place..<place + 8] { number = number << 8 | UInt64(byte) }
+        let number = payload.withUnsafeBytes { bytes in
+            bytes.loadUnaligned(fromByteOffset: place - payload.startIndex, as: Int64.self)
+        }
         place += 8
-        return Int(Int64(bitPattern: number))
+        return Int(Int64(bigEndian: number))
     }
 
     mutating func data() throws(FrameError) -> ArraySlice<UInt8> {

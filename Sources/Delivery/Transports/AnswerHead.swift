@@ -53,6 +53,7 @@ struct AnswerHead {
             guard !headers.isEmpty else { return true }
             headers[headers.count - 1].value += " " + text.trimmedText
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+            if headers.isEmpty { headers.reserveCapacity(8) }
             headers.append(
                 HeaderField(
                     name: String(decoding: text[..<colon], as: UTF8.self), value: text[(colon + 1)...].trimmedText))

@@ -74,9 +74,11 @@ struct CurlConnections {
     mutating func isStraying(_ origin: Origin) -> Bool {
         if straying.contains(origin) { return true }
         if lookedAt.updateValue(sockets.performCount, forKey: origin) == sockets.performCount { return false }
-        let candidates = resting.lazy.filter { $0.origin == origin }.compactMap(\.socket)
-        // Each request asks, and hardly ever is there an answer.
-        guard sockets.haveInput(candidates, atMost: resting.count) else { return false }
+        // Every pass with requests asks, and hardly ever is there an answer. Access by index copies no element.
+        let mayHaveStray = sockets.haveInput(resting.count) { number in
+            resting[number].origin == origin ? resting[number].socket : nil
+        }
+        guard mayHaveStray else { return false }
         let isFound = resting.contains { rest in
             rest.origin == origin && rest.socket.map { sockets.hasStray($0, usesTLS: rest.usesTLS) } ?? false
         }
@@ -90,16 +92,19 @@ struct CurlConnections {
         resting.removeAll { $0.origin == origin }
     }
 
-    /// Returns the cache for a request; `nil` if libcurl is to choose: over HTTP/2, whose answers name their requests,
-    /// before the version is known, for a unix socket, and for a fresh connection.
-    mutating func take(for request: OutgoingRequest, to origin: Origin) -> ConnectionCache? {
+    /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
+    /// whose answers name their requests, before the version is known, for a unix socket, and for a fresh connection.
+    mutating func take(
+        for request: OutgoingRequest, to origin: Origin
+    ) -> (cache: ConnectionCache, socket: CurlSocket?)? {
         guard request.connection.unixSocket == nil, !request.freshConnection else { return nil }
         guard origin.isPlain || plain.contains(origin) else { return nil }
         let count = resting.count { $0.origin == origin }
         let first = count > busy[origin, default: 0] + 1 ? resting.firstIndex { $0.origin == origin } : nil
-        guard let cache = first.map({ resting.remove(at: $0).cache }) ?? ConnectionCache() else { return nil }
+        let rested = first.map { resting.remove(at: $0) }
+        guard let cache = rested?.cache ?? ConnectionCache() else { return nil }
         busy[origin, default: 0] += 1
-        return cache
+        return (cache, rested?.socket)
     }
 
     /// Takes back the cache of an ended transfer.

@@ -31,6 +31,8 @@ final class CurlHandle {
     let errorMessage: UnsafeMutablePointer<CChar>
     /// The `errno` of the last socket(2) that failed; 0 if none did.
     let socketError: UnsafeMutablePointer<Int32>
+    /// The URL and the proxy set on the handle; `nil` before the first request.
+    private var target: (url: String, proxy: String)?
 
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
@@ -45,7 +47,20 @@ final class CurlHandle {
         socketError.initialize(to: 0)
         ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorMessage)
         ccurl_note_socket_errors(pointer, socketError)
+        CurlTransfer.setFunctions(of: pointer)
         try CurlOptions(pointer).set(kind)
+    }
+
+    /// Sets the options of a request. Leaves the URL and the proxy if the last request had the same.
+    func set(_ request: OutgoingRequest) throws(CurlRefusal) {
+        let options = CurlOptions(pointer)
+        let proxy = request.proxy ?? ""
+        if target?.url != request.url || target?.proxy != proxy {
+            target = nil
+            try options.setTarget(request.url, proxy: proxy)
+            target = (request.url, proxy)
+        }
+        try options.setBody(of: request)
     }
 
     deinit {

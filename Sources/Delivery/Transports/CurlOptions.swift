@@ -2,7 +2,7 @@ import CCurl
 import CSystem
 import Policy
 
-/// The libcurl options of a request, set on a handle. Options set by `ccurl_set_…` itself may be unknown to an older
+/// The libcurl options of requests, set on a handle. Options set by `ccurl_set_…` itself may be unknown to an older
 /// libcurl, which then goes without; `number` and `text` throw its refusal.
 struct CurlOptions {
     private let handle: OpaquePointer
@@ -23,11 +23,17 @@ struct CurlOptions {
         try set(kind.connection)
     }
 
-    /// Sets the options of one request. libcurl copies a body in memory; the read function must give libcurl the bytes
-    /// of a body in a file.
-    func set(_ request: OutgoingRequest) throws(CurlRefusal) {
-        try text(CURLOPT_URL, request.url)
-        try setProxy(of: request)
+    /// Sets a request's URL, and names its proxy (empty for none), so that libcurl does not choose one from the
+    /// environment itself.
+    func setTarget(_ url: String, proxy: String) throws(CurlRefusal) {
+        try text(CURLOPT_URL, url)
+        try text(CURLOPT_PROXY, proxy)
+        try text(CURLOPT_NOPROXY, "")
+    }
+
+    /// Sets the body of a request. libcurl copies a body in memory; the read function must give libcurl the bytes of a
+    /// body in a file.
+    func setBody(of request: OutgoingRequest) throws(CurlRefusal) {
         if let length = request.bodyFile?.length ?? request.bodyPart?.length {
             let size = CURLOPT_INFILESIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
@@ -97,12 +103,6 @@ struct CurlOptions {
             // Never `nil`: OpenSSL would ask for the passphrase on the terminal.
             try text(CURLOPT_KEYPASSWD, client.passphrase ?? "")
         }
-    }
-
-    /// Names the proxy, so that libcurl does not choose one from the environment itself.
-    private func setProxy(of request: OutgoingRequest) throws(CurlRefusal) {
-        try text(CURLOPT_PROXY, request.proxy ?? "")
-        try text(CURLOPT_NOPROXY, "")
     }
 
     /// Takes the system's certificate authorities only from their file, if the file exists. libcurl caches a file, but

@@ -16,18 +16,49 @@ final class CurlSockets {
     /// The number of calls of curl_multi_perform.
     var performCount = 0
     private var sockets: [Int32: CurlSocket] = [:]
+    /// The open sockets that speak HTTP/2.
+    private var multiplexed: [CurlSocket] = []
 
     /// Notes a socket opened by libcurl, and returns it.
     func noteOpened(_ descriptor: Int32) -> CurlSocket {
         let socket = CurlSocket(descriptor)
-        sockets[descriptor] = socket
+        if let former = sockets.updateValue(socket, forKey: descriptor) { noteClosed(former) }
         return socket
     }
 
     /// Closes a socket for libcurl.
     func close(_ descriptor: Int32) -> Int32 {
-        sockets.removeValue(forKey: descriptor)?.noteEnd()
+        if let socket = sockets.removeValue(forKey: descriptor) {
+            socket.noteEnd()
+            noteClosed(socket)
+        }
         return closeDescriptor(descriptor)
+    }
+
+    private func noteClosed(_ socket: CurlSocket) {
+        socket.isOpen = false
+        if socket.isMultiplexed == true { multiplexed.removeAll { $0 === socket } }
+    }
+
+    /// Notes whether an answer on a socket is HTTP/2.
+    func note(_ socket: CurlSocket, isMultiplexed: Bool) {
+        if socket.isMultiplexed == isMultiplexed { return }
+        if socket.isMultiplexed == true {
+            multiplexed.removeAll { $0 === socket }
+            socket.holdPackets(false)
+        }
+        socket.isMultiplexed = isMultiplexed
+        if isMultiplexed, socket.isOpen { multiplexed.append(socket) }
+    }
+
+    /// Calls `body`. What it writes to HTTP/2 sockets leaves together at its end, or earlier if it fills a packet.
+    ///
+    /// libcurl writes the frames of a request one by one, without Nagle's algorithm. The kernel would send a packet
+    /// for each frame, and the server would wake up for each.
+    func sendTogether<Result>(_ body: () -> Result) -> Result {
+        for socket in multiplexed { socket.holdPackets(true) }
+        defer { for socket in multiplexed { socket.holdPackets(false) } }
+        return body()
     }
 
     /// Acknowledges at once the bytes received by a socket, if the socket is still open.
@@ -35,7 +66,7 @@ final class CurlSockets {
     /// A server's next bytes may wait for the acknowledgement (Nagle's algorithm). If the next request carried the
     /// acknowledgement, an unrequested answer could arrive after the check and be taken for this request's.
     func acknowledge(_ socket: CurlSocket) {
-        guard sockets[socket.descriptor] === socket else { return }
+        guard socket.isOpen else { return }
         #if os(Linux)
             var yes: Int32 = 1
             setsockopt(
@@ -43,12 +74,13 @@ final class CurlSockets {
         #endif
     }
 
-    /// Returns whether one of at most `count` sockets has unread input, or has been closed by its peer. Asks for all of
-    /// them by a single system call.
-    func haveInput(_ candidates: some Sequence<CurlSocket>, atMost count: Int) -> Bool {
+    /// Returns whether one of `count` sockets has unread input, or has been closed by its peer. Asks for all of them by
+    /// a single system call. `candidate` returns a socket by its number; `nil` or a closed socket is left out.
+    func haveInput(_ count: Int, _ candidate: (Int) -> CurlSocket?) -> Bool {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: max(1, count)) { space in
             var filled = 0
-            for socket in candidates where filled < count && sockets[socket.descriptor] === socket {
+            for number in 0..<count {
+                guard let socket = candidate(number), socket.isOpen else { continue }
                 space[filled] = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
                 filled += 1
             }
@@ -58,18 +90,21 @@ final class CurlSockets {
 
     /// Returns whether a resting socket, if still open, has received an answer to no request.
     func hasStray(_ socket: CurlSocket, usesTLS: Bool) -> Bool {
-        sockets[socket.descriptor] === socket && socket.hasStray(usesTLS: usesTLS)
+        socket.isOpen && socket.hasStray(usesTLS: usesTLS)
     }
 
     /// Returns whether a socket was ended by an alert of TLS that no transfer has read.
     func hasAlert(_ socket: CurlSocket) -> Bool {
-        if sockets[socket.descriptor] === socket { socket.noteEnd() }
+        if socket.isOpen { socket.noteEnd() }
         return socket.endedByAlert
     }
 
-    /// Returns the socket between two addresses; `nil` if not noted.
-    func socket(between local: CurlSocket.Endpoint, and remote: CurlSocket.Endpoint) -> CurlSocket? {
-        sockets.values.first { $0.connects(local, remote) }
+    /// Returns the socket between two addresses; `nil` if not noted. `likely` is looked at first.
+    func socket(
+        between local: CurlSocket.Endpoint, and remote: CurlSocket.Endpoint, likely: CurlSocket?
+    ) -> CurlSocket? {
+        if let likely, likely.isOpen, likely.connects(local, remote) { return likely }
+        return sockets.values.first { $0.connects(local, remote) }
     }
 
     /// Returns the sockets connected to a unix socket. Their addresses are equal and do not distinguish them.
@@ -91,9 +126,19 @@ final class CurlSocket {
     /// The number of requests begun on the socket.
     var requests = 0
     /// Whether the connection speaks HTTP/2, whose frames carry a stream id; `nil` until an answer has begun.
-    var isMultiplexed: Bool?
+    fileprivate(set) var isMultiplexed: Bool?
+    /// Whether the socket has not been closed. Afterwards its descriptor may be another socket's.
+    fileprivate(set) var isOpen = true
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Keeps what is written until a packet is full, or sends it and keeps no more. Does nothing but on Linux.
+    fileprivate func holdPackets(_ holds: Bool) {
+        #if os(Linux)
+            var number: Int32 = holds ? 1 : 0
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &number, socklen_t(MemoryLayout<Int32>.size))
+        #endif
+    }
 
     /// The socket's input, which stays unread.
     var input: CurlSockets.Input {

@@ -57,6 +57,8 @@ final class CurlTransfer {
     private var opened: [CurlSocket] = []
     /// The socket of the request, if known.
     private(set) var socket: CurlSocket?
+    /// The socket that was last used in its cache.
+    var likelySocket: CurlSocket?
     /// Whether the connection has carried earlier requests, or may have.
     private var isKept = false
     /// Whether libcurl was told to open a connection.
@@ -97,7 +99,7 @@ final class CurlTransfer {
         length = request.bodyLength ?? 0
         errorMessage[0] = 0
         owned.socketError.pointee = 0
-        try CurlOptions(handle).set(request)
+        try owned.set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
     }
@@ -127,6 +129,15 @@ final class CurlTransfer {
             CURLOPT_XFERINFODATA,
         ] { ccurl_set_pointer(handle, option, this) }
         ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
+        guard Libcurl.hasConnectionHooks else { return }
+        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
+        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
+        // Sockets outlive the transfer that opens them.
+        ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
+    }
+
+    /// Sets the functions of a handle, which call the transfer that has the handle.
+    static func setFunctions(of handle: OpaquePointer) {
         ccurl_set_data_function(handle, CURLOPT_READFUNCTION) { space, size, count, this in
             CurlTransfer.at(this).give(UnsafeMutableRawBufferPointer(start: space, count: size * count))
         }
@@ -145,15 +156,7 @@ final class CurlTransfer {
             CurlTransfer.at(this).note(received + sent) ? 0 : 1
         }
         ccurl_set_number(handle, CURLOPT_NOPROGRESS, 0)
-        if Libcurl.hasConnectionHooks { setConnectionCallbacks(this) }
-    }
-
-    private func setConnectionCallbacks(_ this: UnsafeMutableRawPointer) {
-        // Sockets outlive the transfer that opens them.
-        let sockets = Unmanaged.passUnretained(sockets).toOpaque()
-        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
-        ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
-        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
+        guard Libcurl.hasConnectionHooks else { return }
         ccurl_set_opened_function(handle) { this, descriptor, _ in
             let transfer = CurlTransfer.at(this)
             transfer.opened.append(transfer.sockets.noteOpened(descriptor))
@@ -204,7 +207,7 @@ final class CurlTransfer {
             stop = head.defect.map { .head($0) }
             return 0
         }
-        socket?.isMultiplexed = head.version >= 2
+        if let socket { sockets.note(socket, isMultiplexed: head.version >= 2) }
         if size(CURLINFO_SIZE_UPLOAD_T) < length { noteEarlyLine() }
         return line.count
     }
@@ -260,7 +263,7 @@ final class CurlTransfer {
             if let defect = candidates.lazy.compactMap(defect).first { stop = defect }
             isKept = candidates.contains { $0.requests > 0 }
             for candidate in candidates { candidate.requests += 1 }
-        } else if let socket = sockets.socket(between: local, and: remote) {
+        } else if let socket = sockets.socket(between: local, and: remote, likely: opened.last ?? likelySocket) {
             stop = defect(of: socket)
             isKept = socket.requests > 0
             if stop == nil { socket.requests += 1 }

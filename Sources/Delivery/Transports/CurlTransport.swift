@@ -21,6 +21,8 @@ package final class CurlTransport: AgentTransport {
     private var connections: CurlConnections
     private var handles: CurlHandles
     private var scouts = CurlScouts()
+    /// Whether libcurl has been given transfers since it last continued the transfers.
+    private var haveBegun = false
     /// The ended attempts not reported yet.
     private var ended: [(ticket: Int, report: AttemptReport)] = []
     /// The longest time between two calls of libcurl while it connects, or has an answer and more to send. Only a call
@@ -47,7 +49,10 @@ package final class CurlTransport: AgentTransport {
         if connections.isStraying(origin) { request.freshConnection = true }
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, to: origin, ticket: ticket, sockets: sockets, handles: &handles)
-            if Libcurl.hasConnectionHooks { transfer.cache = connections.take(for: request, to: transfer.origin) }
+            if Libcurl.hasConnectionHooks, let taken = connections.take(for: request, to: transfer.origin) {
+                transfer.cache = taken.cache
+                transfer.likelySocket = taken.socket
+            }
             transfers[ticket] = transfer
             if !hasToWait(transfer) { add(transfer) }
         } catch {
@@ -78,6 +83,7 @@ package final class CurlTransport: AgentTransport {
 
     private func add(_ transfer: CurlTransfer) {
         transfer.isGiven = true
+        haveBegun = true
         let code = ccurl_multi_add(multi, transfer.handle)
         if code == 0 { return }
         end(transfer.ticket, .failure(.shortage, detail: "libcurl takes no transfer (\(code))"))
@@ -96,7 +102,7 @@ package final class CurlTransport: AgentTransport {
         repeat {
             var running: Int32 = 0
             sockets.performCount += 1
-            let wasEndless = ccurl_multi_perform(multi, &running)
+            let wasEndless = perform(&running)
             var code: Int32 = 0
             while let handle = ccurl_multi_next_ended(multi, &code) {
                 let transfer = CurlTransfer.of(handle)
@@ -113,6 +119,13 @@ package final class CurlTransport: AgentTransport {
             patience = endIdle()
             tell()
         } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
+    }
+
+    /// Lets libcurl continue the transfers. Returns whether a server sent without end.
+    private func perform(_ running: inout Int32) -> Bool {
+        if !haveBegun { return ccurl_multi_perform(multi, &running) }
+        haveBegun = false
+        return sockets.sendTogether { ccurl_multi_perform(multi, &running) }
     }
 
     private func tell() {
