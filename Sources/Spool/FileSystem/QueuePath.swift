@@ -32,6 +32,12 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
         return slash == 0 ? QueuePath("/") : QueuePath(bytes: bytes[..<slash] + [0])
     }
 
+    /// The last name, as a path from its directory.
+    var last: QueuePath {
+        guard let slash = bytes.lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else { return self }
+        return QueuePath(bytes: bytes[(slash + 1)...])
+    }
+
     private init(bytes: ArraySlice<CChar>) {
         self.bytes = Array(bytes)
     }
