@@ -592,7 +592,7 @@ def calls(host, engine, count=200):
     return [float(word) for word in words]
 
 
-def measure(engine, count=1000, rounds=3):
+def measure(engine, count=600, rounds=3):
     """Prints what 1, 2 and 4 hosts drain in a second at two servers, and what the bare calls come to: medians of some
     rounds that take turns."""
     with test(f"{engine.name}: 1, 2 and 4 hosts drain a queue, each operation once") as told:
