@@ -75,6 +75,8 @@ package final class SpoolDirectory {
     let system: SystemCalls
     /// The queue directory. Every path is relative to this directory.
     let root: Int32
+    /// The directories of `root` in which the calls for claims name files without a path.
+    let openDirectories: OpenDirectories
     /// False once the file system has answered EINVAL to a rename without replacement.
     var renamesWithoutReplacing: Bool {
         get { renaming.load(ordering: .relaxed) }
@@ -139,6 +141,7 @@ package final class SpoolDirectory {
         self.path = path
         self.system = system
         root = try Self.openRoot(path, system)
+        openDirectories = OpenDirectories(in: root, system)
     }
 
     deinit {

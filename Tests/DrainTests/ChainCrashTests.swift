@@ -29,9 +29,9 @@ struct ChainCrashTests {
                 try self.live()
                 try real.fsync(descriptor)
             }
-            calls.rename = { (directory, from, to) throws(Errno) in
+            calls.rename = { (directory, from, target, to) throws(Errno) in
                 try self.live()
-                try real.rename(directory, from, to)
+                try real.rename(directory, from, target, to)
             }
             calls.renameNoReplace = { (directory, from, to) throws(Errno) in
                 try self.live()

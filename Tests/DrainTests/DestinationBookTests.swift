@@ -111,9 +111,9 @@ struct DestinationBookTests {
     {
         let bench = try Bench()
         var system = SystemCalls.real
-        system.rename = { (directory, from, to) throws(Errno) in
+        system.rename = { (directory, from, target, to) throws(Errno) in
             bench.pass(.milliseconds(100))
-            try SystemCalls.real.rename(directory, from, to)
+            try SystemCalls.real.rename(directory, from, target, to)
         }
         let one = try Parts(bench, spool: SpoolDirectory(opening: bench.directory.path, system: system))
         let here = one.book.destination(Destination(named: "http://one"), bench.now)

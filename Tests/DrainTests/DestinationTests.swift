@@ -921,12 +921,12 @@ struct DestinationTests {
             unsynced.remove(opened[file] ?? "")
         }
         var renames = 0
-        system.rename = { (directory, from, to) throws(Errno) in
+        system.rename = { (directory, from, target, to) throws(Errno) in
             if String(cString: to) == "state/destinations.json" {
                 renames += 1
                 #expect(unsynced.isEmpty, "change \(renames) is not synced")
             }
-            try SystemCalls.real.rename(directory, from, to)
+            try SystemCalls.real.rename(directory, from, target, to)
         }
         let bench = try Bench(system: system)
         try bench.add(2)

@@ -282,9 +282,9 @@ private final class DyingCalls {
             return try real.write(descriptor, bytes)
         }
         calls.fsync = { (_) throws(Errno) in try self.change() }
-        calls.rename = { (directory, from, to) throws(Errno) in
+        calls.rename = { (directory, from, target, to) throws(Errno) in
             try self.change()
-            try real.rename(directory, from, to)
+            try real.rename(directory, from, target, to)
         }
         calls.renameNoReplace = { (directory, from, to) throws(Errno) in
             try self.change()

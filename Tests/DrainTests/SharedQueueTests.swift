@@ -25,10 +25,10 @@ struct SharedQueueTests {
 
         var system: SystemCalls {
             var system = SystemCalls.real
-            system.rename = { (directory, from, to) throws(Errno) in
+            system.rename = { (directory, from, target, to) throws(Errno) in
                 let isClaim = String(cString: to).hasPrefix("claimed/")
                 if isClaim { self.claims += 1 }
-                do throws(Errno) { try SystemCalls.real.rename(directory, from, to) } catch {
+                do throws(Errno) { try SystemCalls.real.rename(directory, from, target, to) } catch {
                     if isClaim { self.lost += 1 }
                     throw error
                 }

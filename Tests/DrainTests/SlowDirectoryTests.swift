@@ -31,9 +31,9 @@ struct SlowDirectoryTests {
         var calls: SystemCalls {
             let real = SystemCalls.real
             var calls = real
-            calls.rename = { (directory, from, to) throws(Errno) in
+            calls.rename = { (directory, from, target, to) throws(Errno) in
                 self.wait()
-                try real.rename(directory, from, to)
+                try real.rename(directory, from, target, to)
             }
             calls.open = { (directory, path, flags, mode) throws(Errno) in
                 let refused = self.refused.withLock { $0 }

@@ -253,8 +253,8 @@ struct AdmissionTests {
         try write("v1", at: now - .seconds(20))
         var clock = now
         var system = SystemCalls.real
-        system.rename = { (directory, from, to) throws(Errno) in
-            try SystemCalls.real.rename(directory, from, to)
+        system.rename = { (directory, from, target, to) throws(Errno) in
+            try SystemCalls.real.rename(directory, from, target, to)
             guard String(cString: from) == "new/v1" else { return }
             clock = clock + .seconds(60)
             var operation = queue.operation("v2", body: "\"v2\"")

@@ -108,6 +108,65 @@ struct `Several hosts` {
         #expect(try near.lockSequences() != nil)
     }
 
+    @Test(arguments: ["ext4", "fuse.ceph-fuse"])
+    func `on a shared file system a run claims, reads and removes files in open directories, without paths`(
+        type: String
+    ) throws {
+        let entries = try queue.add(["a", "b"])
+        var system = SystemCalls.real
+        let real = system
+        var names: [String] = []
+        system.fileSystem = { _ in FileSystem(type: type) }
+        system.rename = { (directory, from, target, to) throws(Errno) in
+            names += [String(cString: from), String(cString: to)]
+            try real.rename(directory, from, target, to)
+        }
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if String(cString: path).hasSuffix(".json") { names.append(String(cString: path)) }
+            return try real.open(directory, path, flags, mode)
+        }
+        system.unlink = { (directory, path) throws(Errno) in
+            names.append(String(cString: path))
+            try real.unlink(directory, path)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        names = []
+        for entry in entries {
+            let claim = try #require(try run.claim(entry))
+            guard case .operation(let stored) = try run.read(claim) else {
+                Issue.record("not read")
+                continue
+            }
+            #expect(stored.operation.header.id == entry.name.id)
+            #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+        }
+        #expect(names.count == 8 && names.allSatisfy { $0.contains("/") == (type == "ext4") }, "\(names)")
+        #expect(queue.names("new").isEmpty && queue.names("claimed/\(run.name)") == ["lock"])
+        try run.end()
+        #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `a run that was taken for dead reaches no other run's directory`() throws {
+        let entries = try queue.add(["a", "b"])
+        #expect(unlink("\(queue.path)/state/spare/lock") == 0 && rmdir("\(queue.path)/state/spare") == 0)
+        let far = try elsewhere("far", "nfs4").beginRun(now: now)
+        let claim = try #require(try far.claim(entries[0]))
+        // As if its lock had gone to another host.
+        unlink("\(queue.path)/claimed/\(far.name)/lock")
+        let near = try elsewhere("near", "nfs4").beginRun(now: now)
+        #expect(try near.recover(now: now).returned == [entries[0]])
+        #expect(queue.names("claimed") == [near.name] && !queue.names("state").contains("spare"))
+        let again = try #require(try near.claim(entries[0]))
+        // Within a second of the last look at the lock.
+        #expect(throws: SpoolError.self) { try far.claim(entries[1]) }
+        #expect(try far.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+        #expect(near.isOpen(again) && queue.names("claimed/\(near.name)").count == 2)
+        #expect(queue.names("new") == [entries[1].name.description])
+        #expect(try near.settle(again, .delivered(keep: false), record: nil, now: now) == .gone)
+        try near.end()
+        #expect(queue.names("state").contains("spare"))
+    }
+
     @Test(arguments: ["lock is another's", "EIO", "ESTALE", "directory is gone"])
     func `a run that has lost its lock touches nothing any more`(how: String) throws {
         let entries = try queue.add(["a", "b", "c"])
@@ -173,7 +232,7 @@ struct `Several hosts` {
         system.unlink = { (directory, path) throws(Errno) in
             if open.values.contains(String(cString: path)) {
                 let silly = NSString(string: String(cString: path)).deletingLastPathComponent + "/.nfs1"
-                try SystemCalls.real.rename(directory, path, silly)
+                try SystemCalls.real.rename(directory, path, directory, silly)
                 open = open.mapValues { $0 == String(cString: path) ? silly : $0 }
             } else {
                 try SystemCalls.real.unlink(directory, path)

@@ -93,9 +93,9 @@ final class InterceptedCalls {
             try self.before("chmod")
             try real.chmod(descriptor, mode)
         }
-        calls.rename = { (directory, from, to) throws(Errno) in
+        calls.rename = { (directory, from, target, to) throws(Errno) in
             try self.before("rename")
-            try real.rename(directory, from, to)
+            try real.rename(directory, from, target, to)
             try self.after("rename")
         }
         calls.renameNoReplace = { (directory, from, to) throws(Errno) in

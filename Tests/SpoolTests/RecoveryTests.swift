@@ -185,9 +185,9 @@ struct RecoveryTests {
             }
             return try SystemCalls.real.open(directory, path, flags, mode)
         }
-        system.rename = { (directory, from, to) throws(Errno) in
+        system.rename = { (directory, from, target, to) throws(Errno) in
             if String(cString: from) == added[0].path { rename(paths[1], paths[0]) }
-            try SystemCalls.real.rename(directory, from, to)
+            try SystemCalls.real.rename(directory, from, target, to)
         }
         system.list = { (directory, path, body) throws(Errno) in
             try SystemCalls.real.list(directory, path) { name in

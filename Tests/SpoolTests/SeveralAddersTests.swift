@@ -281,9 +281,9 @@ struct SeveralAddersTests {
                 return try real.open(directory, path, flags, mode)
             }
         case "rename":
-            system.rename = { (directory, from, to) throws(Errno) in
+            system.rename = { (directory, from, target, to) throws(Errno) in
                 add()
-                try real.rename(directory, from, to)
+                try real.rename(directory, from, target, to)
             }
         case "renameNoReplace":
             system.renameNoReplace = { (directory, from, to) throws(Errno) in

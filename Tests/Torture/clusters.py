@@ -18,7 +18,7 @@ import time
 import uuid
 
 from hosts import Host, Relay, across, children, nobody, sending, slow, through
-from torture import Queue, Receiver, effort, expect, scratch, test, until
+from torture import Queue, Receiver, effort, expect, here, scratch, test, until
 
 address = "10.8.0.1"
 numbers = iter(range(2, 250))
@@ -533,6 +533,44 @@ def drained(engine, hosts, answer, count):
         receiver.end()
 
 
+def bare(engine, hosts, count, *words, threads=5):
+    """Files in a second of a C program on each host that does to a shared directory what a drain does, and sends nothing.
+    With `own` each host has a directory of its own below new/, and with `digest` all hosts share 16."""
+    program = scratch / "drain-directory"
+    if not program.exists():
+        source = here.parent / "Benchmarks/limits/drain-directory.c"
+        subprocess.run(["cc", "-O2", "-pthread", "-o", program, source], check=True)
+    ours, there = place(engine)
+    queue = Queue("http://127.0.0.1:1/{id}", ours)
+    result = queue("add", input="".join(f'{{"n":{number}}}\n' for number in range(count)), timeout=600)
+    expect(len(result.stdout.split()) == count, result.stderr)
+    parts = len(hosts) if "own" in words else 16 if "digest" in words else 0
+    files = sorted(path.name for path in queue.files("new"))
+    for part in range(parts):
+        (ours / "new" / str(part)).mkdir()
+    for number, name in enumerate(files if parts else ()):
+        (ours / "new" / name).rename(ours / "new" / str(number % parts) / name)
+    runs = [
+        subprocess.Popen(
+            [*host.words, program, there, f"run{share}", str(share), str(len(hosts)), str(threads), *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for share, host in enumerate(hosts)]
+    for run in runs:
+        expect(run.stdout.readline() == "ready\n", "the program did not begin")
+    for run in runs:
+        run.stdin.write("\n")
+        run.stdin.flush()
+    counts, begins, ends = zip(*(map(float, run.communicate(timeout=300)[0].split()) for run in runs))
+    expect(sum(counts) == count and all(run.returncode == 0 for run in runs), "the program took", counts)
+    return count / (max(ends) - min(begins))
+
+
+# The bare calls beside a run's, each with the program's words.
+beside = {
+    "the bare calls in open directories": (), "by paths": ("paths",), "in a directory for each host": ("own",),
+    "in 16 directories": ("digest",)}
+
+
 def calls(host, engine, count=200):
     """Milliseconds of a rename from one directory to another, of an fsync of the directory and of an unlink: medians."""
     program = """if True:
@@ -554,27 +592,31 @@ def calls(host, engine, count=200):
     return [float(word) for word in words]
 
 
-def measure(engine, count=400, rounds=3):
-    """Prints what 1, 2 and 4 hosts drain in a second, medians of some rounds that take turns, at two servers."""
+def measure(engine, count=600, rounds=3):
+    """Prints what 1, 2 and 4 hosts drain in a second at two servers, and what the bare calls come to: medians of some
+    rounds that take turns."""
     with test(f"{engine.name}: 1, 2 and 4 hosts drain a queue, each operation once") as told:
         hosts = apart(engine, "one", "two", "three", "four")
         try:
             hung = 0
             rename, sync, removal = calls(hosts[0], engine)
             told.append(f"rename {rename:.2f} ms, fsync of a directory {sync:.2f} ms, unlink {removal:.2f} ms")
-            for words, answer in (("answers after 20 ms", "204 delay=20ms"), ("answers at once", "204")):
-                rates = collections.defaultdict(list)
-                for _ in range(rounds):
-                    for size in (1, 2, 4):
+            rates = collections.defaultdict(list)
+            for _ in range(rounds):
+                for size in (1, 2, 4):
+                    for words, answer in (("answers after 20 ms", "204 delay=20ms"), ("answers at once", "204")):
                         rate, ended = drained(engine, hosts[:size], answer, count)
-                        rates[size].append(rate)
+                        rates[words, size].append(rate)
                         if not ended:
                             # What waits for its file system ends with it.
                             hung += 1
                             for host in hosts:
                                 host.die()
                             hosts[:] = apart(engine, "one", "two", "three", "four")
-                medians = ", ".join(f"{statistics.median(rates[size]):.0f}" for size in (1, 2, 4))
+                    for words, options in beside.items():
+                        rates[words, size].append(bare(engine, hosts[:size], count, *options))
+            for words in dict.fromkeys(words for words, _ in rates):
+                medians = ", ".join(f"{statistics.median(rates[words, size]):.0f}" for size in (1, 2, 4))
                 told.append(f"{words}: {medians}/s")
             told.append(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
             expect(not hung, "in", hung, "drains a run hung;", *told)

@@ -51,7 +51,7 @@ struct CommittedBatch {
                 try queue.sync(directory)
                 try queue.sync(directory.parent)
             }
-            try queue.system.rename(queue.root, draft.bytes, path.bytes)
+            try queue.system.rename(queue.root, draft.bytes, queue.root, path.bytes)
             if durable { try queue.sync(directory) }
         }
     }

@@ -122,7 +122,7 @@ extension SpoolDirectory {
                 let name = Array("inner-\(system.random())-\(count)".utf8)
                 let from = QueuePath(in: path, inner)
                 // try?: as above.
-                if (try? system.rename(root, from.bytes, QueuePath(in: directory, name).bytes)) != nil {
+                if (try? system.rename(root, from.bytes, root, QueuePath(in: directory, name).bytes)) != nil {
                     left.append(name)
                 }
             }

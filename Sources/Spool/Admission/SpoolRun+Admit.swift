@@ -123,7 +123,7 @@ extension SpoolRun {
         do throws(SpoolError) {
             let isThere = try queue.attempt("claim", from) { () throws(Errno) in
                 do throws(Errno) {
-                    try queue.system.rename(queue.root, from.bytes, claim.bytes)
+                    try queue.system.rename(queue.root, from.bytes, queue.root, claim.bytes)
                     return true
                 } catch {
                     if try queue.exists(claim) { return true }

@@ -19,6 +19,8 @@ final class LockedDirectory {
     let name: String
     private let queue: SpoolDirectory
     private var descriptor: Int32
+    /// Whether another process made the directory and may still have it open: its owner, taken for dead, may go on.
+    private var isAnothers = false
 
     private init(path: QueuePath, name: String, queue: SpoolDirectory, descriptor: Int32) {
         self.path = path
@@ -52,8 +54,15 @@ final class LockedDirectory {
             do throws(Errno) {
                 if let directory = try make(path, name, queue) { return directory }
             } catch let full where full.isFullDisk && parent == QueueState.claimed.path {
-                do throws(Errno) { try queue.system.rename(queue.root, spare.bytes, path.bytes) } catch { throw full }
-                if let directory = try takeOver(path, name: name, queue) { return directory }
+                do throws(Errno) {
+                    try queue.system.rename(queue.root, spare.bytes, queue.root, path.bytes)
+                } catch {
+                    throw full
+                }
+                if let directory = try takeOver(path, name: name, queue) {
+                    directory.isAnothers = false
+                    return directory
+                }
             }
         }
         throw Errno(EBUSY)
@@ -137,6 +146,7 @@ final class LockedDirectory {
         }
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
         guard !hasOwner || canJudge(name, queue), try directory.isHeld else { return nil }
+        directory.isAnothers = true
         return directory
     }
 
@@ -199,6 +209,9 @@ final class LockedDirectory {
     /// Removes the lock file and the directory, or keeps them as the spare directory, if the directory has no other
     /// file. Other files stay, without an owner.
     ///
+    /// On a shared file system a dead run's directory is always removed. A run that was taken for dead may have it open
+    /// (`OpenDirectories`); its next call then fails, instead of reaching the claims of the next run in the directory.
+    ///
     /// Closes the lock file before it removes the directory: NFS and FUSE keep an open file under a hidden name, and a
     /// directory with such a name cannot be removed.
     func remove() {
@@ -209,8 +222,9 @@ final class LockedDirectory {
                 return isEmpty
             }
             guard isEmpty else { return }
-            if path.parent == QueueState.claimed.path, try !queue.exists(Self.spare) {
-                return try queue.system.rename(queue.root, path.bytes, Self.spare.bytes)
+            let mayBeOpen = isAnothers && !queue.fileSystem.isLocal
+            if path.parent == QueueState.claimed.path, !mayBeOpen, try !queue.exists(Self.spare) {
+                return try queue.system.rename(queue.root, path.bytes, queue.root, Self.spare.bytes)
             }
             try queue.system.unlink(queue.root, lockPath.bytes)
             release()

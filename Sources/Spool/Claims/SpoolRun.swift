@@ -108,12 +108,19 @@ package final class SpoolRun {
             if directorySync == nil {
                 do throws(SpoolError) {
                     directorySync = .success(try queue.syncDirectory(QueueState.claimed.path))
+                    keepDirectoriesOpen()
                 } catch {
                     directorySync = .failure(error)
                 }
             }
             try directorySync?.get()
         }
+    }
+
+    /// Keeps open the directories from which and to which this run claims, if the file system is shared.
+    private func keepDirectoriesOpen() {
+        if queue.fileSystem.isLocal { return }
+        for path in [QueueState.new.path, QueueState.deferred.path, directory.path] { queue.openDirectories.keep(path) }
     }
 
     /// Checks, once a second, whether the lock is still this run's, before the run acts as the lock's holder. Throws
@@ -164,9 +171,10 @@ package final class SpoolRun {
         let home = entry.state.path
         let file = entry.name.description.utf8
         let (from, to) = (QueuePath(in: home, file), path(of: entry.name))
+        let (source, target) = (queue.openDirectories.place(of: from), queue.openDirectories.place(of: to))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
-                try queue.system.rename(queue.root, from.bytes, to.bytes)
+                try queue.system.rename(source.directory, source.name.bytes, target.directory, target.name.bytes)
                 return true
             } catch {
                 if try hasInDirectory(file) { return true }
@@ -277,11 +285,13 @@ package final class SpoolRun {
         }
         note { () throws(SpoolError) in try confirm() }
         if hasLostLock {
+            queue.openDirectories.close(directory.path)
             directory.release()
             throw first!
         }
         for open in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(open.claim) } }
         note { () throws(SpoolError) in try sync() }
+        queue.openDirectories.close(directory.path)
         directory.remove()
         directory.release()
         if let first { throw first }

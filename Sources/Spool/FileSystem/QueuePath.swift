@@ -32,11 +32,14 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
         return slash == 0 ? QueuePath("/") : QueuePath(bytes: bytes[..<slash] + [0])
     }
 
-    /// The bytes of the last name.
-    var nameBytes: [UInt8] {
-        let names = bytes.dropLast().split(separator: CChar(bitPattern: UInt8(ascii: "/")))
-        return names.last?.map { UInt8(bitPattern: $0) } ?? []
+    /// The last name, as a path from its directory.
+    var last: QueuePath {
+        guard let slash = bytes.lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else { return self }
+        return QueuePath(bytes: bytes[(slash + 1)...])
     }
+
+    /// The bytes of the last name.
+    var nameBytes: [UInt8] { last.bytes.dropLast().map { UInt8(bitPattern: $0) } }
 
     private init(bytes: ArraySlice<CChar>) {
         self.bytes = Array(bytes)

@@ -141,7 +141,9 @@ extension SpoolDirectory {
     private func contentAtOnce(_ path: QueuePath, _ limit: Int, _ opened: Int) throws(Errno) -> ContentOrFile {
         let descriptor: Int32
         do throws(Errno) {
-            descriptor = try system.open(root, path.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+            let place = openDirectories.place(of: path)
+            descriptor = try system.open(
+                place.directory, place.name.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         } catch {
             switch error.code {
             case ENOENT: return .content(.missing)
@@ -257,7 +259,7 @@ extension SpoolDirectory {
         } catch let error where error == .notPermitted {
             // Directories cannot be linked. drainq makes up their targets' names, so the rename replaces nothing.
             if try exists(to) { throw .exists }
-            try system.rename(root, from.bytes, to.bytes)
+            try system.rename(root, from.bytes, root, to.bytes)
             return
         }
         do throws(Errno) {
@@ -275,7 +277,7 @@ extension SpoolDirectory {
     /// has happened, although the call, sent again after a lost reply (NFS), reports a missing source.
     func replace(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
         do throws(Errno) {
-            try system.rename(root, from.bytes, to.bytes)
+            try system.rename(root, from.bytes, root, to.bytes)
         } catch let error where error == .missing {
             guard try exists(to), try !exists(from) else { throw error }
         }

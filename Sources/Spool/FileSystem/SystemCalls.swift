@@ -4,8 +4,8 @@ import Policy
 /// The system calls on the queue's files, as closures, so a test can fail the nth call. Only here they are retried
 /// after EINTR. The clock, the chance and the threads of the queue are here too.
 ///
-/// Paths are relative to the directory `Int32`. Descriptors are close-on-exec: a child that outlives a run must not
-/// keep its lock. Only this file of Spool renames or unlinks.
+/// Paths are relative to the directory `Int32` before them. Descriptors are close-on-exec: a child that outlives a run
+/// must not keep its lock. Only this file of Spool renames or unlinks.
 package struct SystemCalls {
     package typealias Path = UnsafePointer<CChar>
     /// The error that a call throws.
@@ -21,7 +21,8 @@ package struct SystemCalls {
     /// Syncs the whole file system; fails if anything written on it since the descriptor was opened was lost.
     package var syncfs: (Int32) throws(Errno) -> Void
     package var chmod: (Int32, UInt32) throws(Errno) -> Void
-    package var rename: (Int32, Path, Path) throws(Errno) -> Void
+    /// Renames a name in the first directory to a name in the second.
+    package var rename: (Int32, Path, Int32, Path) throws(Errno) -> Void
     package var renameNoReplace: (Int32, Path, Path) throws(Errno) -> Void
     package var link: (Int32, Path, Path) throws(Errno) -> Void
     package var unlink: (Int32, Path) throws(Errno) -> Void
@@ -97,7 +98,9 @@ extension SystemCalls {
             fsync: { (descriptor) throws(Errno) in try checked { posixFsync(descriptor) } },
             syncfs: { (descriptor) throws(Errno) in try checked { csystem_syncfs(descriptor) } },
             chmod: { (descriptor, mode) throws(Errno) in try checked { fchmod(descriptor, mode_t(mode)) } },
-            rename: { (directory, from, to) throws(Errno) in try checked { renameat(directory, from, directory, to) } },
+            rename: { (directory, from, target, to) throws(Errno) in
+                try checked { renameat(directory, from, target, to) }
+            },
             renameNoReplace: { (directory, from, to) throws(Errno) in
                 try checked { csystem_rename_noreplace(directory, from, directory, to) }
             },

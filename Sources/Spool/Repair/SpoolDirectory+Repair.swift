@@ -139,7 +139,7 @@ extension SpoolDirectory {
     /// Renames a file of `state/` to `NAME.damaged`. The caller has the lock of `state/`.
     private func moveAside(_ path: QueuePath) throws(SpoolError) {
         try attempt("move aside", path) { () throws(Errno) in
-            try system.rename(root, path.bytes, QueuePath("\(path.description).damaged").bytes)
+            try system.rename(root, path.bytes, root, QueuePath("\(path.description).damaged").bytes)
             try sync(path.parent)
         }
     }

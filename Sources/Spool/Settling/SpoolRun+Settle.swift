@@ -124,8 +124,9 @@ extension SpoolRun {
 
     /// Row C → gone. Only this run moves its claims: a missing file was removed by a call whose answer was lost (NFS).
     private func removeIfThere(_ claim: Claim) throws(SpoolError) {
+        let place = queue.openDirectories.place(of: claim.path)
         try queue.attempt("remove", claim.path) { () throws(Errno) in
-            do throws(Errno) { try queue.system.unlink(queue.root, claim.path.bytes) } catch let error
+            do throws(Errno) { try queue.system.unlink(place.directory, place.name.bytes) } catch let error
                 where error == .missing
             {}
         }

@@ -194,7 +194,7 @@ struct DiskConformance {
         case 9, 10:
             words = "rename \(index) \(path) \(other)"
             results = both { (calls, one, _) throws(Errno) in
-                try calls.rename(one, path, other)
+                try calls.rename(one, path, one, other)
                 return ""
             }
         case 11:

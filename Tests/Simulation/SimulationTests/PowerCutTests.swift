@@ -71,7 +71,7 @@ struct PowerCutTests {
         func work(_ calls: SystemCalls) throws {
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.sync("/queue/a")
-            try calls.rename(AT_FDCWD, "/queue/a/f", "/queue/b/f")
+            try calls.rename(AT_FDCWD, "/queue/a/f", AT_FDCWD, "/queue/b/f")
         }
         let (before, after) = (["a/f": "one"], ["b/f": "one"])
         #expect(try outcomes(.ordered, work) == [before, after])
@@ -84,7 +84,7 @@ struct PowerCutTests {
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.write("two", to: "/queue/a/g", syncs: true)
             try calls.sync("/queue/a")
-            try calls.rename(AT_FDCWD, "/queue/a/f", "/queue/a/g")
+            try calls.rename(AT_FDCWD, "/queue/a/f", AT_FDCWD, "/queue/a/g")
         }
         #expect(left == [["a/f": "one", "a/g": "two"], ["a/g": "one"]])
     }
@@ -143,7 +143,7 @@ struct PowerCutTests {
     func `syncfs makes everything durable`(journal: Setup.Journal) throws {
         let left = try outcomes(journal) { calls in
             try calls.write("one", to: "/queue/a/f")
-            try calls.rename(AT_FDCWD, "/queue/a/f", "/queue/b/f")
+            try calls.rename(AT_FDCWD, "/queue/a/f", AT_FDCWD, "/queue/b/f")
             let root = try calls.open(AT_FDCWD, "/", O_RDONLY, 0)
             try calls.syncfs(root)
         }

@@ -33,7 +33,7 @@ struct SimulatedDiskTests {
         let root = try calls.open(AT_FDCWD, "/queue", O_RDONLY | O_DIRECTORY, 0)
         let new = try calls.open(root, "new", O_RDONLY, 0)
         try calls.close(try calls.open(root, "new/f", O_RDWR | O_CREAT, 0o600))
-        try calls.rename(root, "new/f", "old/f")
+        try calls.rename(root, "new/f", root, "old/f")
         try calls.fsync(new)
         #expect(throws: Errno(ENOENT)) { try calls.statusAt(new, "f") }
         _ = try calls.statusAt(root, "/")
@@ -101,7 +101,7 @@ struct SimulatedDiskTests {
             machine.before = { (process, call) throws(Errno) in
                 guard process == ProcessID(1), call.name == .listPart, !hasMoved else { return }
                 hasMoved = true
-                try other.rename(AT_FDCWD, "/queue/f", "/queue/g")
+                try other.rename(AT_FDCWD, "/queue/f", AT_FDCWD, "/queue/g")
             }
             seen.insert(Set(try calls.names("/queue")).subtracting(["x", "y", "z"]))
         }
@@ -144,7 +144,7 @@ struct SimulatedDiskTests {
         machine.disk.freeInodes = 0
         #expect(throws: Errno(ENOSPC)) { try calls.makeDirectory("/queue/d") }
         #expect(throws: Errno(ENOSPC)) { try calls.write("", to: "/queue/g") }
-        try calls.rename(AT_FDCWD, "/queue/f", "/queue/g")
+        try calls.rename(AT_FDCWD, "/queue/f", AT_FDCWD, "/queue/g")
         try calls.unlink(AT_FDCWD, "/queue/g")
         try calls.write("", to: "/queue/f")
     }

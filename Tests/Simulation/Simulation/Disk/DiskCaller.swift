@@ -32,8 +32,11 @@ final class DiskCaller {
         try gate.before(Call(name, path: path))
     }
 
-    func before(_ name: Call.Name, _ directory: Int32, _ path: Path, to target: Path? = nil) throws(Errno) {
-        try gate.before(Call(name, path: text(directory, path), target: target.map { text(directory, $0) }))
+    func before(
+        _ name: Call.Name, _ directory: Int32, _ path: Path, to target: (directory: Int32, path: Path)? = nil
+    ) throws(Errno) {
+        try gate.before(
+            Call(name, path: text(directory, path), target: target.map { text($0.directory, $0.path) }))
     }
 
     /// Returns a path as `Call` has it.
@@ -70,20 +73,22 @@ final class DiskCaller {
 
     // MARK: - Names
 
-    func rename(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
-        try before(.rename, directory, from, to: to)
-        try move(directory, from, to, replaces: true)
+    func rename(_ directory: Int32, _ from: Path, _ target: Int32, _ to: Path) throws(Errno) {
+        try before(.rename, directory, from, to: (target, to))
+        try move((directory, from), (target, to), replaces: true)
     }
 
     func renameNoReplace(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
-        try before(.renameNoReplace, directory, from, to: to)
+        try before(.renameNoReplace, directory, from, to: (directory, to))
         if !disk.renamesWithoutReplacing { throw Errno(EINVAL) }
-        try move(directory, from, to, replaces: false)
+        try move((directory, from), (directory, to), replaces: false)
     }
 
-    private func move(_ descriptor: Int32, _ from: Path, _ to: Path, replaces: Bool) throws(Errno) {
-        let old = try last(descriptor, from)
-        let new = try last(descriptor, to)
+    private func move(
+        _ from: (directory: Int32, path: Path), _ to: (directory: Int32, path: Path), replaces: Bool
+    ) throws(Errno) {
+        let old = try last(from.directory, from.path)
+        let new = try last(to.directory, to.path)
         if old.kind != .name { throw Errno(EBUSY) }
         if new.kind != .name { throw Errno(replaces ? EBUSY : EEXIST) }
         guard let entry = try old.entry else { throw Errno(ENOENT) }
@@ -106,7 +111,7 @@ final class DiskCaller {
             throw Errno(EACCES)
         }
         if let target, !target.inode.slots.isEmpty { throw Errno(ENOTEMPTY) }
-        disk.moves(process, text(descriptor, from), text(descriptor, to))
+        disk.moves(process, text(from.directory, from.path), text(to.directory, to.path))
         disk.beginChanges()
         disk.move(entry, to: new.name, in: new.directory, at: gate.now())
     }
@@ -122,7 +127,7 @@ final class DiskCaller {
     }
 
     func link(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
-        try before(.link, directory, from, to: to)
+        try before(.link, directory, from, to: (directory, to))
         let inode = try disk.find(last(directory, from), as: user).inode
         let new = try last(directory, to)
         if try new.isTaken { throw Errno(EEXIST) }

@@ -19,7 +19,9 @@ extension SimulatedDisk {
         calls.fsync = { (descriptor) throws(Errno) in try caller.fsync(descriptor) }
         calls.syncfs = { (descriptor) throws(Errno) in try caller.syncfs(descriptor) }
         calls.chmod = { (descriptor, mode) throws(Errno) in try caller.chmod(descriptor, mode) }
-        calls.rename = { (directory, from, to) throws(Errno) in try caller.rename(directory, from, to) }
+        calls.rename = { (directory, from, target, to) throws(Errno) in
+            try caller.rename(directory, from, target, to)
+        }
         calls.renameNoReplace = { (directory, from, to) throws(Errno) in
             try caller.renameNoReplace(directory, from, to)
         }

@@ -17,7 +17,7 @@ extension Universe {
                 try write(envelope(of: operation, isDated: planned.age != nil), file, calls)
                 if planned.isDurable { try calls.fsync(file) }
                 try calls.close(file)
-                try calls.rename(AT_FDCWD, path.rawCString, target.rawCString)
+                try calls.rename(AT_FDCWD, path.rawCString, AT_FDCWD, target.rawCString)
                 if planned.isDurable {
                     let new = try calls.open(AT_FDCWD, "\(Self.queue)/new".rawCString, O_RDONLY | O_DIRECTORY, 0)
                     try calls.fsync(new)
