@@ -54,7 +54,7 @@ struct MetricsTests {
     @Test func `names follow the conventions`() throws {
         var view = status([row("https://a.example")])
         var summary = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
-        summary.exitStatus = 75
+        summary.circumstances.exitStatus = 75
         view.lastRun = summary
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         for (name, family) in parsed.families {

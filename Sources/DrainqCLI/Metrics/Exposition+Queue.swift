@@ -91,10 +91,10 @@ extension Exposition {
     }
 
     private mutating func lastRun(_ status: QueueStatus) {
-        guard let last = status.lastRun, let start = Timestamp(rfc3339: last.startedAt) else { return }
+        guard let last = status.lastRun?.circumstances else { return }
         let duration = Duration.milliseconds(last.durationMs)
         begin(.lastRunEnd)
-        sample(start + duration)
+        sample(last.startedAt + duration)
         begin(.lastRunDuration)
         sample(duration)
         begin(.lastRunStatus)

@@ -101,7 +101,7 @@ struct StatusReport {
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
-        "last run \(words(Timestamp(rfc3339: last.startedAt))): \(last.inWords)"
+        "last run \(words(last.circumstances.startedAt)): \(last.inWords)"
     }
 
     /// The deliveries: `1234 delivered in all, the last one 5m ago`.
@@ -175,8 +175,11 @@ extension QueueCount.DestinationCount {
 extension SummaryView {
     /// The summary in words: `3 delivered, 1 deferred; exit status 75`.
     var inWords: String {
-        let counts = [(delivered, "delivered"), (deferred, "deferred"), (held, "held"), (failed, "failed")]
-        let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return "\(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(exitStatus)"
+        let shown = [
+            (counts.delivered, "delivered"), (counts.deferred, "deferred"), (counts.held, "held"),
+            (counts.failed, "failed"),
+        ]
+        let words = shown.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "\(words.isEmpty ? "no deliveries" : words); exit status \(circumstances.exitStatus)"
     }
 }
