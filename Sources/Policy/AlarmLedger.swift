@@ -33,10 +33,6 @@ package struct AlarmLedger: Hashable, Sendable {
             words = Self.words(of: excerpt ?? "")
         }
 
-        fileprivate init(destination: String, cause: String, words: String) {
-            (self.destination, self.cause, self.words) = (destination, cause, words)
-        }
-
         /// Returns the first words that have only letters: ids, numbers and times are left out.
         private static func words(of text: String) -> String {
             let parts = text.unicodeScalars.split { scalar in
@@ -148,48 +144,37 @@ package struct AlarmLedger: Hashable, Sendable {
     }
 }
 
-extension AlarmLedger: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case version, failures, holds
+extension AlarmLedger: StoredObject {
+    package static let blank = AlarmLedger()
+    package static let fields: [StoredField<AlarmLedger>] = [
+        .version(version),
+        .init("failures", \.rows, .required),
+        .init("holds", \.holds, .required) { (read: [String]) in
+            var seen: Set<String> = []
+            return read.filter { seen.insert($0).inserted }
+        },
+    ]
+
+    /// The failures as the file has them, sorted by cause.
+    private var rows: [Row] {
+        get { failures.sorted { $0.key.order < $1.key.order }.map { Row(cause: $0.key, failures: $0.value) } }
+        set { failures = Dictionary(newValue.map { ($0.cause, $0.failures) }) { $1 } }
     }
 
-    private struct Row: Codable {
-        var destination: String
-        var cause: String
-        /// Absent is empty.
-        var words: String?
-        var told: String
-        var untold: Int
-        /// Absent is false.
-        var held: Bool?
-    }
+    private struct Row: StoredObject {
+        var cause: Cause
+        var failures: Failures
 
-    /// Throws if the document has another version or is damaged.
-    package init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        guard try fields.decode(Int.self, forKey: .version) == Self.version else {
-            throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
-        }
-        for row in try fields.decode([Row].self, forKey: .failures) {
-            guard let told = Timestamp(rfc3339: row.told) else { continue }
-            failures[Cause(destination: row.destination, cause: row.cause, words: row.words ?? "")] =
-                Failures(told: told, untold: max(0, row.untold), isHeld: row.held == true)
-        }
-        var seen: Set<String> = []
-        holds = try fields.decode([String].self, forKey: .holds).filter { seen.insert($0).inserted }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(Self.version, forKey: .version)
-        let rows = failures.sorted { $0.key.order < $1.key.order }.map { cause, failures in
-            Row(
-                destination: cause.destination, cause: cause.cause, words: cause.words.isEmpty ? nil : cause.words,
-                told: failures.told.rfc3339,
-                untold: failures.untold, held: failures.isHeld ? true : nil)
-        }
-        try fields.encode(rows, forKey: .failures)
-        try fields.encode(holds, forKey: .holds)
+        static let blank = Row(
+            cause: Cause(destination: "", cause: ""), failures: Failures(told: Timestamp(microseconds: 0)))
+        static let fields: [StoredField<Row>] = [
+            .init("destination", \.cause.destination, .required),
+            .init("cause", \.cause.cause, .required),
+            .init("words", \.cause.words),
+            .init("told", \.failures.told, .required),
+            .init("untold", \.failures.untold, .required) { max(0, $0) },
+            .init("held", \.failures.isHeld),
+        ]
     }
 }
 

@@ -11,14 +11,15 @@ package struct HookLedger: Hashable, Sendable {
     /// The upper bound of entries. Operations with their own urls may have any number of destinations.
     static let mostRemembered = 1000
 
-    struct Entry: Hashable {
+    struct Entry: Hashable, Codable {
         var told: Timestamp?
         var owed: HookNews?
     }
 
     private var entries: [String: Entry] = [:]
     /// The destinations of which runs have reported `down` or `backlog`, and not the end, by the word of the event.
-    private var standing: [String: Set<String>] = [:]
+    /// Sorted.
+    private var standing: [String: [String]] = [:]
 
     package init() {}
 
@@ -32,12 +33,12 @@ package struct HookLedger: Hashable, Sendable {
             standing[event.rawValue] = nil
             return []
         }
-        let before = standing[event.rawValue] ?? []
+        let before = Set(standing[event.rawValue] ?? [])
         let ended = before.filter { present[$0] == nil }.sorted()
         let room = max(0, Self.mostRemembered - (before.count - ended.count))
         let begun = present.keys.filter { !before.contains($0) }.sorted().prefix(room)
         let after = before.subtracting(ended).union(begun)
-        standing[event.rawValue] = after.isEmpty ? nil : after
+        standing[event.rawValue] = after.isEmpty ? nil : after.sorted()
         return begun.map { HookNews(event, $0, reason: present[$0]!) }
             + ended.map { HookNews(end, $0, reason: end == .up ? "it has answered" : "no operation is as old") }
     }
@@ -95,36 +96,11 @@ package struct HookLedger: Hashable, Sendable {
     }
 }
 
-extension HookLedger: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case version
-        case entries
-        case standing
-    }
-
-    /// Throws if the document has another version or is damaged.
-    package init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        guard try fields.decode(Int.self, forKey: .version) == Self.version else {
-            throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
-        }
-        entries = try fields.decode([String: Entry].self, forKey: .entries)
-        // Absent if no condition stands.
-        standing = try fields.decodeIfPresent([String: [String]].self, forKey: .standing)?.mapValues { Set($0) } ?? [:]
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(Self.version, forKey: .version)
-        try fields.encode(entries, forKey: .entries)
-        if !standing.isEmpty { try fields.encode(standing.mapValues { $0.sorted() }, forKey: .standing) }
-    }
-}
-
-extension HookLedger.Entry: Codable {
-    init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        told = try fields.decodeIfPresent(String.self, forKey: .told).flatMap { Timestamp(rfc3339: $0) }
-        owed = try fields.decodeIfPresent(HookNews.self, forKey: .owed)
-    }
+extension HookLedger: StoredObject {
+    package static let blank = HookLedger()
+    package static let fields: [StoredField<HookLedger>] = [
+        .version(version),
+        .init("entries", \.entries, .required),
+        .init("standing", \.standing),
+    ]
 }

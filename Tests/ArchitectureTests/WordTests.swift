@@ -28,15 +28,11 @@ struct `Words that have gone` {
         ),
     ]
 
-    /// Reads the names that `state/destinations.json` had before.
-    private static let oldFormat = "Sources/Policy/Destinations/DestinationState+Codable.swift"
-
     @Test(arguments: gone.map(\.pattern))
     func `they stay away`(pattern: String) throws {
         let regex = try NSRegularExpression(pattern: pattern)
         let instead = Self.gone.first { $0.pattern == pattern }?.instead ?? ""
         for path in try House.committedFiles() where path.hasPrefix("Sources/") || path.hasPrefix("man/") {
-            if path == Self.oldFormat { continue }
             let text = House.text(path) as NSString
             for match in regex.matches(in: text as String, range: NSRange(location: 0, length: text.length)) {
                 let line = text.substring(with: text.lineRange(for: match.range))

@@ -192,7 +192,7 @@ struct `The explanation of an answer` {
     ])
     func `the transport has its reason`(settings: String, available: [Transport], expected: String) throws {
         let text = "{ routes: { default: { url: 'https://h' } }, destinations: { 'https://h': { \(settings) } } }"
-        #expect(try explained(text, available: available).view.transportText == expected)
+        #expect(try explained(text, available: available).transportText == expected)
     }
 
     @Test func `the table has every status once and every error`() throws {

@@ -10,13 +10,16 @@ struct MetricsTests {
     private let now = Timestamp(rfc3339: "2026-11-21T12:00:00.25Z")!
     private let odd = "a\\b\"c\nd{e=\"f\"},#"
 
-    private func row(_ name: String, _ state: DestinationState = DestinationState()) -> QueueStatus.Row {
-        QueueStatus.Row(
-            QueueCount.DestinationCount(
-                Destination(named: name), state, state.availability(DestinationSettings(), at: now)))
+    private func row(
+        _ name: String, _ state: DestinationState = DestinationState(), _ operations: [ShownState: Int] = [:]
+    ) -> QueueCount.DestinationCount {
+        var row = QueueCount.DestinationCount(
+            Destination(named: name), state, state.availability(DestinationSettings(), at: now))
+        row.operations = operations
+        return row
     }
 
-    private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {
+    private func status(_ rows: [QueueCount.DestinationCount]) -> QueueStatus {
         var status = QueueStatus(at: now, queue: "/q", paused: false)
         status.destinations = rows
         for state in ShownState.allCases { status.states[state.rawValue] = 0 }
@@ -32,10 +35,9 @@ struct MetricsTests {
     }
 
     @Test func `the table has every family, in its order, with its labels`() throws {
-        var view = status([row("https://a.example", DestinationState(lastSuccess: now))])
+        var view = status([row("https://a.example", DestinationState(downSince: now, lastSuccess: now))])
         view.destinations[0].oldest = now
-        view.destinations[0].nextDue = now
-        view.destinations[0].downSince = now
+        view.destinations[0].next = now
         view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
         var counters = Counters()
         counters.countRun(exitStatus: 0)
@@ -52,7 +54,7 @@ struct MetricsTests {
     @Test func `names follow the conventions`() throws {
         var view = status([row("https://a.example")])
         var summary = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
-        summary.exitStatus = 75
+        summary.circumstances.exitStatus = 75
         view.lastRun = summary
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         for (name, family) in parsed.families {
@@ -83,8 +85,7 @@ struct MetricsTests {
     }
 
     @Test func `sums over destinations are those of the queue`() throws {
-        var first = row("https://a.example")
-        (first.new, first.held, first.failed) = (3, 1, 2)
+        let first = row("https://a.example", DestinationState(), [.new: 3, .held: 1, .failed: 2])
         var view = status([first, row("https://b.example")])
         view.states["new"] = 5
         view.states["held"] = 1
@@ -110,8 +111,7 @@ struct MetricsTests {
             row("open", DestinationState(lastSuccess: now)),
         ])
         view.holds = [
-            QueueStatus.Hold(
-                destination: "held", reason: "401", since: now, byHand: false, nextProbe: nil, operations: 0)
+            QueueStatus.Hold(destination: "held", hold: .init(reason: "401", since: now), operations: 0)
         ]
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         let closed = try #require(parsed.families["drainq_destination_closed"]).samples.filter { $0.value == 1 }
@@ -124,13 +124,9 @@ struct MetricsTests {
     }
 
     @Test func `of any number of destinations the thousand with the most operations have a name`() throws {
-        let rows = (0..<1100).map { number in
-            var row = row("https://\(number).example")
-            row.new = number
-            return row
-        }
+        let rows = (0..<1100).map { row("https://\($0).example", DestinationState(), [.new: $0]) }
         var view = status(rows)
-        view.states["new"] = rows.reduce(0) { $0 + $1.new }
+        view.states["new"] = rows.reduce(0) { $0 + $1.waiting }
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://99.example"]) == nil)
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://100.example"]) == 100)

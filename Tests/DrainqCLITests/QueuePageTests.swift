@@ -8,14 +8,15 @@ import Testing
 struct QueuePageTests {
     private static let now = Timestamp(rfc3339: "2026-11-26T04:00:07Z")!
 
-    private func row(_ name: String, _ fill: (inout QueueStatus.Row) -> Void = { _ in }) -> QueueStatus.Row {
-        var row = QueueStatus.Row(
-            QueueCount.DestinationCount(Destination(named: name), DestinationState(), .available(atOnce: 1)))
-        fill(&row)
+    private func row(
+        _ name: String, _ state: DestinationState = DestinationState(), _ operations: [ShownState: Int] = [:]
+    ) -> QueueCount.DestinationCount {
+        var row = QueueCount.DestinationCount(Destination(named: name), state, .available(atOnce: 1))
+        row.operations = operations
         return row
     }
 
-    private func status(_ rows: [QueueStatus.Row], holds: [QueueStatus.Hold] = []) -> QueueStatus {
+    private func status(_ rows: [QueueCount.DestinationCount], holds: [QueueStatus.Hold] = []) -> QueueStatus {
         var status = QueueStatus(at: Self.now, queue: "/var/spool/drainq/orders", paused: false)
         status.destinations = rows
         status.holds = holds
@@ -25,17 +26,19 @@ struct QueuePageTests {
     }
 
     private static let held = QueueStatus.Hold(
-        destination: "crm", reason: "401: <b>token</b> expired & gone",
-        since: Timestamp(rfc3339: "2026-11-26T03:01:00Z")!, byHand: false,
+        destination: "crm",
+        hold: .init(
+            reason: "401: <b>token</b> expired & gone", since: Timestamp(rfc3339: "2026-11-26T03:01:00Z")!),
         nextProbe: Timestamp(rfc3339: "2026-11-26T04:01:00Z")!, operations: 418)
 
     private func page(_ events: [LogEvent] = []) -> String {
-        let down = row("https://api.example.com") { row in
-            (row.deferred, row.failures, row.lastFailure) = (4280, 31, "503")
-            (row.downSince, row.ages) = (Timestamp(rfc3339: "2026-11-26T02:13:00Z"), ["5m": 120, "1h": 4160])
-        }
+        let outage = DestinationState(
+            failures: 31, downSince: Timestamp(rfc3339: "2026-11-26T02:13:00Z"), lastFailure: "503")
+        var down = row("https://api.example.com", outage, [.deferred: 4280])
+        down.countsByAge = ["5m": 120, "1h": 4160]
         var page = QueuePage(
-            of: status([row("quiet"), down, row("crm") { $0.held = 418 }], holds: [Self.held]), at: Self.now)
+            of: status([row("quiet"), down, row("crm", DestinationState(), [.held: 418])], holds: [Self.held]),
+            at: Self.now)
         events.forEach { page.add($0) }
         return page.html
     }
@@ -59,7 +62,7 @@ struct QueuePageTests {
         var event = LogEvent(.failed, at: Self.now, destination: hostile)
         (event.cause, event.count, event.ids) = (hostile, 1, [hostile])
         var page = QueuePage(
-            of: status([row(hostile) { ($0.failures, $0.lastFailure) = (1, hostile) }]), at: Self.now)
+            of: status([row(hostile, DestinationState(failures: 1, lastFailure: hostile))]), at: Self.now)
         page.add(event)
         let html = page.html
         #expect(!html.contains("<script") && !html.contains("\" onload") && !html.contains("\u{1B}"))
@@ -88,10 +91,8 @@ struct QueuePageTests {
 
     @Test func `of many destinations all in trouble have cards, ten others, and the rest a row`() {
         let rows = (0..<300).map { number in
-            row("d\(number)") { row in
-                row.new = number
-                if number < 25 { (row.failures, row.lastFailure) = (5, "timeout") }
-            }
+            let outage = DestinationState(failures: 5, lastFailure: "timeout")
+            return row("d\(number)", number < 25 ? outage : DestinationState(), [.new: number])
         }
         let html = QueuePage(of: status(rows), at: Self.now).html
         #expect(html.components(separatedBy: "class=\"card ").count - 1 == 35)
@@ -101,7 +102,8 @@ struct QueuePageTests {
 
     @Test func `a queue in which nothing is wrong says so`() {
         let html = QueuePage(
-            of: status([row("a") { $0.lastSuccess = Timestamp(rfc3339: "2026-11-26T04:00:00Z")! }]), at: Self.now
+            of: status([row("a", DestinationState(lastSuccess: Timestamp(rfc3339: "2026-11-26T04:00:00Z")!))]),
+            at: Self.now
         ).html
         #expect(
             html.contains("<title>all is well: orders</title>") && html.contains("<h1 class=\"well\">all is well</h1>"))

@@ -66,29 +66,26 @@ struct ReportTests {
 
     private var status: QueueStatus {
         var status = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
-        var first = QueueStatus.Row(
-            QueueCount.DestinationCount(
-                Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1)))
-        first.deferred = 12
-        first.held = 3
-        first.failed = 2
-        first.ages["1m"] = 2
-        first.ages["5m"] = 3
-        first.ages["1d"] = 9
-        first.ages["older"] = 1
-        first.nextDue = Timestamp(rfc3339: "2026-11-21T12:05:00Z")!
-        var second = QueueStatus.Row(
-            QueueCount.DestinationCount(
-                Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1)))
-        second.new = 20_000
-        second.ages["5m"] = 20_000
+        var first = QueueCount.DestinationCount(
+            Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1))
+        first.operations = [.deferred: 12, .held: 3, .failed: 2]
+        first.countsByAge["1m"] = 2
+        first.countsByAge["5m"] = 3
+        first.countsByAge["1d"] = 9
+        first.countsByAge["older"] = 1
+        first.next = Timestamp(rfc3339: "2026-11-21T12:05:00Z")!
+        var second = QueueCount.DestinationCount(
+            Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1))
+        second.operations = [.new: 20_000]
+        second.countsByAge["5m"] = 20_000
         status.destinations = [first, second]
         status.states = ["new": 20_000, "deferred": 12, "held": 3, "failed": 2]
         status.holds = [
             .init(
-                destination: "https://a.example", reason: "status 401: default 401 holds",
-                since: Timestamp(rfc3339: "2026-11-21T09:00:00Z")!,
-                byHand: false, nextProbe: Timestamp(rfc3339: "2026-11-21T12:30:00Z")!, operations: 3)
+                destination: "https://a.example",
+                hold: .init(
+                    reason: "status 401: default 401 holds", since: Timestamp(rfc3339: "2026-11-21T09:00:00Z")!),
+                nextProbe: Timestamp(rfc3339: "2026-11-21T12:30:00Z")!, operations: 3)
         ]
         status.due = 20_000
         status.behind = 4

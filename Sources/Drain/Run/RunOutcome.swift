@@ -16,15 +16,15 @@ extension RunSummary {
     package var outcomes: Set<RunOutcome> {
         if wasCutOff { return [.cutOff] }
         var outcomes: Set<RunOutcome> = []
-        if inputOutputErrors > 0 { outcomes.insert(.inputOutput) }
-        if held + ambiguous > 0 { outcomes.insert(.held) }
-        if failed > 0 { outcomes.insert(.failed) }
-        if quarantined > 0 { outcomes.insert(.quarantined) }
-        if deferred + cutOff + waiting > 0 || leftForeign { outcomes.insert(.deferred) }
+        if counts.inputOutputErrors > 0 { outcomes.insert(.inputOutput) }
+        if counts.held + counts.ambiguous > 0 { outcomes.insert(.held) }
+        if counts.failed > 0 { outcomes.insert(.failed) }
+        if counts.quarantined > 0 { outcomes.insert(.quarantined) }
+        if counts.deferred + counts.cutOff + counts.waiting > 0 || leftForeign { outcomes.insert(.deferred) }
         switch end {
         case .done: break
         case .busy: outcomes.insert(.deferred)
-        case .paused, .timeUp, .signal, .broken: if leftDue > 0 { outcomes.insert(.deferred) }
+        case .paused, .timeUp, .signal, .broken: if counts.leftDue > 0 { outcomes.insert(.deferred) }
         }
         return outcomes
     }

@@ -59,17 +59,6 @@ package struct Counters: Hashable {
 
     package init() {}
 
-    package init(
-        runs: [String: Int], quarantined: Int, destinations: [String: PerDestination], delivered: Int? = nil,
-        lastDelivery: Timestamp? = nil
-    ) {
-        self.runs = runs
-        self.quarantined = quarantined
-        self.destinations = destinations
-        self.delivered = delivered ?? destinations.values.reduce(0) { sum($0, $1[.delivered]) }
-        self.lastDelivery = lastDelivery
-    }
-
     /// Whether nothing has been counted.
     package var isEmpty: Bool { self == Counters() }
 
@@ -103,6 +92,35 @@ package struct Counters: Hashable {
         let oldest = destinations.sorted { ($0.value.at, $0.key) < ($1.value.at, $1.key) }
         for (name, _) in oldest.prefix(excess) { destinations[name] = nil }
     }
+}
+
+extension Counters: StoredObject {
+    package static let blank = Counters()
+    package static let fields: [StoredField<Counters>] = [
+        .version(1),
+        .init("runs", \.runs, .required),
+        .init("quarantined", \.quarantined, .required),
+        .init("destinations", \.summedDestinations, .required),
+        .init("delivered", \.delivered, .always),
+        .init("lastDelivery", \.lastDelivery),
+    ]
+
+    /// The destinations. Setting them also sets `delivered`, which an older version did not write.
+    private var summedDestinations: [String: PerDestination] {
+        get { destinations }
+        set {
+            destinations = newValue
+            delivered = newValue.values.reduce(0) { sum($0, $1[.delivered]) }
+        }
+    }
+}
+
+extension Counters.PerDestination: StoredObject {
+    package static let blank = Self(at: Timestamp(microseconds: 0))
+    package static let fields: [StoredField<Self>] = [
+        .init("at", \.at, .always),
+        .init("counts", \.counts, .required),
+    ]
 }
 
 extension Counters {

@@ -131,7 +131,7 @@ private final class ActionReport {
         if options.isJSON {
             JSONLine.write(result)
         } else if options.isDryRun, let due = result.due {
-            standardOutput.line("\(escapedForDisplay(name))  \(due)")
+            standardOutput.line("\(escapedForDisplay(name))  \(due.rfc3339)")
         } else {
             standardOutput.line(escapedForDisplay(name))
         }

@@ -243,10 +243,10 @@ private func checkTransports(
                 .configuration, "operations of type '\(type)' cannot be sent: \(defect)",
                 hint: "install zlib (on Debian the package zlib1g), or leave out 'compress'")
         }
-        guard explained.route.url != nil, explained.view.transport == nil else { continue }
+        guard explained.route.url != nil, explained.transport.name == nil else { continue }
         isFine = false
         findings.problem(
-            .configuration, "operations of type '\(type)' cannot be sent: \(explained.view.transportReason)",
+            .configuration, "operations of type '\(type)' cannot be sent: \(explained.transport.reason)",
             hint: pasted("explain", "--type", type.description))
     }
     let store = SecretStore(

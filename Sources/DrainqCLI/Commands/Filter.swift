@@ -28,7 +28,7 @@ extension OpenQueue {
     func view(_ entry: Entry, _ known: KnownDestinations) -> EntryView {
         let destination = known.table.destination(of: entry.name)
         return EntryView(
-            entry, destination: destination.name, route: configuration.route(of: entry.name.type),
+            entry: entry, destination: destination.name, route: configuration.route(of: entry.name.type),
             isHeldWithOthers: known.holds(entry.name))
     }
 }

@@ -81,13 +81,13 @@ struct ListCommand: Command {
                 if readsFiles, isJSON || entry.mayHaveAttempts,
                     case .operation(let stored) = try queue.spool.read(entry)
                 {
-                    view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
+                    view.operation = stored.operation
                 }
                 if isJSON {
                     JSONLine.write(view)
                 } else {
                     let last = readsFiles || !entry.mayHaveAttempts ? view.lastResult ?? "-" : "?"
-                    rows.append(row(view, entry.name.createdAt, last: last, waiting, now, terminal))
+                    rows.append(row(view, last: last, waiting, now, terminal))
                 }
             }
             if filter.states.contains(.quarantined) {
@@ -125,17 +125,15 @@ private let narrowings: [Table.Narrowing] = [
 ]
 
 private func row(
-    _ view: EntryView, _ createdAt: Timestamp, last: String, _ waiting: WaitReason?, _ now: Timestamp,
-    _ terminal: Terminal
+    _ view: EntryView, last: String, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal
 ) -> [Table.Cell] {
     // At a terminal the beginning of another id is enough to find its line.
     func named(_ id: OperationID) -> String {
         terminal.columns == nil ? id.description : id.description.truncated(to: 9)
     }
     return [
-        Table.Cell(view.id), Table.Cell(view.type),
-        Table.Cell(view.state, ShownState(rawValue: view.state)?.paint ?? .plain),
-        Table.Cell(InWords.moment(createdAt, from: now)),
+        Table.Cell(view.name.id.description), Table.Cell(view.name.type.description),
+        Table.Cell(view.state.rawValue, view.state.paint), Table.Cell(InWords.moment(view.name.createdAt, from: now)),
         Table.Cell(view.attemptsInWords), Table.Cell(waiting?.words(now, named: named) ?? "-"),
         Table.Cell(last),
     ]
@@ -144,8 +142,8 @@ private func row(
 extension EntryView {
     /// The result of the last attempt in a word; without one the reason of the hold.
     fileprivate var lastResult: String? {
-        lastStatus.map { "\($0)" } ?? lastError ?? rule.map { String($0.prefix { $0 != " " && $0 != ":" }) }
-            ?? destinationHold?.reason
+        last?.status.map { "\($0)" } ?? last?.error
+            ?? last.map { String($0.rule.prefix { $0 != " " && $0 != ":" }) } ?? destinationHold?.reason
     }
 }
 

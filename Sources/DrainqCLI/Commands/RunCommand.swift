@@ -225,11 +225,11 @@ struct RunCommand: Command {
             }
             for (entry, destination) in try run.plan() {
                 let view = EntryView(
-                    entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
+                    entry: entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
                 if isJSON {
                     JSONLine.write(view)
                 } else {
-                    standardOutput.line("\(view.id)  \(view.type)  \(destination)")
+                    standardOutput.line("\(entry.name.id)  \(entry.name.type)  \(destination)")
                 }
                 named?.plan(entry.name.id)
             }

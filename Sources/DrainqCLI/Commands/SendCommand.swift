@@ -194,7 +194,8 @@ private struct SendReport {
             return isSettled ? status : .inputOutput
         case .failed(let event):
             return refuse(
-                "'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record, error: event.record.cause),
+                "'\(id)': \(event.record.cause)",
+                SendResult(id: id, outcome: "failed", record: event.record, error: event.record.cause),
                 .failed)
         case .postponed(let postponement): return reportPostponed(id, postponement)
         }
@@ -203,9 +204,9 @@ private struct SendReport {
     private func reportDuplicate(_ id: OperationID, in state: QueueState) -> ExitStatus {
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
-        if !waits { return refuse("'\(id)': \(reason)", SendResult(id, "failed", nil, error: reason), .failed) }
+        if !waits { return refuse("'\(id)': \(reason)", SendResult(id: id, outcome: "failed", error: reason), .failed) }
         if command.isJSON {
-            JSONLine.write(SendResult(id, "queued", nil, error: reason))
+            JSONLine.write(SendResult(id: id, outcome: "queued", error: reason))
         } else if !command.verbosity.isQuiet {
             Messages.notice("'\(id)' is in the queue already (\(state.word)): not sent")
         }
@@ -220,12 +221,14 @@ private struct SendReport {
             return print(answer[range] + (command.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
         }
         let reason = "it was delivered, but its answer has no value at '\(pointer)'"
-        return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
+        return refuse(
+            "'\(id)': \(reason)", SendResult(id: id, outcome: "delivered", record: event.record, error: reason),
+            .dataInvalid)
     }
 
     private func print(_ answer: some Collection<UInt8>, _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
         if command.isJSON {
-            JSONLine.write(SendResult(id, "delivered", event.record, answer: Array(answer)))
+            JSONLine.write(SendResult(id: id, outcome: "delivered", record: event.record, answer: Array(answer)))
         } else {
             standardOutput.write(bytes: answer)
         }
@@ -241,11 +244,12 @@ private struct SendReport {
             case .broken: .inputOutput
             }
         if command.neverQueues {
-            return refuse("'\(id)': \(reason)", SendResult(id, "deferred", last, error: reason), status)
+            return refuse(
+                "'\(id)': \(reason)", SendResult(id: id, outcome: "deferred", record: last, error: reason), status)
         }
         if let displaced = postponement.displaced { _ = reportEvicted(displaced) }
         if command.isJSON {
-            JSONLine.write(SendResult(id, "queued", last, error: reason))
+            JSONLine.write(SendResult(id: id, outcome: "queued", record: last, error: reason))
         } else if !command.verbosity.isQuiet {
             Messages.notice("queued '\(id)': \(reason)")
         }

@@ -108,7 +108,7 @@ private struct Showing {
             if order == nil { order = try QueueView(queue.spool, queue.configuration, known, at: now) }
             let waiting = order?.waiting(of: entry)
             var view = queue.view(entry, known)
-            view.add(stored.operation, on: queue.configuration.route(of: entry.name.type))
+            view.operation = stored.operation
             view.waitsFor = waiting.flatMap(WaitView.init)
             view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             if asJSON {

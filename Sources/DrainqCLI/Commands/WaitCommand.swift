@@ -170,16 +170,15 @@ struct Waiting {
         let (operation, id) = (stored.operation, target.description)
         let last = operation.attempts.last
         var result = WaitResult(
-            id: id, outcome: entry.state == .delivered ? .delivered : .failed, status: last?.status, rule: last?.rule)
+            id: id, outcome: entry.state == .delivered ? .delivered : .failed, last: last)
         guard entry.state == .delivered else {
             let cause = last?.cause ?? "no reason recorded"
             result.error = cause
             return close(
                 target, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
         }
-        let answer = operation.keptAnswer.map(AnswerView.init)
-        (result.answer, result.answerBase64, result.answerCut) = (answer?.body, answer?.bodyBase64, answer?.cut)
-        if !asJSON, let kept = operation.keptAnswer {
+        result.answer = operation.keptAnswer
+        if !asJSON, let kept = result.answer {
             let lineBreak = UInt8(ascii: "\n")
             standardOutput.write(bytes: (isInLine ? [lineBreak] : []) + kept.body)
             isInLine = kept.body.last.map { $0 != lineBreak } ?? isInLine

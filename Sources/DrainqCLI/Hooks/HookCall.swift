@@ -23,14 +23,12 @@ struct HookCall {
     /// A kept answer as `show --json` prints it, with the id of its operation.
     struct Answer: Encodable {
         var id: String
-        var answer: AnswerView
-
-        private enum Key: String, CodingKey { case id }
+        var answer: KeptAnswer
 
         func encode(to encoder: any Encoder) throws {
             try answer.encode(to: encoder)
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(id, forKey: .id)
+            var container = encoder.container(keyedBy: JSONName.self)
+            try container.encode(id, forKey: "id")
         }
     }
 
@@ -86,7 +84,7 @@ extension HookCall.Answer {
             guard case .operation(let stored)? = (try? queue.spool.read(entry)).flatMap(\.self) else { continue }
             answers[entry.name.id.description] = stored.operation.keptAnswer
         }
-        return ids.compactMap { id in answers[id].map { Self(id: id, answer: AnswerView($0)) } }
+        return ids.compactMap { id in answers[id].map { Self(id: id, answer: $0) } }
     }
 }
 

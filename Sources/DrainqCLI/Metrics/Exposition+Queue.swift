@@ -16,8 +16,8 @@ extension Exposition {
         let rows = Self.shown(status.destinations)
         operations(status, rows)
         times(.oldest, rows, \.oldest)
-        times(.nextDue, rows, \.nextDue)
-        times(.lastSuccess, rows, \.lastSuccess)
+        times(.nextDue, rows, \.next)
+        times(.lastSuccess, rows, \.state.lastSuccess)
         closed(status, rows)
         count(counters, rows)
         lastRun(status)
@@ -26,20 +26,20 @@ extension Exposition {
     }
 
     /// Returns the destinations with the most operations, sorted by name.
-    private static func shown(_ rows: [QueueStatus.Row]) -> [QueueStatus.Row] {
+    private static func shown(_ rows: [QueueCount.DestinationCount]) -> [QueueCount.DestinationCount] {
         guard rows.count > Counters.mostDestinations else { return rows }
-        let largest = rows.sorted { ($1.total, $0.destination) < ($0.total, $1.destination) }
-        return largest.prefix(Counters.mostDestinations).sorted { $0.destination < $1.destination }
+        let largest = rows.sorted { ($1.total, $0.name) < ($0.total, $1.name) }
+        return largest.prefix(Counters.mostDestinations).sorted { $0.name < $1.name }
     }
 
-    private mutating func operations(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
+    private mutating func operations(_ status: QueueStatus, _ rows: [QueueCount.DestinationCount]) {
         begin(.operations)
         for state in ShownState.allCases {
             var rest = status.states[state.rawValue] ?? 0
-            for row in rows {
-                guard let count = row.count(of: state) else { continue }
-                sample(count, ("state", state.rawValue), ("destination", row.destination))
-                rest -= count
+            // Operations in quarantine or delivered have no known destination.
+            for row in rows where state != .quarantined && state != .delivered {
+                sample(row.count(of: state), ("state", state.rawValue), ("destination", row.name))
+                rest -= row.count(of: state)
             }
             sample(max(0, rest), ("state", state.rawValue), ("destination", ""))
         }
@@ -49,34 +49,36 @@ extension Exposition {
 
     /// Adds a time of each destination that has one.
     private mutating func times(
-        _ family: MetricFamily, _ rows: [QueueStatus.Row], _ time: (QueueStatus.Row) -> Timestamp?
+        _ family: MetricFamily, _ rows: [QueueCount.DestinationCount],
+        _ time: (QueueCount.DestinationCount) -> Timestamp?
     ) {
         begin(family)
         for row in rows {
-            if let moment = time(row) { sample(moment, ("destination", row.destination)) }
+            if let moment = time(row) { sample(moment, ("destination", row.name)) }
         }
     }
 
-    private mutating func closed(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
+    private mutating func closed(_ status: QueueStatus, _ rows: [QueueCount.DestinationCount]) {
         let held = Set(status.holds.map(\.destination))
         begin(.closed)
         for row in rows {
             let reasons = [
-                ("held", held.contains(row.destination)), ("paused", row.paused),
-                ("circuit-breaker", row.coolDownUntil != nil), ("retry-after", row.retryAfterUntil != nil),
+                ("held", held.contains(row.name)), ("paused", row.state.isPaused),
+                ("circuit-breaker", row.end(of: .circuitBreaker) != nil),
+                ("retry-after", row.end(of: .retryAfter) != nil),
             ]
             for (reason, holds) in reasons {
-                sample(holds ? 1 : 0, ("destination", row.destination), ("reason", reason))
+                sample(holds ? 1 : 0, ("destination", row.name), ("reason", reason))
             }
         }
-        times(.downSince, rows, \.downSince)
+        times(.downSince, rows, \.state.downSince)
         begin(.paused)
         sample(status.paused ? 1 : 0)
     }
 
-    private mutating func count(_ counters: Counters, _ rows: [QueueStatus.Row]) {
+    private mutating func count(_ counters: Counters, _ rows: [QueueCount.DestinationCount]) {
         // A counter that exists at zero does not miss the first increment.
-        let names = Set(rows.map(\.destination)).union(counters.destinations.keys).sorted()
+        let names = Set(rows.map(\.name)).union(counters.destinations.keys).sorted()
         for count in Counters.Count.allCases {
             begin(.counter(count))
             for name in names { sample(counters.destinations[name]?[count] ?? 0, ("destination", name)) }
@@ -89,10 +91,10 @@ extension Exposition {
     }
 
     private mutating func lastRun(_ status: QueueStatus) {
-        guard let last = status.lastRun, let start = Timestamp(rfc3339: last.startedAt) else { return }
+        guard let last = status.lastRun?.circumstances else { return }
         let duration = Duration.milliseconds(last.durationMs)
         begin(.lastRunEnd)
-        sample(start + duration)
+        sample(last.startedAt + duration)
         begin(.lastRunDuration)
         sample(duration)
         begin(.lastRunStatus)
@@ -100,18 +102,6 @@ extension Exposition {
     }
 }
 
-extension QueueStatus.Row {
-    fileprivate var total: Int { new + deferred + held + claimed + failed }
-
-    /// The number of operations in a state; `nil` for states whose operations have no known destination.
-    fileprivate func count(of state: ShownState) -> Int? {
-        switch state {
-        case .new: new
-        case .deferred: deferred
-        case .claimed: claimed
-        case .held: held
-        case .failed: failed
-        case .quarantined, .delivered: nil
-        }
-    }
+extension QueueCount.DestinationCount {
+    fileprivate var total: Int { waiting + count(of: .failed) }
 }

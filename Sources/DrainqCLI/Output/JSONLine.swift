@@ -1,4 +1,5 @@
 import CSystem
+import Policy
 
 /// NDJSON on standard output: one object a line, with sorted names, unescaped slashes, and no member without a value.
 /// Every object has the version of the format (`OutputObject`).
@@ -24,14 +25,10 @@ enum JSONLine {
     private struct Versioned<Value: Encodable>: Encodable {
         var value: Value
 
-        private enum CodingKeys: String, CodingKey {
-            case schema
-        }
-
         func encode(to encoder: any Encoder) throws {
             try value.encode(to: encoder)
-            var fields = encoder.container(keyedBy: CodingKeys.self)
-            try fields.encode(JSONLine.schema, forKey: .schema)
+            var fields = encoder.container(keyedBy: JSONName.self)
+            try fields.encode(JSONLine.schema, forKey: "schema")
         }
     }
 }

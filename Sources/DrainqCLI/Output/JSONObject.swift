@@ -1,3 +1,5 @@
+import Policy
+
 /// An object that `--json` prints. `fields` has each field once: its name, its description in drainq-json(5), and its
 /// value.
 protocol JSONObject: Encodable {
@@ -7,14 +9,14 @@ protocol JSONObject: Encodable {
 
 extension JSONObject {
     func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: JSONFieldName.self)
+        var container = encoder.container(keyedBy: JSONName.self)
         for field in Self.fields { try field.encode(self, &container) }
     }
 }
 
 /// A field of an object that `--json` prints.
 struct JSONField<Object>: Sendable {
-    fileprivate typealias Container = KeyedEncodingContainer<JSONFieldName>
+    fileprivate typealias Container = KeyedEncodingContainer<JSONName>
 
     let documented: OutputObject.Field
     fileprivate let encode: @Sendable (Object, inout Container) throws -> Void
@@ -24,7 +26,7 @@ struct JSONField<Object>: Sendable {
         _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value
     ) -> JSONField {
         JSONField(documented: OutputObject.Field(name, kind, meaning)) { object, container in
-            try container.encode(value(object), forKey: JSONFieldName(name))
+            try container.encode(value(object), forKey: JSONName(name))
         }
     }
 
@@ -33,8 +35,21 @@ struct JSONField<Object>: Sendable {
         _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value?
     ) -> JSONField {
         JSONField(documented: .maybe(name, kind, meaning)) { object, container in
-            try container.encodeIfPresent(value(object), forKey: JSONFieldName(name))
+            try container.encodeIfPresent(value(object), forKey: JSONName(name))
         }
+    }
+
+    /// Makes the two fields of bytes: one has them as text if they are UTF-8, the other one in Base64 if not.
+    static func bytes(
+        _ name: String, _ meaning: String, _ value: @escaping @Sendable (Object) -> [UInt8]?
+    ) -> [JSONField] {
+        let text: @Sendable (Object) -> String? = { value($0).flatMap { String(validating: $0, as: UTF8.self) } }
+        return [
+            .maybe(name, .text, "\(meaning), if it is UTF-8", text),
+            .maybe("\(name)Base64", .text, "\(meaning), if it is not UTF-8") {
+                text($0) == nil ? value($0).map { Base64.encode($0) } : nil
+            },
+        ]
     }
 
     /// Makes the field that tells objects of one stream apart.
@@ -53,17 +68,6 @@ struct JSONField<Object>: Sendable {
     func of<Outer>(_ part: @escaping @Sendable (Outer) -> Object) -> JSONField<Outer> {
         JSONField<Outer>(documented: documented) { [encode] outer, container in try encode(part(outer), &container) }
     }
-}
-
-private struct JSONFieldName: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(_ name: String) { stringValue = name }
-
-    init?(stringValue: String) { self.stringValue = stringValue }
-
-    init?(intValue: Int) { nil }
 }
 
 extension OutputObject {

@@ -38,13 +38,13 @@ struct QueuePage {
             DestinationTrouble.all(of: status).map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
         for row in status.destinations {
             var strip = DayStrip(endingAt: now)
-            if let since = row.downSince {
+            if let since = row.state.downSince {
                 strip.mark(from: since, to: now, \.isDown)
             }
-            strips[row.destination] = strip
+            strips[row.name] = strip
         }
         for hold in status.holds {
-            strips[hold.destination]?.mark(from: hold.since, to: now, \.isHeld)
+            strips[hold.destination]?.mark(from: hold.hold.since, to: now, \.isHeld)
         }
     }
 
@@ -117,17 +117,17 @@ struct QueuePage {
     // MARK: - Destinations
 
     /// The destinations in the order of their cards: in trouble, the worst first, and then the busiest.
-    private var order: [QueueStatus.Row] {
-        let rows = Dictionary(status.destinations.map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
+    private var order: [QueueCount.DestinationCount] {
+        let rows = Dictionary(status.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let bad = DestinationTrouble.all(of: status).compactMap { rows[$0.destination] }
-        let well = status.destinations.filter { troubles[$0.destination] == nil }.sorted { left, right in
+        let well = status.destinations.filter { troubles[$0.name] == nil }.sorted { left, right in
             let (leftDelivered, rightDelivered) = (delivered(left), delivered(right))
-            return (right.waiting, rightDelivered, left.destination) < (left.waiting, leftDelivered, right.destination)
+            return (right.waiting, rightDelivered, left.name) < (left.waiting, leftDelivered, right.name)
         }
         return bad + well
     }
 
-    private func delivered(_ row: QueueStatus.Row) -> Int { strips[row.destination]?.delivered ?? 0 }
+    private func delivered(_ row: QueueCount.DestinationCount) -> Int { strips[row.name]?.delivered ?? 0 }
 
     private var cards: HTML {
         let shown = order.prefix(troubles.count + Self.mostWell).enumerated().map { card($1, id: "d\($0)") }
@@ -138,7 +138,7 @@ struct QueuePage {
         let rest = order.dropFirst(troubles.count + Self.mostWell)
         if rest.isEmpty { return "" }
         let rows = rest.prefix(Self.mostRows).map { row -> HTML in
-            "<tr><th scope=\"row\">\(row.destination)</th><td>\(row.waiting)</td><td>\(row.failed)</td><td>\(ago(row.lastSuccess))</td></tr>"
+            "<tr><th scope=\"row\">\(row.name)</th><td>\(row.waiting)</td><td>\(row.count(of: .failed))</td><td>\(ago(row.state.lastSuccess))</td></tr>"
         }
         let left = rest.count - min(rest.count, Self.mostRows)
         let more: HTML = left > 0 ? "<p class=\"small\">and \(left) more</p>" : ""
@@ -149,8 +149,8 @@ struct QueuePage {
             """
     }
 
-    private func card(_ row: QueueStatus.Row, id: String) -> HTML {
-        let trouble = troubles[row.destination]
+    private func card(_ row: QueueCount.DestinationCount, id: String) -> HTML {
+        let trouble = troubles[row.name]
         let (kind, mark) =
             switch trouble?.kind {
             case .held: ("held", "‖")
@@ -158,17 +158,17 @@ struct QueuePage {
             case .paused: ("paused", "◼")
             case nil: ("ok", "✓")
             }
-        let state = trouble.map(words) ?? "well, last delivery \(ago(row.lastSuccess))"
+        let state = trouble.map(words) ?? "well, last delivery \(ago(row.state.lastSuccess))"
         let says: HTML = trouble.map { $0.cause.isEmpty ? "" : "<p class=\"says\"><q>\($0.cause)</q></p>" } ?? ""
         let command = remedy(row, trouble)
         let mending: HTML =
             command.map { "<p>when the cause is mended:</p><pre tabindex=\"0\"><code>\($0)</code></pre>" } ?? ""
-        let strip = strips[row.destination] ?? DayStrip(endingAt: now)
+        let strip = strips[row.name] ?? DayStrip(endingAt: now)
         return """
             <section class="card \(kind)" aria-labelledby="\(id)"><h2 id="\(id)"><span class="mark" aria-hidden="true">\
-            \(mark)</span> \(row.destination)</h2><p class="state">\(state)</p>\(says)\
+            \(mark)</span> \(row.name)</h2><p class="state">\(state)</p>\(says)\
             <p class="small">\(next(row))\(InWords.grouped(delivered(row))) delivered in 24 h</p>
-            <h3>last 24 hours</h3>\(strip.picture("\(row.destination), the last 24 hours: \(state)"))\(strip.axis)\
+            <h3>last 24 hours</h3>\(strip.picture("\(row.name), the last 24 hours: \(state)"))\(strip.axis)\
             \(ages(row))\(mending)</section>
             """
     }
@@ -178,23 +178,23 @@ struct QueuePage {
         return "\(trouble.kind) since \(clock(since)) (\(InWords.rough(max(now - since, .zero))))"
     }
 
-    private func remedy(_ row: QueueStatus.Row, _ trouble: DestinationTrouble?) -> String? {
+    private func remedy(_ row: QueueCount.DestinationCount, _ trouble: DestinationTrouble?) -> String? {
         switch trouble?.kind {
-        case .held: pasted("release", "--destination", row.destination)
-        case .paused: pasted("resume", "--destination", row.destination)
+        case .held: pasted("release", "--destination", row.name)
+        case .paused: pasted("resume", "--destination", row.name)
         case .down, nil: nil
         }
     }
 
-    private func next(_ row: QueueStatus.Row) -> String {
-        guard row.waiting > 0, let due = row.nextDue else { return "" }
+    private func next(_ row: QueueCount.DestinationCount) -> String {
+        guard row.waiting > 0, let due = row.next else { return "" }
         return "next attempt \(InWords.moment(due, from: now)); "
     }
 
     /// What waits, by age: a bar, and its figures in words.
-    private func ages(_ row: QueueStatus.Row) -> HTML {
+    private func ages(_ row: QueueCount.DestinationCount) -> HTML {
         let groups = QueueCount.ageGroups.compactMap { group -> (words: String, count: Int)? in
-            let count = row.ages[group.word] ?? 0
+            let count = row.countsByAge[group.word] ?? 0
             return count > 0 ? (group.word == "older" ? "older than 3d" : "under \(group.word)", count) : nil
         }
         if groups.isEmpty { return "" }

@@ -18,7 +18,7 @@ struct AnswerTable: JSONObject {
         ]
     }
 
-    var route: RouteView
+    var route: ExplainedRoute
     /// The rules of the route that decide first, in their order.
     var rules: [WrittenRule]?
     var answers: [Row]
@@ -29,7 +29,7 @@ struct AnswerTable: JSONObject {
     var expiresAfter: String?
 
     static let fields: [JSONField<AnswerTable>] = [
-        .field("route", .object(RouteView.self), "the route", \.route),
+        .field("route", .object(ExplainedRoute.self), "the route", \.route),
         .maybe("rules", .list(.object(WrittenRule.self)), "the `answers` of the route, which decide first", \.rules),
         .field("answers", .list(.object(Row.self)), "the outcome of each answer", \.answers),
         .maybe("provided", .text, "the condition that a 2xx must meet besides", \.provided),
@@ -68,7 +68,7 @@ extension AnswerTable {
         let acceptance = explained.acceptance(of: explained.verdict(on: .statuses(200...200)))
         let route = explained.route
         self.init(
-            route: explained.view,
+            route: explained,
             rules: route.answers.isEmpty ? nil : route.answers.map { WrittenRule($0, on: explained) },
             answers: statuses + errors, provided: acceptance?.provided,
             otherwise: acceptance?.otherwise.rawValue, retry: ScheduleView(route.bounds(isRateLimited: false)),
@@ -78,7 +78,7 @@ extension AnswerTable {
 
     /// The lines for people: a list for each outcome, and the route's own rules.
     var lines: [String] {
-        var lines = ["route '\(route.type)': \(route.request)", "destination: \(route.destination)", ""]
+        var lines = ["route '\(route.type)': \(route.request)", "destination: \(route.destination.name)", ""]
         if let held = route.heldText { lines.say("destination", held) }
         for (index, rule) in (rules ?? []).enumerated() { lines.say(index == 0 ? "first" : "", rule.text) }
         for outcome in Outcome.allCases {

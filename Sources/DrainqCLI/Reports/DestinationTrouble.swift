@@ -25,12 +25,14 @@ struct DestinationTrouble {
         let troubles = status.destinations.compactMap { row -> DestinationTrouble? in
             func trouble(_ kind: Kind, since: Timestamp?, _ cause: String) -> DestinationTrouble {
                 DestinationTrouble(
-                    destination: row.destination, kind: kind, since: since,
+                    destination: row.name, kind: kind, since: since,
                     cause: cause, waiting: row.waiting)
             }
-            if let hold = holds[row.destination] { return trouble(.held, since: hold.since, hold.reason) }
-            if row.failures != nil { return trouble(.down, since: row.downSince, row.lastFailure ?? "") }
-            return row.paused ? trouble(.paused, since: nil, "") : nil
+            if let hold = holds[row.name] { return trouble(.held, since: hold.hold.since, hold.hold.reason) }
+            if row.state.failures > 0 {
+                return trouble(.down, since: row.state.downSince, row.state.lastFailure ?? "")
+            }
+            return row.state.isPaused ? trouble(.paused, since: nil, "") : nil
         }
         return troubles.sorted { left, right in
             let far = Timestamp(microseconds: .max)

@@ -33,27 +33,6 @@ struct ExplainedRoute {
         self.file = file
     }
 
-    var view: RouteView {
-        var view = RouteView(
-            type: type.description, method: route.method, url: route.url, destination: destination.name,
-            transportReason: "")
-        do throws(RequestError) {
-            let choice = try route.transportChoice(settings: settings, available: available)
-            view.transport = choice.transport.rawValue
-            view.transportReason = choice.reason
-        } catch {
-            view.transportReason = "\(error)"
-        }
-        view.held = hold
-        if route.compress != .none { view.compress = route.compress.rawValue }
-        let names = route.keptNames.sorted()
-        if !names.isEmpty {
-            view.sendsKept = names
-            view.lacksKept = kept.map { kept in names.filter { !kept.contains($0) } }
-        }
-        return view
-    }
-
     // MARK: - Verdicts
 
     /// Returns the verdict by the status or error alone, without the content of an answer.

@@ -3,7 +3,7 @@ import Policy
 /// The meaning of one answer on a route: the object of `explain --json`, schema 1, and its text.
 struct Explanation: JSONObject {
     var answer: String
-    var route: RouteView
+    var route: ExplainedRoute
     var outcome: String
     var rule: String
     var written: String?
@@ -20,7 +20,7 @@ struct Explanation: JSONObject {
 
     static let fields: [JSONField<Explanation>] = [
         .field("answer", .text, "the status or error", \.answer),
-        .field("route", .object(RouteView.self), "the route", \.route),
+        .field("route", .object(ExplainedRoute.self), "the route", \.route),
         .field("outcome", .word(RecordView.outcomes), "the outcome", \.outcome),
         .field("rule", .text, "the rule that decides", \.rule),
         .maybe("written", .text, "the file and the line of the rule, if it is written in a file", \.written),
@@ -79,35 +79,6 @@ struct MemberView: JSONObject {
         rule = verdict.rule.description
         written = explained.place(of: verdict.rule.match?.rule)
     }
-}
-
-/// The route of an explanation.
-struct RouteView: JSONObject {
-    var type: String
-    var method: String
-    var url: String?
-    var compress: String?
-    var destination: String
-    var held: String?
-    var transport: String?
-    var transportReason: String
-    var sendsKept: [String]?
-    var lacksKept: [String]?
-
-    static let fields: [JSONField<RouteView>] = [
-        .field("type", .text, "its type", \.type),
-        .field("method", .text, "its method", \.method),
-        .maybe("url", .text, "its URL, a template", \.url),
-        .maybe("compress", .word([Compression.gzip.rawValue]), "the compression of its bodies", \.compress),
-        .field("destination", .text, "the destination of the route", \.destination),
-        .maybe("held", .text, "why the destination is held now; not with --config", \.held),
-        .maybe(
-            "transport", .word(Transport.allCases.map(\.rawValue)), "the transport of its requests, if there is one",
-            \.transport),
-        .field("transportReason", .text, "the reason for that transport, or for none", \.transportReason),
-        .maybe("sendsKept", .list(.text), "the names of the kept values that it sends, and waits for", \.sendsKept),
-        .maybe("lacksKept", .list(.text), "those that are missing for the key; only with --key", \.lacksKept),
-    ]
 }
 
 /// A schedule in numbers and words.
@@ -216,7 +187,7 @@ extension Explanation {
     private init(_ answer: String, _ report: SealedReport, _ verdict: Verdict, on explained: ExplainedRoute) {
         let route = explained.route
         self.init(
-            answer: answer, route: explained.view, outcome: verdict.outcome.rawValue,
+            answer: answer, route: explained, outcome: verdict.outcome.rawValue,
             rule: verdict.rule.description, written: explained.place(of: verdict.rule.match?.rule),
             operation: explained.effectOnOperation(after: verdict),
             countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
@@ -239,7 +210,7 @@ extension Explanation {
         if let provided, let otherwise { lines.say("provided", "\(provided); otherwise it is \(otherwise)") }
         if let accused = accused.flatMap(Accused.init) { lines.say("to blame", accused.inWords) }
         lines.say("operation", operation)
-        lines.say("destination", route.destination)
+        lines.say("destination", route.destination.name)
         for sentence in destination { lines.say("", sentence) }
         if let held = route.heldText { lines.say("", held) }
         if let retry { lines.say("next", retry.text) }
@@ -248,25 +219,6 @@ extension Explanation {
         lines.say("transport", route.transportText)
         return lines
     }
-}
-
-extension RouteView {
-    /// The request: `POST https://api.example.com/v1/{type}`.
-    var request: String {
-        "\(method) \(url ?? "to the operation's own url: the route has none")" + (compress.map { " (\($0))" } ?? "")
-    }
-    /// That the destination is held, and why; `nil` if it is not.
-    var heldText: String? { held.map { "it is held now: \($0)" } }
-    /// The kept values that the route sends, `{kept.note}, {kept.version}, from earlier answers for its key; missing:
-    /// {kept.version}`; `nil` if it sends none.
-    var keptText: String? {
-        func list(_ names: [String]) -> String { names.map { "{kept.\($0)}" }.joined(separator: ", ") }
-        guard let sendsKept else { return nil }
-        let text = "\(list(sendsKept)), from earlier answers for its key"
-        guard let lacksKept else { return text + ": --key KEY looks them up" }
-        return text + (lacksKept.isEmpty ? "; all exist" : "; missing: \(list(lacksKept))")
-    }
-    var transportText: String { (transport.map { "\($0): " } ?? "none: ") + transportReason }
 }
 
 extension [String] {

@@ -23,7 +23,8 @@ struct OperationReport {
             let excerpt = BodyExcerpt(operation.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
             if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); '\(pasted("show", "--json", view.id))' prints the whole body")
+                lines += terminal.wrapped(
+                    "  … \(rest); '\(pasted("show", "--json", view.name.id.description))' prints the whole body")
             }
         }
         if let answer = operation.keptAnswer {
@@ -34,7 +35,7 @@ struct OperationReport {
             let excerpt = BodyExcerpt(answer.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
             if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.id))' prints all of it")
+                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.name.id.description))' prints all of it")
             }
         }
         return lines
@@ -44,17 +45,17 @@ struct OperationReport {
 
     /// The state, `deferred: the next attempt is at … (in 4m); attempts: 3 of 8`, and the cause.
     private var summary: [String] {
-        let state = ShownState(rawValue: view.state) ?? .new
+        let state = view.state
         var text: String
         switch state {
-        case .claimed: text = view.run.map { "by the run '\($0)'" } ?? "by a run"
-        case .failed: text = "permanently; '\(pasted("retry", view.id))' sends it again"
+        case .claimed: text = view.entry.claimedBy.map { "by the run '\($0)'" } ?? "by a run"
+        case .failed: text = "permanently; '\(pasted("retry", view.name.id.description))' sends it again"
         case .delivered: text = "this is the kept copy"
         case .new, .deferred, .held, .quarantined:
             text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "waiting"
         }
-        if view.attempts > 0 || !operation.attempts.isEmpty {
-            text += view.attempts == 0 ? "; no attempt counted" : "; attempts: \(view.attemptsInWords)"
+        if view.name.attempts > 0 || !operation.attempts.isEmpty {
+            text += view.name.attempts == 0 ? "; no attempt counted" : "; attempts: \(view.attemptsInWords)"
         }
         var lines = terminal.wrapped(escapedForDisplay("\(state.rawValue): \(text)"))
         lines[0] = terminal.painted(state.rawValue, state.paint) + lines[0].dropFirst(state.rawValue.count)
@@ -73,19 +74,20 @@ struct OperationReport {
         let length = header.bodyFile?.length ?? operation.body.count
         func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
         let all: [(String, String?)] = [
-            ("id", view.id), ("type", view.type), ("destination", header.url ?? view.destination),
+            ("id", view.name.id.description), ("type", view.name.type.description),
+            ("destination", header.url ?? view.destination),
             ("hold", hold.map { "of its destination, since \($0.hold.since.rfc3339): \($0.reason)" }),
             ("key", header.key),
             ("method", header.method), ("created", moment(header.createdAt)),
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
             ("attempts", attemptsExplained),
-            ("due", view.due.flatMap { Timestamp(rfc3339: $0) }.map(moment)),
+            ("due", view.due.map(moment)),
             (
                 "refused",
                 refusal.map { "\($0.status), \(InWords.count($0.times, "time")), the last one at \(moment($0.asked))" }
             ),
             ("interrupted", view.interruptions.map { "\($0) times since the last attempt that ended" }),
-            ("file", view.path),
+            ("file", view.entry.path),
             (
                 "body",
                 "\(length) \(length == 1 ? "byte" : "bytes")\(header.contentType.map { ", \($0)" } ?? "")\(source)"
@@ -96,10 +98,10 @@ struct OperationReport {
 
     /// The meaning of the count of attempts; `nil` if only the age ends them.
     private var attemptsExplained: String? {
-        guard let allowed = view.attemptsAllowed, view.state != ShownState.delivered.rawValue else { return nil }
-        let schedule = pasted("explain", "--type", view.type)
+        guard let allowed = view.attemptsAllowed, view.state != .delivered else { return nil }
+        let schedule = pasted("explain", "--type", view.name.type.description)
         return
-            "\(view.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or earlier by its age; "
+            "\(view.name.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or earlier by its age; "
             + "'\(schedule)' shows the schedule"
     }
 

@@ -4,85 +4,58 @@ import Spool
 
 /// An operation in `list --json` and `run --dry-run --json`.
 struct EntryView: JSONObject {
-    var id: String
-    var type: String
-    var state: String
-    var destination: String
-    var key: String?
-    var createdAt: String
-    var due: String?
-    var notBefore: String?
-    var attempts: Int
-    var attemptsAllowed: Int?
-    var interruptions: Int?
-    var lastStatus: Int?
-    var lastError: String?
-    var lastAttempt: String?
-    var rule: String?
-    var path: String
-    var run: String?
+    let entry: Entry
+    let destination: String
+    let route: Route
+    var isHeldWithOthers = false
+    /// The operation; `nil` if its file has not been read.
+    var operation: Operation?
     var waitsFor: WaitView?
     var destinationHold: HoldView?
 
     static let states = ShownState.allCases.filter { $0 != .quarantined }.map(\.rawValue)
 
     static let fields: [JSONField<EntryView>] = [
-        .field("id", .text, "the id of the operation", \.id),
-        .field("type", .text, "the type of the operation", \.type),
-        .field("state", .word(states), "the state of the operation", \.state),
+        .field("id", .text, "the id of the operation", \.name.id.description),
+        .field("type", .text, "the type of the operation", \.name.type.description),
+        .field("state", .word(states), "the state of the operation", \.state.rawValue),
         .field("destination", .text, "the destination, by the present configuration", \.destination),
-        .maybe("key", .text, "the key of the operation", \.key),
-        .field("createdAt", .time, "the time of its creation", \.createdAt),
+        .maybe("key", .text, "the key of the operation", \.operation?.header.key),
+        .field("createdAt", .time, "the time of its creation", \.name.createdAt),
         .maybe("due", .time, "the time of the next attempt, by the schedule", \.due),
         .maybe("notBefore", .time, "the time before which a run does not send it, as given to `add`", \.notBefore),
-        .field("attempts", .count, "the attempts that were counted", \.attempts),
+        .field("attempts", .count, "the attempts that were counted", \.name.attempts),
         .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
         .maybe(
             "interruptions", .count, "the number of runs that died with it claimed since its last finished attempt",
             \.interruptions),
-        .maybe("lastStatus", .count, "the status of the last answer", \.lastStatus),
-        .maybe("lastError", .text, "the name of the error, if there was no usable answer", \.lastError),
-        .maybe("lastAttempt", .time, "the start of the last attempt", \.lastAttempt),
-        .maybe("rule", .text, "the rule that decided", \.rule),
-        .field("path", .text, "its file in the queue directory", \.path),
-        .maybe("run", .text, "the run that has claimed it", \.run),
+        .maybe("lastStatus", .count, "the status of the last answer", \.last?.status),
+        .maybe("lastError", .text, "the name of the error, if there was no usable answer", \.last?.error),
+        .maybe("lastAttempt", .time, "the start of the last attempt", \.last?.at),
+        .maybe("rule", .text, "the rule that decided", \.last?.rule),
+        .field("path", .text, "its file in the queue directory", \.entry.path),
+        .maybe("run", .text, "the run that has claimed it", \.entry.claimedBy),
         .maybe("waitsFor", .object(WaitView.self), "the reason why a run does not send it now", \.waitsFor),
         .maybe("destinationHold", .object(HoldView.self), "the hold of its destination", \.destinationHold),
     ]
 
-    /// Makes the view from the entry's name; `add` adds the rest.
-    init(_ entry: Entry, destination: String, route: Route, isHeldWithOthers: Bool = false) {
-        let name = entry.name
-        id = name.id.description
-        type = name.type.description
-        state = ShownState(of: entry, isHeldWithOthers: isHeldWithOthers).rawValue
-        self.destination = destination
-        createdAt = name.createdAt.rfc3339
-        switch name.gate {
-        case .open: break
-        case .notBefore(let moment): notBefore = moment.rfc3339
-        case .retryAt(let moment): due = moment.rfc3339
-        }
-        attempts = name.attempts
-        attemptsAllowed = route.attemptsAllowed(after: [], counted: attempts)
-        interruptions = name.interruptions > 0 ? name.interruptions : nil
-        path = entry.path
-        run = entry.claimedBy
+    var name: EntryName { entry.name }
+    var state: ShownState { ShownState(of: entry, isHeldWithOthers: isHeldWithOthers) }
+    var last: AttemptRecord? { operation?.attempts.last }
+    var interruptions: Int? { name.interruptions > 0 ? name.interruptions : nil }
+
+    var due: Timestamp? {
+        if case .retryAt(let moment) = name.gate { moment } else { nil }
     }
 
-    mutating func add(_ operation: Operation, on route: Route) {
-        attemptsAllowed = route.attemptsAllowed(after: operation.attempts, counted: attempts)
-        key = operation.header.key
-        if let last = operation.attempts.last {
-            lastStatus = last.status
-            lastError = last.error
-            lastAttempt = last.at.rfc3339
-            rule = last.rule
-        }
+    private var notBefore: Timestamp? {
+        if case .notBefore(let moment) = name.gate { moment } else { nil }
     }
+
+    var attemptsAllowed: Int? { route.attemptsAllowed(after: operation?.attempts ?? [], counted: name.attempts) }
 
     /// The number of attempts: `3 of 8`, or the count alone if only the age ends them.
-    var attemptsInWords: String { attemptsAllowed.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
+    var attemptsInWords: String { attemptsAllowed.map { "\(name.attempts) of \($0)" } ?? "\(name.attempts)" }
 }
 
 /// One line of `show --json`: the members of `list`, and the whole operation.
@@ -109,9 +82,9 @@ struct OperationDetails: JSONObject {
             .field("history", .list(.object(RecordView.self)), "the attempts, the first one first") {
                 $0.operation.attempts.map { RecordView(record: $0) }
             },
-            .maybe("answer", .object(AnswerView.self), "the answer to the delivery, if `keepAnswer` keeps it") {
-                $0.operation.keptAnswer.map(AnswerView.init)
-            },
+            .maybe(
+                "answer", .object(KeptAnswer.self), "the answer to the delivery, if `keepAnswer` keeps it",
+                \.operation.keptAnswer),
         ]
 
     private var header: OperationHeader { operation.header }
@@ -158,24 +131,12 @@ struct RecordView: JSONObject {
     ]
 }
 
-/// A kept answer.
-struct AnswerView: JSONObject {
-    var contentType: String?
-    var body: String?
-    var bodyBase64: String?
-    var cut: Bool?
-
-    static let fields: [JSONField<AnswerView>] = [
-        .maybe("contentType", .text, "its media type", \.contentType),
-        .maybe("body", .text, "its body, if it is UTF-8", \.body),
-        .maybe("bodyBase64", .text, "its body, if it is not UTF-8", \.bodyBase64),
-        .maybe("cut", .flag, "true if it was longer than answerLimit, and the rest was not kept", \.cut),
-    ]
-
-    init(_ answer: KeptAnswer) {
-        contentType = answer.contentType
-        body = String(validating: answer.body, as: UTF8.self)
-        bodyBase64 = body == nil ? Base64.encode(answer.body) : nil
-        cut = answer.isCut ? true : nil
-    }
+extension KeptAnswer: JSONObject {
+    static let fields: [JSONField<KeptAnswer>] =
+        [.maybe("contentType", .text, "its media type", \.contentType)] + JSONField.bytes("body", "its body", \.body)
+        + [
+            .maybe("cut", .flag, "true if it was longer than answerLimit, and the rest was not kept") {
+                $0.isCut ? true : nil
+            }
+        ]
 }

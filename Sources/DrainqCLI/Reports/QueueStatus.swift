@@ -5,105 +5,19 @@ import Spool
 
 /// The object of `status --json`, schema 1.
 struct QueueStatus: JSONObject {
-    /// One destination: its operations, and what runs remember of it.
-    struct Row: JSONObject {
-        var destination: String
-        var new = 0
-        var deferred = 0
-        var held = 0
-        var claimed = 0
-        var failed = 0
-        var ages: [String: Int] = [:]
-        var oldest: Timestamp?
-        var nextDue: Timestamp?
-        var paused = false
-        var retryAfterUntil: Timestamp?
-        var circuitBreaker = "closed"
-        var coolDownUntil: Timestamp?
-        var downSince: Timestamp?
-        var failures: Int?
-        var lastFailure: String?
-        var window: Int?
-        var overload: Int?
-        var lastSuccess: Timestamp?
-
-        static let fields: [JSONField<Row>] = [
-            .field("destination", .text, "the name of the destination", \.destination),
-            .field("new", .count, "operations never attempted", \.new),
-            .field("deferred", .count, "operations that wait for another attempt", \.deferred),
-            .field("held", .count, "operations that are held, or whose destination is", \.held),
-            .field("claimed", .count, "operations in flight", \.claimed),
-            .field("failed", .count, "operations that failed for good", \.failed),
-            .field(
-                "ages", .map(.count),
-                "how many operations that wait or are in flight are younger than each of `1m`, `5m`, `1h`, `6h`, `1d` and `3d` "
-                    + "and in no younger group, and how many are `older`", \.ages),
-            .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.oldest),
-            .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
-            .field("paused", .flag, "whether a person has paused it", \.paused),
-            .maybe(
-                "retryAfterUntil", .time, "the end of the time that its server asked for, as by Retry-After",
-                \.retryAfterUntil),
-            .field(
-                "circuitBreaker", .word(["closed", "open", "half-open"]),
-                "open after failures in a row, half-open while one attempt tests whether the server is back",
-                \.circuitBreaker),
-            .maybe("coolDownUntil", .time, "the time until which the circuit breaker stays open", \.coolDownUntil),
-            .maybe("downSince", .time, "the first of the failures since its last answer", \.downSince),
-            .maybe("failures", .count, "failures in a row", \.failures),
-            .maybe("lastFailure", .text, "the last of these failures", \.lastFailure),
-            .maybe("window", .count, "the most attempts in flight, while that is fewer than usual", \.window),
-            .maybe("overload", .count, "the number of attempts in flight that overloaded its server", \.overload),
-            .maybe("lastSuccess", .time, "the time of the last delivery to it", \.lastSuccess),
-        ]
-
-        init(_ counts: QueueCount.DestinationCount) {
-            let state = counts.state
-            destination = counts.destination.name
-            func count(_ state: ShownState) -> Int { counts.operations[state] ?? 0 }
-            (new, deferred, held, claimed, failed) = (
-                count(.new), count(.deferred), count(.held), count(.claimed), count(.failed)
-            )
-            for (word, _) in QueueCount.ageGroups { ages[word] = counts.countsByAge[word] ?? 0 }
-            oldest = counts.oldest
-            nextDue = counts.next
-            paused = state.isPaused
-            if case .blocked(let block) = counts.availability {
-                switch block.reason {
-                case .retryAfter: retryAfterUntil = block.until
-                case .circuitBreaker: coolDownUntil = block.until
-                case .held, .paused: break
-                }
-            }
-            if state.coolDowns > 0 {
-                circuitBreaker = if case .blocked = counts.availability { "open" } else { "half-open" }
-            }
-            downSince = state.downSince
-            failures = state.failures > 0 ? state.failures : nil
-            lastFailure = state.lastFailure
-            window = state.window
-            overload = state.overload?.inFlight
-            lastSuccess = state.lastSuccess
-        }
-    }
-
     /// A held destination.
     struct Hold: JSONObject {
         var destination: String
-        var reason: String
-        var since: Timestamp
-        var byHand: Bool
+        var hold: DestinationState.Hold
         var nextProbe: Timestamp?
         var operations: Int
 
-        static let fields: [JSONField<Hold>] = [
-            .field("destination", .text, "the name of the destination", \.destination),
-            .field("reason", .text, "the reason of the hold", \.reason),
-            .field("since", .time, "the start of the hold", \.since),
-            .field("byHand", .flag, "whether a person holds it", \.byHand),
-            .maybe("nextProbe", .time, "the time of the next probe", \.nextProbe),
-            .field("operations", .count, "operations that wait for it", \.operations),
-        ]
+        static let fields: [JSONField<Hold>] =
+            [.field("destination", .text, "the name of the destination", \.destination)]
+            + HoldView.fields.map { $0.of { HoldView(hold: $0.hold) } } + [
+                .maybe("nextProbe", .time, "the time of the next probe", \.nextProbe),
+                .field("operations", .count, "operations that wait for it", \.operations),
+            ]
     }
 
     var at: Timestamp
@@ -112,7 +26,7 @@ struct QueueStatus: JSONObject {
     var inTrouble = 0
     var paused: Bool
     var states: [String: Int] = [:]
-    var destinations: [Row] = []
+    var destinations: [QueueCount.DestinationCount] = []
     var holds: [Hold] = []
     var heldByThemselves = 0
     var heldBehindFailed = 0
@@ -136,7 +50,9 @@ struct QueueStatus: JSONObject {
         .field("inTrouble", .count, "destinations that are held, down or paused", \.inTrouble),
         .field("paused", .flag, "whether the queue is paused", \.paused),
         .field("states", .map(.count), "the operations and files in each state", \.states),
-        .field("destinations", .list(.object(Row.self)), "each destination with its operations", \.destinations),
+        .field(
+            "destinations", .list(.object(QueueCount.DestinationCount.self)), "each destination with its operations",
+            \.destinations),
         .field("holds", .list(.object(Hold.self)), "destinations that are held", \.holds),
         .field("heldByThemselves", .count, "operations that are held individually", \.heldByThemselves),
         .field(
@@ -166,9 +82,7 @@ extension QueueStatus.Hold {
     /// Makes the hold of a destination; `nil` if it is not held.
     init?(_ counts: QueueCount.DestinationCount, at now: Timestamp) {
         guard let hold = counts.state.hold else { return nil }
-        destination = counts.destination.name
-        (reason, since, byHand) = (hold.reason, hold.since, hold.isByHand)
-        operations = counts.operations[.held] ?? 0
+        self.init(destination: counts.name, hold: hold, operations: counts.operations[.held] ?? 0)
         switch counts.availability {
         case .probe: nextProbe = now
         case .blocked(let block): nextProbe = block.until
@@ -185,7 +99,7 @@ extension QueueStatus {
         let count = try QueueCount(of: queue.spool, queue.configuration, known, at: now)
         for state in ShownState.allCases { states[state.rawValue] = count.states[state] ?? 0 }
         let counts = count.destinationCounts
-        destinations = counts.map { Row($0) }
+        destinations = counts
         holds = counts.compactMap { Hold($0, at: now) }
         heldByThemselves = count.heldByThemselves
         heldBehindFailed = count.heldBehindFailed

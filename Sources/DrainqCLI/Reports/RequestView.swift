@@ -3,39 +3,26 @@ import Policy
 
 /// A request that would be sent now, in `show --request --json` and `run --dry-run --request --json`.
 struct RequestView: JSONObject {
-    var ids: [String]
-    var destination: String
-    var method: String
-    var url: String
-    var headers: [[String]]
-    var body: String?
-    var bodyBase64: String?
-    var bodyFile: String?
-    var headersCommand: String?
+    var request: ShownRequest
+    var planned: PlannedRequest
 
-    static let fields: [JSONField<RequestView>] = [
-        .field("ids", .list(.text), "the ids of the operations that it carries", \.ids),
-        .field("destination", .text, "its destination", \.destination),
-        .field("method", .text, "its method", \.method),
-        .field("url", .text, "its url", \.url),
-        .field("headers", .list(.list(.text)), "name and value of each of its fields", \.headers),
-        .maybe("body", .text, "its body, if it is UTF-8", \.body),
-        .maybe("bodyBase64", .text, "its body, if it is not UTF-8", \.bodyBase64),
-        .maybe("bodyFile", .text, "the path of the file that is its body", \.bodyFile),
-        .maybe("headersCommand", .text, "the program whose header fields are missing here", \.headersCommand),
-    ]
-
-    init(_ request: ShownRequest, of planned: PlannedRequest) {
-        ids = planned.ids.map(\.description)
-        destination = planned.destination
-        method = request.method
-        url = request.url.text
-        headers = request.headers.map { [$0.name, $0.value.text] }
-        body = request.body.flatMap { String(validating: $0.bytes, as: UTF8.self) }
-        bodyBase64 = body == nil ? request.body.map { Base64.encode($0.bytes) } : nil
-        bodyFile = request.bodyFile?.path
-        headersCommand = request.headersCommand?.first
-    }
+    static let fields: [JSONField<RequestView>] =
+        [
+            .field("ids", .list(.text), "the ids of the operations that it carries") {
+                $0.planned.ids.map(\.description)
+            },
+            .field("destination", .text, "its destination", \.planned.destination),
+            .field("method", .text, "its method", \.request.method),
+            .field("url", .text, "its url", \.request.url.text),
+            .field("headers", .list(.list(.text)), "name and value of each of its fields") {
+                $0.request.headers.map { [$0.name, $0.value.text] }
+            },
+        ] + JSONField.bytes("body", "its body", \.request.body?.bytes) + [
+            .maybe("bodyFile", .text, "the path of the file that is its body", \.request.bodyFile?.path),
+            .maybe(
+                "headersCommand", .text, "the program whose header fields are missing here",
+                \.request.headersCommand?.first),
+        ]
 }
 
 extension NamedText {
@@ -67,7 +54,7 @@ struct RequestPrinter {
             let ids = planned.ids.map { "'\($0)'" }.joined(separator: ", ")
             return Messages.error("cannot make the request of \(ids): \(error)")
         }
-        if asJSON { return JSONLine.write(RequestView(request, of: planned)) }
+        if asJSON { return JSONLine.write(RequestView(request: request, planned: planned)) }
         if !isFirst { standardOutput.line("") }
         isFirst = false
         if options.isCurl { return standardOutput.write(bytes: CurlCommand(request).bytes) }

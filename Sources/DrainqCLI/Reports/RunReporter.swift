@@ -79,7 +79,7 @@ struct RunReporter {
             }
         case .superseded(let name, by: let newer, let destination):
             if detail == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
-            if detail == .json { JSONLine.write(SupersededView(name, by: newer, destination)) }
+            if detail == .json { JSONLine.write(SupersededView(name: name, newer: newer, destination: destination)) }
         case .notKept(let id, let name, let reason):
             if detail == .everything || detail == .actionable {
                 Messages.warning(

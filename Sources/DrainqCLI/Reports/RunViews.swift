@@ -64,62 +64,55 @@ struct QuarantineView: JSONObject {
 
 /// The summary of a run, in `run --json`, in the log, and in the queue's record of its last run.
 struct SummaryView: JSONObject, Decodable {
-    var startedAt: String
-    var durationMs: Int
-    var end: String
-    var exitStatus: Int32
-    var attempts: Int
-    var delivered: Int
-    var deferred: Int
-    var waiting: Int
-    var held: Int
-    var paused: Int
-    var ambiguous: Int
-    var superseded: Int
-    var failed: Int
-    var expired: Int
-    var quarantined: Int
-    var recovered: Int
-    var cutOff: Int
-    var inputOutputErrors: Int
-    var leftDue: Int
-    var nextDue: String?
-    var conditions: String?
-    /// `nil` in the record of an older version.
-    var spentMs: SpentView?
-    /// `nil` in the record of an older version.
-    var mostInFlight: Int?
+    let counts: RunCounts
+    var circumstances: Circumstances
+
+    /// What the summary has besides counts.
+    struct Circumstances: Decodable {
+        var startedAt: Timestamp
+        var durationMs: Int
+        var end: String
+        var exitStatus: Int32
+        var nextDue: Timestamp?
+        var conditions: String?
+        /// `nil` in the record of an older version.
+        var spentMs: SpentView?
+        /// `nil` in the record of an older version.
+        var mostInFlight: Int?
+    }
 
     static let fields: [JSONField<SummaryView>] = [
         .event("summary"),
-        .field("startedAt", .time, "the start of the run", \.startedAt),
-        .field("durationMs", .count, "the duration in milliseconds", \.durationMs),
+        .field("startedAt", .time, "the start of the run", \.circumstances.startedAt),
+        .field("durationMs", .count, "the duration in milliseconds", \.circumstances.durationMs),
         .field(
             "end", .text,
-            "the end of the run: `done`, `paused`, `busy`, `max-time`, a signal, or the error that ended it", \.end),
-        .field("exitStatus", .count, "its exit status", \.exitStatus),
-        .field("attempts", .count, "attempts that were made", \.attempts),
-        .field("delivered", .count, "operations that were delivered", \.delivered),
-        .field("deferred", .count, "operations that wait for another attempt", \.deferred),
+            "the end of the run: `done`, `paused`, `busy`, `max-time`, a signal, or the error that ended it",
+            \.circumstances.end),
+        .field("exitStatus", .count, "its exit status", \.circumstances.exitStatus),
+        .field("attempts", .count, "attempts that were made", \.counts.attempts),
+        .field("delivered", .count, "operations that were delivered", \.counts.delivered),
+        .field("deferred", .count, "operations that wait for another attempt", \.counts.deferred),
         .field(
             "waiting", .count,
             "operations whose destination has its circuit breaker open, was rate limited, or lacks the network or power that `conditions` asks for",
-            \.waiting),
-        .field("held", .count, "operations whose destination is held", \.held),
-        .field("paused", .count, "operations whose destination is paused", \.paused),
-        .field("ambiguous", .count, "operations held individually, because their outcome is unknown", \.ambiguous),
-        .field("superseded", .count, "operations that a newer one has replaced", \.superseded),
-        .field("failed", .count, "operations that failed for good", \.failed),
-        .field("expired", .count, "failed operations that had expired", \.expired),
-        .field("quarantined", .count, "files that went into quarantine", \.quarantined),
-        .field("recovered", .count, "operations of dead runs that were put back", \.recovered),
-        .field("cutOff", .count, "attempts cut off by the end of the run", \.cutOff),
-        .field("inputOutputErrors", .count, "errors of files and directories", \.inputOutputErrors),
-        .field("leftDue", .count, "operations that are still due", \.leftDue),
-        .maybe("nextDue", .time, "when the next operation is due", \.nextDue),
-        .maybe("conditions", .text, "the reason why `conditions` stopped all attempts", \.conditions),
-        .maybe("spentMs", .object(SpentView.self), "the use of that time, in milliseconds", \.spentMs),
-        .maybe("mostInFlight", .count, "the most attempts in flight at one moment", \.mostInFlight),
+            \.counts.waiting),
+        .field("held", .count, "operations whose destination is held", \.counts.held),
+        .field("paused", .count, "operations whose destination is paused", \.counts.paused),
+        .field(
+            "ambiguous", .count, "operations held individually, because their outcome is unknown", \.counts.ambiguous),
+        .field("superseded", .count, "operations that a newer one has replaced", \.counts.superseded),
+        .field("failed", .count, "operations that failed for good", \.counts.failed),
+        .field("expired", .count, "failed operations that had expired", \.counts.expired),
+        .field("quarantined", .count, "files that went into quarantine", \.counts.quarantined),
+        .field("recovered", .count, "operations of dead runs that were put back", \.counts.recovered),
+        .field("cutOff", .count, "attempts cut off by the end of the run", \.counts.cutOff),
+        .field("inputOutputErrors", .count, "errors of files and directories", \.counts.inputOutputErrors),
+        .field("leftDue", .count, "operations that are still due", \.counts.leftDue),
+        .maybe("nextDue", .time, "when the next operation is due", \.circumstances.nextDue),
+        .maybe("conditions", .text, "the reason why `conditions` stopped all attempts", \.circumstances.conditions),
+        .maybe("spentMs", .object(SpentView.self), "the use of that time, in milliseconds", \.circumstances.spentMs),
+        .maybe("mostInFlight", .count, "the most attempts in flight at one moment", \.circumstances.mostInFlight),
     ]
 
     struct SpentView: JSONObject, Decodable {
@@ -150,11 +143,7 @@ struct SummaryView: JSONObject, Decodable {
     }
 
     init(_ summary: RunSummary, _ status: ExitStatus) {
-        spentMs = SpentView(summary.timeSpent)
-        mostInFlight = summary.mostInFlight
-        startedAt = summary.startedAt.rfc3339
-        durationMs = Int(clamping: summary.duration.wholeMicroseconds / 1000)
-        end =
+        let end =
             switch summary.end {
             case .done: "done"
             case .paused: "paused"
@@ -163,27 +152,21 @@ struct SummaryView: JSONObject, Decodable {
             case .signal(let number): "signal \(number)"
             case .broken(let reason): reason
             }
-        exitStatus = status.rawValue
-        attempts = summary.attempts
-        delivered = summary.delivered
-        deferred = summary.deferred
-        waiting = summary.waiting
-        held = summary.held
-        paused = summary.paused
-        ambiguous = summary.ambiguous
-        superseded = summary.superseded
-        failed = summary.failed
-        expired = summary.expired
-        quarantined = summary.quarantined
-        recovered = summary.recovered
-        cutOff = summary.cutOff
-        inputOutputErrors = summary.inputOutputErrors
-        leftDue = summary.leftDue
-        nextDue = summary.nextDue?.rfc3339
-        conditions = summary.conditions
+        counts = summary.counts
+        circumstances = Circumstances(
+            startedAt: summary.startedAt, durationMs: Int(clamping: summary.duration.wholeMicroseconds / 1000),
+            end: end, exitStatus: status.rawValue, nextDue: summary.nextDue, conditions: summary.conditions,
+            spentMs: SpentView(summary.timeSpent), mostInFlight: summary.mostInFlight)
+    }
+
+    /// Reads the record of the last run, in which counts and circumstances are members of one object.
+    init(from decoder: any Decoder) throws {
+        counts = try RunCounts(from: decoder)
+        circumstances = try Circumstances(from: decoder)
     }
 
     var didSomething: Bool {
-        attempts + failed + quarantined + recovered + ambiguous + superseded + inputOutputErrors > 0
+        counts.attempts + counts.failed + counts.quarantined + counts.recovered + counts.ambiguous + counts.superseded
+            + counts.inputOutputErrors > 0
     }
 }

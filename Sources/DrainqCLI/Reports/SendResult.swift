@@ -2,41 +2,27 @@ import Policy
 
 /// One line of `send --json`, schema 1.
 struct SendResult: JSONObject {
-    var id: String?
+    var id: OperationID?
     /// `delivered`, `queued`, `deferred` (with `--no-queue`) or `failed`; absent for input that is no operation.
     var outcome: String?
-    var status: Int?
-    var rule: String?
+    var record: AttemptRecord?
     var error: String?
-    /// The answer's body as text; `nil` if it is not UTF-8.
-    var answer: String?
-    var answerBase64: String?
+    /// The answer's body, or the part of it that `--select` names.
+    var answer: [UInt8]?
 
     static let fields: [JSONField<SendResult>] = [
-        .maybe("id", .text, "the operation", \.id),
+        .maybe("id", .text, "the operation", \.id?.description),
         .maybe(
             "outcome", .word(["delivered", "queued", "deferred", "failed"]),
             "the outcome; deferred if --no-queue kept it from being queued", \.outcome),
-        .maybe("status", .count, "the status of the answer", \.status),
-        .maybe("rule", .text, "the rule that decided", \.rule),
-        .maybe("error", .text, "the reason why it was not delivered", \.error),
-        .maybe("answer", .text, "the body of the answer, or with --select that part of it, if it is UTF-8", \.answer),
-        .maybe("answerBase64", .text, "the body of the answer, if it is not UTF-8", \.answerBase64),
+        .maybe("status", .count, "the status of the answer", \.record?.status),
+        .maybe("rule", .text, "the rule that decided", \.record?.rule),
+        .maybe("error", .text, "the reason why it was not delivered") { $0.error ?? $0.record?.error },
+        .maybe("answer", .text, "the body of the answer, or with --select that part of it, if it is UTF-8", \.text),
+        .maybe("answerBase64", .text, "the body of the answer, if it is not UTF-8") {
+            $0.text == nil ? $0.answer.map { Base64.encode($0) } : nil
+        },
     ]
 
-    init(error: String) {
-        self.error = error
-    }
-
-    init(_ id: OperationID, _ outcome: String, _ record: AttemptRecord?, error: String? = nil, answer: [UInt8]? = nil) {
-        self.id = id.description
-        self.outcome = outcome
-        status = record?.status
-        rule = record?.rule
-        self.error = error ?? record?.error
-        if let answer {
-            self.answer = String(validating: answer, as: UTF8.self)
-            if self.answer == nil { answerBase64 = Base64.encode(answer) }
-        }
-    }
+    private var text: String? { answer.flatMap { String(validating: $0, as: UTF8.self) } }
 }

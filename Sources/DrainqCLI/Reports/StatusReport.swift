@@ -36,14 +36,14 @@ struct StatusReport {
     private var forPeople: [String] {
         var lines = status.paused ? ["paused: runs make no attempts until '\(pasted("resume"))'"] : []
         lines += status.holds.map { hold in
-            let age = InWords.rough(max(now - hold.since, .zero))
+            let age = InWords.rough(max(now - hold.hold.since, .zero))
             let probe = hold.nextProbe.map { "; next probe \(words($0))" } ?? ""
-            return "held: '\(hold.destination)' for \(age): \(hold.reason)\(probe)"
+            return "held: '\(hold.destination)' for \(age): \(hold.hold.reason)\(probe)"
                 + "; '\(pasted("release", "--destination", hold.destination))' ends it"
         }
-        for row in status.destinations where row.paused {
+        for row in status.destinations where row.state.isPaused {
             lines.append(
-                "paused: '\(row.destination)'; '\(pasted("resume", "--destination", row.destination))' ends it")
+                "paused: '\(row.name)'; '\(pasted("resume", "--destination", row.name))' ends it")
         }
         let counts = [
             (status.heldByThemselves, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
@@ -66,14 +66,14 @@ struct StatusReport {
     private var passing: [String] {
         var lines: [String] = []
         for row in status.destinations {
-            if let until = row.retryAfterUntil {
+            if let until = row.end(of: .retryAfter) {
                 lines.append(
-                    "retry-after: the server of '\(row.destination)' asked for time; next attempt \(words(until))")
+                    "retry-after: the server of '\(row.name)' asked for time; next attempt \(words(until))")
             }
-            if let until = row.coolDownUntil {
-                let last = row.lastFailure.map { ", the last one \($0)" } ?? ""
+            if let until = row.end(of: .circuitBreaker) {
+                let last = row.state.lastFailure.map { ", the last one \($0)" } ?? ""
                 lines.append(
-                    "circuit breaker open: '\(row.destination)' after \(row.failures ?? 0) failures in a row\(last); "
+                    "circuit breaker open: '\(row.name)' after \(row.state.failures) failures in a row\(last); "
                         + "next attempt \(words(until))")
             }
         }
@@ -101,7 +101,7 @@ struct StatusReport {
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
-        "last run \(words(Timestamp(rfc3339: last.startedAt))): \(last.inWords)"
+        "last run \(words(last.circumstances.startedAt)): \(last.inWords)"
     }
 
     /// The deliveries: `1234 delivered in all, the last one 5m ago`.
@@ -134,25 +134,28 @@ struct StatusReport {
         let trouble = DestinationTrouble.all(of: status).enumerated().map { ($1.destination, $0) }
         let rank = Dictionary(trouble, uniquingKeysWith: min)
         var rows = status.destinations.sorted { left, right in
-            let ranks = (rank[left.destination] ?? .max, rank[right.destination] ?? .max)
-            return (ranks.0, right.waiting, left.destination) < (ranks.1, left.waiting, right.destination)
+            let ranks = (rank[left.name] ?? .max, rank[right.name] ?? .max)
+            return (ranks.0, right.waiting, left.name) < (ranks.1, left.waiting, right.name)
         }.map { row in
-            [Table.Cell(row.destination), Table.Cell(row.waiting)]
+            [Table.Cell(row.name), Table.Cell(row.waiting)]
                 + groups.map { Table.Cell(row.count(of: $0.words), $0.words == ["older"] ? .waiting : .plain) }
                 + [
-                    Table.Cell(row.held, .bad), Table.Cell(row.failed, .bad), Table.Cell(words(row.nextDue)),
-                    Table.Cell(words(row.lastSuccess)),
+                    Table.Cell(row.count(of: .held), .bad), Table.Cell(row.count(of: .failed), .bad),
+                    Table.Cell(words(row.next)),
+                    Table.Cell(words(row.state.lastSuccess)),
                 ]
         }
         if status.destinations.count > 1 {
             let all = status.destinations
-            func sum(_ count: (QueueStatus.Row) -> Int) -> Table.Cell { Table.Cell(all.reduce(0) { $0 + count($1) }) }
+            func sum(_ count: (QueueCount.DestinationCount) -> Int) -> Table.Cell {
+                Table.Cell(all.reduce(0) { $0 + count($1) })
+            }
             rows.insert(
                 [Table.Cell("TOTAL", .heading), sum(\.waiting)]
                     + groups.map { group in sum { $0.count(of: group.words) } }
                     + [
-                        sum(\.held), sum(\.failed), Table.Cell(words(status.nextDue)),
-                        Table.Cell(words(all.compactMap(\.lastSuccess).max())),
+                        sum { $0.count(of: .held) }, sum { $0.count(of: .failed) }, Table.Cell(words(status.nextDue)),
+                        Table.Cell(words(all.compactMap(\.state.lastSuccess).max())),
                     ], at: 0)
         }
         let (held, failed, next, success) = (ages.count + 2, ages.count + 3, ages.count + 4, ages.count + 5)
@@ -165,18 +168,18 @@ struct StatusReport {
     }
 }
 
-extension QueueStatus.Row {
-    /// The number of operations that wait, for whatever reason, or are in flight.
-    var waiting: Int { new + deferred + held + claimed }
-
-    fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }
+extension QueueCount.DestinationCount {
+    fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (countsByAge[$1] ?? 0) } }
 }
 
 extension SummaryView {
     /// The summary in words: `3 delivered, 1 deferred; exit status 75`.
     var inWords: String {
-        let counts = [(delivered, "delivered"), (deferred, "deferred"), (held, "held"), (failed, "failed")]
-        let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return "\(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(exitStatus)"
+        let shown = [
+            (counts.delivered, "delivered"), (counts.deferred, "deferred"), (counts.held, "held"),
+            (counts.failed, "failed"),
+        ]
+        let words = shown.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "\(words.isEmpty ? "no deliveries" : words); exit status \(circumstances.exitStatus)"
     }
 }

@@ -12,7 +12,7 @@ package enum Outcome: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The errors that can keep a usable answer from arriving. The configuration and the records use these names.
-package enum NetworkError: String, Encodable, Hashable, Sendable, CaseIterable {
+package enum NetworkError: String, Codable, Hashable, Sendable, CaseIterable {
     case dns
     case refused
     case unreachable

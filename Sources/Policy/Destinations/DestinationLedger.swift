@@ -101,46 +101,32 @@ extension DestinationState {
     }
 }
 
-extension DestinationLedger: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case version
-        case salt
-        case offline
-        case destinations
-    }
+extension DestinationLedger: StoredObject {
+    package static let blank = DestinationLedger()
+    package static let fields: [StoredField<DestinationLedger>] = [
+        .version(version),
+        .init("salt", \.salt),
+        .init("offline", \.offline),
+        .init("destinations", \.destinations, .always) { (read: [String: Readable<DestinationState>]) in
+            read.compactMapValues(\.value).filter { !$0.value.isBlank }
+        },
+    ]
 
     /// Throws only `NewerVersion`.
     package init(from decoder: any Decoder) throws {
         self.init()
-        guard let fields = try? decoder.container(keyedBy: CodingKeys.self),
-            let version = try? fields.decode(Int.self, forKey: .version)
+        guard let object = try? decoder.container(keyedBy: JSONName.self),
+            let version = try? object.decode(Int.self, forKey: "version")
         else { return }
         if version > Self.version { throw NewerVersion(version: version) }
-        guard version == Self.version else { return }
-        salt = try? fields.decode(String.self, forKey: .salt)
-        offline = try? fields.decode(Offline.self, forKey: .offline)
-        let entries = (try? fields.decode([String: Readable<DestinationState>].self, forKey: .destinations)) ?? [:]
-        destinations = entries.compactMapValues(\.value).filter { !$0.value.isBlank }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(Self.version, forKey: .version)
-        try fields.encodeIfPresent(salt, forKey: .salt)
-        try fields.encodeIfPresent(offline, forKey: .offline)
-        try fields.encode(destinations, forKey: .destinations)
+        if version == Self.version { try read(object) }
     }
 }
 
-extension DestinationLedger.Offline: Codable {
-    package init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        let time = try fields.decode(String.self, forKey: .since)
-        guard let since = Timestamp(rfc3339: time) else {
-            throw DecodingError.dataCorruptedError(forKey: .since, in: fields, debugDescription: "no time")
-        }
-        self.init(
-            since: since,
-            error: (try? fields.decode(String.self, forKey: .error)).flatMap(NetworkError.init) ?? .offline)
-    }
+extension DestinationLedger.Offline: StoredObject {
+    package static let blank = Self(since: Timestamp(microseconds: 0), error: .offline)
+    package static let fields: [StoredField<Self>] = [
+        .init("since", \.since, .required),
+        .init("error", \.error, .always),
+    ]
 }

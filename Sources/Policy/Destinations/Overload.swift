@@ -37,14 +37,11 @@ package struct Overload: Hashable, Sendable {
     private static let mostTimes = 5
 }
 
-extension Overload: Codable {
-    package init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        guard let inFlight = fields.count(.inFlight, upTo: DestinationState.mostCounted), let at = fields.time(.at)
-        else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .inFlight, in: fields, debugDescription: "no count or no time")
-        }
-        self.init(inFlight: inFlight, at: at, times: fields.count(.times, upTo: Self.mostTimes) ?? 1)
-    }
+extension Overload: StoredObject {
+    package static let blank = Overload(inFlight: 0, at: Timestamp(microseconds: 0))
+    package static let fields: [StoredField<Overload>] = [
+        .init("inFlight", \.inFlight, .required, reading: counted(upTo: DestinationState.mostCounted)),
+        .init("at", \.at, .required),
+        .init("times", \.times, .always, reading: counted(upTo: mostTimes)),
+    ]
 }

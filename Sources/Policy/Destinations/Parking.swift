@@ -111,3 +111,28 @@ package struct Parking: Hashable, Sendable {
         return waits
     }
 }
+
+extension Parking: StoredObject {
+    package static let blank = Parking()
+    package static let fields: [StoredField<Parking>] = [
+        .init("blamed", \.blamed),
+        .init("operations", \.entries, .always) { (read: [Readable<Entry>]) in
+            read.compactMap(\.value).suffix(capacity)
+        },
+    ]
+}
+
+extension Parking.Entry: StoredObject {
+    package static let blank = Self(
+        id: OperationID("0")!, status: 0, credentials: "", since: Timestamp(microseconds: 0),
+        asked: Timestamp(microseconds: 0))
+    package static let fields: [StoredField<Self>] = [
+        .init("id", \.id, .required),
+        .init("status", \.status, .required),
+        .init("credentials", \.credentials),
+        .init("since", \.since, .always),
+        .init("asked", \.asked, .required),
+        .init("times", \.times, .always, reading: counted(upTo: 1_000)),
+        .init("witnessed", \.isWitnessed),
+    ]
+}

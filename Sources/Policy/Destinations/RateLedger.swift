@@ -50,22 +50,7 @@ package struct RateLedger: Hashable, Sendable {
     }
 }
 
-extension RateLedger: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case version
-        case until
-    }
-
-    /// Throws if the document is damaged. Ignores a document of another version, and times that cannot be read.
-    package init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        guard try fields.decode(Int.self, forKey: .version) == Self.version else { return }
-        until = try fields.decode([String: String].self, forKey: .until).compactMapValues { Timestamp(rfc3339: $0) }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(Self.version, forKey: .version)
-        try fields.encode(until.mapValues(\.rfc3339), forKey: .until)
-    }
+extension RateLedger: StoredObject {
+    package static let blank = RateLedger()
+    package static let fields: [StoredField<RateLedger>] = [.version(version), .init("until", \.until, .required)]
 }

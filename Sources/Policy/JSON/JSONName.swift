@@ -31,3 +31,15 @@ package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLite
         hasher.combine(0xFF as UInt8)
     }
 }
+
+/// For `Codable` a name is the key of a member.
+extension JSONName: CodingKey {
+    package var stringValue: String { text }
+    package var intValue: Int? { nil }
+
+    package init(stringValue text: String) {
+        self.init(text)
+    }
+
+    package init?(intValue: Int) { nil }
+}

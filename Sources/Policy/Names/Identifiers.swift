@@ -19,6 +19,17 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
     }
 }
 
+/// In JSON an id is its text.
+extension OperationID: Codable {
+    package init(from decoder: any Decoder) throws {
+        self = try decoder.text(OperationID.init)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try description.encode(to: encoder)
+    }
+}
+
 /// A type: the routing name of an operation, 1–64 of `A-Z a-z 0-9 _ - .`, not starting with a dot.
 package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let description: String

@@ -89,9 +89,12 @@ extension Timestamp {
 }
 
 /// In JSON a time is the text `rfc3339`.
-extension Timestamp: Encodable {
+extension Timestamp: Codable {
+    package init(from decoder: any Decoder) throws {
+        self = try decoder.text { Timestamp(rfc3339: $0) }
+    }
+
     package func encode(to encoder: any Encoder) throws {
-        var text = encoder.singleValueContainer()
-        try text.encode(rfc3339)
+        try rfc3339.encode(to: encoder)
     }
 }

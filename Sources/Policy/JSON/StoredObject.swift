@@ -1,0 +1,47 @@
+/// An object in a file of `state/`. `fields` has each field once: its name, its place in the value, and whether an
+/// object must have it. One function writes all such objects, and one reads them.
+///
+/// Times are RFC 3339 in UTC. Unknown fields are ignored.
+package protocol StoredObject: Codable, Equatable, Sendable {
+    /// The value of an object that has no fields.
+    static var blank: Self { get }
+    /// The fields. They are read in this order.
+    static var fields: [StoredField<Self>] { get }
+}
+
+extension StoredObject {
+    /// Throws if the document is not an object, or if a required field is absent or cannot be read.
+    package init(from decoder: any Decoder) throws {
+        self = Self.blank
+        try read(decoder.container(keyedBy: JSONName.self))
+    }
+
+    /// Takes the values of the fields that can be read. Throws if a required field cannot.
+    mutating func read(_ object: KeyedDecodingContainer<JSONName>) throws {
+        for field in Self.fields { try field.read(&self, object) }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: JSONName.self)
+        for field in Self.fields { try field.write(self, &object) }
+    }
+}
+
+/// A value that need not be readable; `value` is `nil` if it is not.
+struct Readable<Value: Decodable>: Decodable {
+    var value: Value?
+
+    init(from decoder: any Decoder) throws {
+        value = try? Value(from: decoder)
+    }
+}
+
+extension Decoder {
+    /// Reads a text, and returns what `meaning` makes of it. Throws if there is no text, or if it has no meaning.
+    func text<Value>(_ meaning: (String) -> Value?) throws -> Value {
+        guard let value = meaning(try String(from: self)) else {
+            throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: "no such value"))
+        }
+        return value
+    }
+}
