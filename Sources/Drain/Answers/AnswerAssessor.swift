@@ -157,7 +157,10 @@ final class AnswerAssessor {
         let destination = answer.attempt.destination
         let blamed = blamed(destination)
         obey(destination.control.take(answer, blamed: blamed, at: world.now()), destination)
-        book.tellIfBlocked(destination)
+        if book.mustTell(destination) {
+            settler.settleDecided()
+            book.tell()
+        }
     }
 
     /// Returns a function that finds what a hold of the destination would be blamed on.

@@ -180,9 +180,9 @@ final class DestinationBook {
         if let error { tally.inputOutput(error) }
     }
 
-    /// Writes to the ledger that a destination is blocked: at once, or soon if the ledger was just written.
-    func tellIfBlocked(_ destination: RunDestination) {
-        if destination.isBlocked, destination.control.hasNews, world.clock.instant() >= shared.nextWrite { tell() }
+    /// Whether the ledger must be told now that a destination is blocked. If it was just written, this can wait.
+    func mustTell(_ destination: RunDestination) -> Bool {
+        destination.isBlocked && destination.control.hasNews && world.clock.instant() >= shared.nextWrite
     }
 
     /// Applies an event to a destination, and reports the end of a hold, if any.

@@ -229,7 +229,8 @@ final class Dispatcher {
     private func takeAhead() {
         guard let latest, let last = sender.last, last.duration < Claimer.longestTaken else { return }
         self.latest = nil
-        if let next = queue.next(after: latest, free: sender.concurrency - inFlight.count) { claimer.takeAhead(next) }
+        let free = sender.concurrency - inFlight.count + 1
+        if let next = queue.next(after: latest, free: free) { claimer.takeAhead(next) }
     }
 
     /// Waits for reports, at most for `delay`, and takes them in.

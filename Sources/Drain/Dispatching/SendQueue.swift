@@ -175,12 +175,12 @@ final class SendQueue {
     }
 
     /// Returns the operation of the order that goes next if an attempt to this destination ends, and leaves it in the
-    /// order; `nil` if none does, or if it is claimed already. `free` is the number of attempts that may begin before.
+    /// order; `nil` if none does, or if it is claimed already. `free` is the number of attempts that may begin then.
     func next(after ended: RunDestination, free: Int) -> Candidate? {
         if isOutdated || ended.limits.hasRate { return nil }
         let destinations = destinations
         let position = order.first(
-            free: free + 1, inFlight: { destinations[$0].inFlight - (destinations[$0] === ended ? 1 : 0) },
+            free: free, inFlight: { destinations[$0].inFlight - (destinations[$0] === ended ? 1 : 0) },
             concurrencyLimit: { destinations[$0].concurrencyLimit }, isFailing: { destinations[$0].isFailing })
         return position.map { candidates[$0] }.flatMap { claimed[$0.entry.name.id] == nil ? $0 : nil }
     }
