@@ -60,7 +60,7 @@ import Synchronization
 /// A writer or run lives while it has the kernel's lock on `lock` in its directory (`LockedDirectory`). Process ids and
 /// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), no lock of another host counts as
 /// free. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
-/// (`SpoolDirectory+State`).
+/// (`SpoolDirectory+State`), except for the log, which grows, and the two records of adders (`AdmissionRecord`).
 ///
 /// If several processes add the same id, only the first adds an operation: each takes the ids lock first
 /// (`withIDsLock`). If several add to a queue with limits or an order, each counts and dates under the admission lock

@@ -182,7 +182,7 @@ extension SecretStore {
         }
     }
 
-    /// The lifetime of a token whose endpoint does not say when it expires.
+    /// The lifetime of a secret whose endpoint or command does not say when it expires.
     private static let unknownLifetime: Duration = .seconds(300)
 
     /// The shortest lifetime of a token, whatever its endpoint says, so that a run does not ask at each attempt.

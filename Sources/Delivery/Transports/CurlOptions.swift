@@ -105,7 +105,7 @@ struct CurlOptions {
         }
     }
 
-    /// Takes the system's certificate authorities only from their file, if the file exists. libcurl caches a file, but
+    /// Takes the system's certificate authorities only from their file, if that can be read. libcurl caches a file, but
     /// reads file and directory again for each connection if both are set: 30 ms of processor time.
     private func leaveOutDirectory() {
         if Self.hasSystemFile { ccurl_set_text(handle, CURLOPT_CAPATH, nil) }

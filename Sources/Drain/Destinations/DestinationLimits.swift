@@ -89,8 +89,8 @@ final class DestinationLimits {
     }
 
     /// Whether this process has been without a slot for `patience`, or will have been without a span for longer than
-    /// `patience` and an interval of the rate. The process with the last span gets the next span, so runs do not pile
-    /// up at a slow rate.
+    /// `patience`, and longer than an interval of the rate and a second. The process with the last span gets the next
+    /// span, so runs do not pile up at a slow rate.
     func isExhausted(at elapsed: Duration) -> Bool {
         slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
             || spanRefusals.map { $0.until - $0.since > max(Self.patience, pace.interval + .seconds(1)) } ?? false

@@ -89,7 +89,7 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// Dates an operation that the submitter did not date, or dated later than now or before 1970. If the newest
+    /// Dates an operation that the submitter did not date, or dated later than now + `skew` or before 1970. If the newest
     /// operation of its sequence is not from the past, the dated operation comes after the newest. Otherwise the newest
     /// value of a key could count as old, and a file from the future could supersede every later file.
     ///

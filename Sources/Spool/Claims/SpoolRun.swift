@@ -124,8 +124,8 @@ package final class SpoolRun {
     }
 
     /// Checks, once a second, whether the lock is still this run's, before the run acts as the lock's holder. Throws
-    /// `lostLock` if the lock is lost: a stopped run, on a host that was cut off, learns here that it was taken for
-    /// dead.
+    /// `lostLock` if the lock is lost, or if the system cannot say: a stopped run, on a host that was cut off, learns
+    /// here that it was taken for dead.
     func confirm() throws(SpoolError) {
         try confirmation.withLock { (last) throws(SpoolError) in
             let now = queue.system.elapsed()

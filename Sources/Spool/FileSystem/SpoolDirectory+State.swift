@@ -1,6 +1,6 @@
 import CSystem
 
-/// The files of `state/`, a run's memory for later runs. Each file is replaced in one step, under the lock on
+/// The files of `state/`, a run's memory for later runs. Each file here is replaced in one step, under the lock on
 /// `state/lock`: a reader sees the old or the new file, and two writers do not undo each other's work.
 ///
 /// The lock's holder writes `state/.NAME` and renames it. The next writer overwrites what a crash leaves there.

@@ -65,7 +65,8 @@ extension SpoolDirectory {
     /// Any row → Q. Writes the reason first, so a crash leaves at worst a reason without a file. Without `isDurable`
     /// the caller syncs both directories.
     ///
-    /// The file keeps an operation's name with room for the suffix; otherwise the file gets a made-up name.
+    /// The file keeps an operation's name if the name has room for the suffix and is free in `quarantine/`; otherwise
+    /// the file gets a made-up name.
     func quarantine(
         _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String,
         isDurable: Bool = true, _ now: Timestamp

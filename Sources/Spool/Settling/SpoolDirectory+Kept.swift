@@ -3,7 +3,7 @@ package import Policy
 
 /// The files of `state/keys/`: what answers have left for later operations of a key, a file for each key.
 ///
-/// Each file is replaced in one step under the lock of `state/`, like the others there, and durably. A run keeps an
+/// Each file is replaced in one step under the lock of `state/`, and durably. A run keeps an
 /// answer's values before it removes the operation. So a crash at any point leaves either the values, or the operation:
 /// a run sends the operation again and keeps its answer anew.
 extension SpoolDirectory {
