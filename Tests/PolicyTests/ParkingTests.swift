@@ -105,15 +105,20 @@ struct ParkingTests {
         #expect(state.parking.entries.map(\.id.description) == ["z"])
     }
 
-    @Test func `it survives in the file, and what is no entry is not there`() throws {
+    @Test func `it survives in the file, and a state with what is no entry cannot be read`() throws {
         let before = state("a403 200 b401:other b401:other")
         let bytes = try JSONEncoder().encode(before)
         #expect(try JSONDecoder().decode(DestinationState.self, from: bytes) == before)
-        let damaged = #"""
-            {"parked":{"blamed":"x","operations":[1,{"id":"a"},{"id":"b","asked":"2026-11-21T12:00:00Z","status":403}]}}
-            """#
-        let read = try JSONDecoder().decode(DestinationState.self, from: Data(damaged.utf8))
-        #expect(read.parking.entries.map(\.id.description) == ["b"] && read.parking.blamed == "x")
-        #expect(try JSONDecoder().decode(DestinationState.self, from: Data(#"{"parked":7}"#.utf8)).isBlank)
+        let read = try JSONDecoder().decode(
+            DestinationState.self,
+            from: Data(#"{"parked":{"operations":[{"id":"b","asked":"2026-11-21T12:00:00Z","status":403}]}}"#.utf8))
+        #expect(read.parking.entries.map(\.id.description) == ["b"] && read.parking.blamed == nil)
+        for damaged in [
+            #"{"parked":{"operations":[1]}}"#, #"{"parked":{"operations":[{"id":"a"}]}}"#, #"{"parked":7}"#,
+        ] {
+            #expect(throws: DecodingError.self) {
+                try JSONDecoder().decode(DestinationState.self, from: Data(damaged.utf8))
+            }
+        }
     }
 }

@@ -64,8 +64,8 @@ final class SendQueue {
     }
 
     /// Whether the queue must be listed again because other runs have claimed so many of the chosen operations: more
-    /// than one claim in a hundred was lost, and more than `lostClaimsAllowed`. Then this pass sends nothing more of the
-    /// order.
+    /// than one claim in a hundred was lost, and more than `lostClaimsAllowed`. Then this pass sends nothing more of
+    /// the order.
     ///
     /// Answers that are withheld keep the pass going: else the storm guard would decide by them alone.
     var isOutdated: Bool {

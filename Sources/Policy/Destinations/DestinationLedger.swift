@@ -107,19 +107,18 @@ extension DestinationLedger: StoredObject {
         .version(version),
         .init("salt", \.salt),
         .init("offline", \.offline),
-        .init("destinations", \.destinations, .always) { (read: [String: Readable<DestinationState>]) in
-            read.compactMapValues(\.value).filter { !$0.value.isBlank }
+        .init("destinations", \.destinations, .always) { (read: [String: DestinationState]) in
+            read.filter { !$0.value.isBlank }
         },
     ]
 
-    /// Throws only `NewerVersion`.
+    /// Throws `NewerVersion` for a newer drainq's ledger, and other errors for what is no ledger.
     package init(from decoder: any Decoder) throws {
         self.init()
-        guard let object = try? decoder.container(keyedBy: JSONName.self),
-            let version = try? object.decode(Int.self, forKey: "version")
-        else { return }
+        let object = try decoder.container(keyedBy: JSONName.self)
+        let version = try object.decode(Int.self, forKey: "version")
         if version > Self.version { throw NewerVersion(version: version) }
-        if version == Self.version { try read(object) }
+        try read(object)
     }
 }
 

@@ -116,9 +116,7 @@ extension Parking: StoredObject {
     package static let blank = Parking()
     package static let fields: [StoredField<Parking>] = [
         .init("blamed", \.blamed),
-        .init("operations", \.entries, .always) { (read: [Readable<Entry>]) in
-            read.compactMap(\.value).suffix(capacity)
-        },
+        .init("operations", \.entries, .always) { (read: [Entry]) in read.suffix(capacity) },
     ]
 }
 

@@ -69,7 +69,7 @@ package struct StormGuard<Element> {
     /// Returns the number of failures in a row with this status.
     package func failed(with status: Int) -> Int { row?.status == status ? row?.count ?? 0 : 0 }
 
-    /// Whether an answer has to go through `take`. A delivery need not while the guard is cleared and counts no failure.
+    /// Whether an answer has to go through `take`. A delivery need not while the guard is cleared and counts nothing.
     func minds(_ answer: Answer) -> Bool { answer != .delivered || phase != .cleared || row != nil }
 
     /// Takes the next answer, in any order. `isSample` says that the operation was attempted because of `sample`. Other

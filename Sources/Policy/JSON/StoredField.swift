@@ -1,6 +1,7 @@
 /// A field of a `StoredObject`.
 package struct StoredField<Object: StoredObject>: Sendable {
-    /// When a field is written, and what its absence means. A field that cannot be read counts as absent.
+    /// When a field is written, and what its absence means. An object with a field that cannot be read cannot be read:
+    /// it may have had a hold.
     package enum Presence: Sendable {
         /// Always written. An object without the field cannot be read.
         case required
@@ -22,7 +23,7 @@ package struct StoredField<Object: StoredObject>: Sendable {
 
     /// Creates a field whose stored value is checked or converted.
     ///
-    /// - Parameter reading: returns the value; `nil` if the stored value has no meaning.
+    /// - Parameter reading: returns the value; `nil` if the stored value means as much as its absence.
     package init<Value: Encodable & Equatable & SendableMetatype, Stored: Decodable & SendableMetatype>(
         _ name: JSONName, _ path: any WritableKeyPath<Object, Value> & Sendable, _ presence: Presence = .unlessBlank,
         reading: @escaping @Sendable (Stored) -> Value?
@@ -34,7 +35,7 @@ package struct StoredField<Object: StoredObject>: Sendable {
         read = { value, object in
             // An absent field costs no error: most fields of most destinations are absent, and errors take most of the
             // time of reading a ledger.
-            let stored = object.contains(name) ? try? object.decode(Stored.self, forKey: name) : nil
+            let stored = object.contains(name) ? try object.decodeIfPresent(Stored.self, forKey: name) : nil
             if let read = stored.flatMap(reading) {
                 value[keyPath: path] = read
             } else if presence == .required {

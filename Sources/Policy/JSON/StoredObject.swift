@@ -10,13 +10,13 @@ package protocol StoredObject: Codable, Equatable, Sendable {
 }
 
 extension StoredObject {
-    /// Throws if the document is not an object, or if a required field is absent or cannot be read.
+    /// Throws if the document is not an object, if a required field is absent, or if a field cannot be read.
     package init(from decoder: any Decoder) throws {
         self = Self.blank
         try read(decoder.container(keyedBy: JSONName.self))
     }
 
-    /// Takes the values of the fields that can be read. Throws if a required field cannot.
+    /// Takes the values of the fields. Throws if a required one is absent, or if one cannot be read.
     mutating func read(_ object: KeyedDecodingContainer<JSONName>) throws {
         for field in Self.fields { try field.read(&self, object) }
     }
@@ -24,15 +24,6 @@ extension StoredObject {
     package func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: JSONName.self)
         for field in Self.fields { try field.write(self, &object) }
-    }
-}
-
-/// A value that need not be readable; `value` is `nil` if it is not.
-struct Readable<Value: Decodable>: Decodable {
-    var value: Value?
-
-    init(from decoder: any Decoder) throws {
-        value = try? Value(from: decoder)
     }
 }
 

@@ -89,9 +89,9 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// Dates an operation that the submitter did not date, or dated later than now + `skew` or before 1970. If the newest
-    /// operation of its sequence is not from the past, the dated operation comes after the newest. Otherwise the newest
-    /// value of a key could count as old, and a file from the future could supersede every later file.
+    /// Dates an operation that the submitter did not date, or dated later than now + `skew` or before 1970. If the
+    /// newest operation of its sequence is not from the past, the dated operation comes after the newest. Otherwise the
+    /// newest value of a key could count as old, and a file from the future could supersede every later file.
     ///
     /// The time of a foreign file is the time of its writing. So the file stands before every operation added later,
     /// whenever a run admits the file.
