@@ -188,6 +188,6 @@ struct SlowDirectoryTests {
         }
         #expect(parts.dispatcher().attempt(try parts.candidates()) == 25)
         #expect(sizes == [10, 10, 5])
-        #expect(slow.most > 5)
+        #expect(slow.most > 1)
     }
 }

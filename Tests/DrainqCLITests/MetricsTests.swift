@@ -187,7 +187,7 @@ struct MetricsTests {
     @Test func `numbers of a file that was tampered with neither overflow nor count down`() {
         var counters = Counters.decode(
             Array(
-                #"{"version":1,"runs":{"0":9223372036854775807},"quarantined":-5,"destinations":{"a":{"at":"x","counts":{"attempts":-9223372036854775808}}}}"#
+                #"{"version":1,"runs":{"0":9223372036854775807},"quarantined":-5,"destinations":{"a":{"counts":{"attempts":-9223372036854775808}}}}"#
                     .utf8))
         var more = Counters()
         more.countRun(exitStatus: 0)
@@ -219,7 +219,7 @@ struct MetricsTests {
         #expect(counters.delivered == Counters.mostDestinations + 5)
         #expect(counters.lastDelivery == now + .seconds(Int64(Counters.mostDestinations + 4)))
         #expect(Counters.decode(Array(JSONLine.text(counters).utf8)) == counters)
-        let older = #"{"version":1,"runs":{},"quarantined":0,"destinations":{"a":{"at":"x","counts":{"delivered":7}}}}"#
+        let older = #"{"version":1,"runs":{},"quarantined":0,"destinations":{"a":{"counts":{"delivered":7}}}}"#
         #expect(Counters.decode(Array(older.utf8)).delivered == 7)
     }
 }
