@@ -89,9 +89,10 @@ final class Dispatcher {
         var delay: Duration?
         if stop.graceEnd == nil {
             delay = begin()
-            sender.flush()
+            let goesOn = tally.hasEnded || assessor.concludeQuiet()
+            // What was decided without an answer.
             settler.settleDecided()
-            if tally.hasEnded || assessor.concludeQuiet() { return true }
+            if goesOn { return true }
             if inFlight.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }
                 settler.syncOrEndRun()
@@ -260,6 +261,8 @@ final class Dispatcher {
                     assessor.take(report, of: attempt)
                 }
             }
+            // Before the next requests: a death repeats no more of them than were in flight.
+            settler.settleDecided()
             if let due = claimer.takenDue, due <= clock.instant() { claimer.putBackTaken() }
         } catch {
             tally.agentsFailed(error.description)

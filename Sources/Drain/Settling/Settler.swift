@@ -161,9 +161,9 @@ final class Settler {
         let isSent: Bool
     }
 
-    /// Applies the outcomes of operations without an order to their files: while the next requests are in flight, and
-    /// in a slow directory all at once. Called before long work, and before work reported after the outcomes. A crash
-    /// before is like a crash before the answers came.
+    /// Applies the outcomes of operations without an order to their files, in a slow directory all at once. Called
+    /// before the next requests, before long work, and before work reported after the outcomes. A crash before is like
+    /// a crash before the answers came.
     func settleDecided() {
         if decided.isEmpty { return }
         let decisions = decided
