@@ -18,7 +18,6 @@ struct AnswerAssessorTests {
         for attempt in try parts.attempts() { parts.take(404, of: attempt) }
         #expect(parts.tally.summary.failed == 0)
         #expect(parts.assessor.concludeQuiet())
-        parts.settler.settleDecided()
         #expect(parts.tally.summary.failed == 1 && !parts.assessor.concludeQuiet())
     }
 
@@ -92,7 +91,6 @@ struct AnswerAssessorTests {
         let answer = AttemptReport.Answer(status: 200, body: Array(#"{"r":[{"s":200},{"s":422}]}"#.utf8))
         parts.assessor.take(
             AttemptReport(result: .answer(answer), duration: .zero), of: try #require(try parts.attempts().first))
-        parts.settler.settleDecided()
         #expect(urgent(parts).map(\.unchargedCount) == [1] && parts.tally.summary.delivered == 1)
     }
 

@@ -16,45 +16,9 @@ struct DispatcherTests {
         #expect(parts.tally.summary.delivered == 4)
     }
 
-    @Test func `at most one operation is claimed before it may be in flight`() throws {
+    @Test func `no more is claimed than may be in flight`() throws {
         let bench = try Bench()
-        #expect(try bench.mostClaimed(20) == 6)
-    }
-
-    @Test func `beside long attempts nothing is claimed ahead`() throws {
-        let bench = try Bench()
-        bench.duration = Claimer.longestTaken
         #expect(try bench.mostClaimed(20) == 5)
-    }
-
-    @Test func `what was claimed ahead goes back if its turn does not come soon`() throws {
-        let bench = try Bench()
-        bench.duration = Claimer.longestTaken
-        try bench.add(20)
-        var waiting: [EntryName] = []
-        let parts = try Parts(bench) { _ in
-            bench.pass(Claimer.longestTaken)
-            waiting = (try? bench.names(.new)) ?? []
-            return .status(204)
-        }
-        let candidates = try parts.candidates()
-        parts.claimer.takeAhead(candidates[19])
-        #expect(try bench.names(.claimed) == [candidates[19].entry.name])
-        #expect(parts.dispatcher().attempt(Array(candidates.prefix(19))) == 19)
-        #expect(waiting == [candidates[19].entry.name])
-    }
-
-    @Test func `what was claimed ahead goes back at the end of a pass, and an operation with an order is not`() throws {
-        let bench = try Bench()
-        bench.configuration.defaultRoute.ordering = .key
-        try bench.add(1)
-        try bench.add(1) { $0.key = "a" }
-        let parts = try Parts(bench)
-        let candidates = try parts.candidates()
-        for candidate in candidates { parts.claimer.takeAhead(candidate) }
-        #expect(try bench.names(.claimed) == [candidates[0].entry.name])
-        #expect(parts.dispatcher().attempt([candidates[1]]) == 1)
-        #expect(try bench.names(.new) == [candidates[0].entry.name])
     }
 
     @Test func `the time limit ends the claims, and what is in flight is settled`() throws {

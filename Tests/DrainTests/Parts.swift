@@ -73,6 +73,5 @@ final class Parts {
     /// Takes in an answer with this status.
     func take(_ status: Int, of attempt: Attempt) {
         assessor.take(AttemptReport(result: .status(status), duration: .zero), of: attempt)
-        settler.settleDecided()
     }
 }

@@ -16,7 +16,6 @@ struct SettlerTests {
             let meaning = attempt.meaning(of: report, nil, at: bench.now)
             parts.settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
-        parts.settler.settleDecided()
         return (parts, bench)
     }
 

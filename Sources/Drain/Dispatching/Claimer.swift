@@ -10,15 +10,8 @@ final class Claimer {
     private let settler: Settler
     private let sender: RequestSender
     private let queue: SendQueue
-    /// Operations claimed and read before their turn.
+    /// Operations claimed and read together, and not used yet.
     private var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
-    /// When the first of them was taken.
-    private var takenFrom: ContinuousClock.Instant
-    /// When those not used until then go back; `nil` if there are none.
-    var takenDue: ContinuousClock.Instant? { taken.isEmpty ? nil : takenFrom + Self.longestTaken }
-    /// The time for which operations may be taken before their turn. Until then no other process can send, hold or
-    /// drop them.
-    static let longestTaken = Duration.milliseconds(100)
     /// The operation of `send`, claimed on acceptance; `nil` in a run.
     var given: Member?
 
@@ -32,7 +25,6 @@ final class Claimer {
         self.settler = settler
         self.sender = sender
         self.queue = queue
-        takenFrom = clock.instant()
     }
 
     /// Claims and reads an operation, and others if its route sends batches. Returns `nil` if there is nothing to send.
@@ -49,33 +41,27 @@ final class Claimer {
         return attempt
     }
 
-    // MARK: - Before their turn
+    // MARK: - Several at once
 
     /// Claims and reads the next operations to begin, together. An operation that must wait for a sync is claimed at
     /// its turn.
     func takeTogether(_ candidates: [Candidate]) {
         sender.flush()
-        var names = Set(taken.keys)
+        var names: Set<EntryName> = []
         // Of two files with the same name, one is a copy. The second file is claimed alone, at its turn.
         let candidates = candidates.filter {
             !settler.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
         }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
         let outcomes = settler.spoolRun.take(candidates.map(\.entry), leavingBodies: leavesBodies)
-        if taken.isEmpty { takenFrom = clock.instant() }
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
-    }
-
-    /// Claims and reads an operation without an order, ahead of its turn.
-    func takeAhead(_ candidate: Candidate) {
-        if candidate.sequence == nil, given == nil { takeTogether([candidate]) }
     }
 
     private func maker(of candidate: Candidate) -> RequestMaker {
         sender.maker(of: candidate.entry.name.type, to: settler.book[candidate])
     }
 
-    /// Puts back operations taken before their turn and not begun.
+    /// Puts back operations claimed by `takeTogether` and not begun.
     func putBackTaken() {
         if taken.isEmpty { return }
         var claims: [Claim] = []
@@ -90,7 +76,7 @@ final class Claimer {
         settler.putBack(claims)
     }
 
-    /// Claims and reads an operation, unless it was taken before. Returns `nil` if another run was first.
+    /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run was first.
     private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
         return try settler.spoolRun.take(
@@ -99,7 +85,7 @@ final class Claimer {
 
     // MARK: - One operation
 
-    /// Claims and reads one operation, unless it was taken before. Returns `nil` if another run was first, if the file
+    /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run was first, if the file
     /// is not an operation, or if its request lacks something.
     private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
         let id = candidate.entry.name.id
@@ -248,7 +234,7 @@ final class Claimer {
                     // The next batch begins with this operation.
                     queue.putBackClaimed(next, member)
                     for other in dequeued { queue.putBack(other) }
-                    return
+                    return putBackTaken()
                 }
                 attempt.members.append(member)
             }

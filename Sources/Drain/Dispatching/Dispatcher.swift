@@ -19,8 +19,6 @@ final class Dispatcher {
     private let assessor: AnswerAssessor
     /// The attempts in flight by ticket.
     private var inFlight: [Int: Attempt] = [:]
-    /// The destination of the attempt that began last, until the run has taken ahead for it.
-    private var latest: RunDestination?
     /// The destinations with attempts in flight or dequeued operations.
     private var busy: [ObjectIdentifier: RunDestination] = [:]
 
@@ -50,7 +48,6 @@ final class Dispatcher {
         while makeProgress() {}
         queue.toleratesLostClaims = false
         if queue.isOutdated { settler.operations.hasToListAgain = true }
-        claimer.putBackTaken()
         settler.putBack(queue.end().flatMap(\.claims))
         settler.syncOrEndRun()
         settler.book.tell()
@@ -89,17 +86,13 @@ final class Dispatcher {
         var delay: Duration?
         if stop.graceEnd == nil {
             delay = begin()
-            let goesOn = tally.hasEnded || assessor.concludeQuiet()
-            // What was decided without an answer.
-            settler.settleDecided()
-            if goesOn { return true }
+            if tally.hasEnded || assessor.concludeQuiet() { return true }
             if inFlight.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }
                 settler.syncOrEndRun()
                 stop.sleep(until: clock.instant() + delay)
                 return true
             }
-            takeAhead()
         } else if inFlight.isEmpty {
             return false
         }
@@ -172,6 +165,7 @@ final class Dispatcher {
                 begin(operation.candidate, isSample: false)
             }
         }
+        claimer.putBackTaken()
     }
 
     private func begin(_ candidate: Candidate, isSample: Bool) {
@@ -214,25 +208,12 @@ final class Dispatcher {
         tally.summary.attempts += 1
         attempt.start = destination.control.begin(inFlight: destination.inFlight)
         inFlight[sender.submitted] = attempt
-        latest = destination
         tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)
         destination.limits.begin(at: tally.elapsed)
         sender.pace.begin(at: tally.elapsed)
     }
 
     // MARK: - Waiting
-
-    /// Claims and reads the operation that goes next once the latest attempt has ended: then only its request is left
-    /// to make. All questions before a request are asked when the request begins.
-    ///
-    /// Only beside short attempts, to which a claim and its read are a large part; a run that waits for long keeps no
-    /// claims without a request from others (`Claimer.takenDue`).
-    private func takeAhead() {
-        guard let latest, let last = sender.last, last.duration < Claimer.longestTaken else { return }
-        self.latest = nil
-        let free = sender.concurrency - inFlight.count + 1
-        if let next = queue.next(after: latest, free: free) { claimer.takeAhead(next) }
-    }
 
     /// Waits for reports, at most for `delay`, and takes them in.
     private func takeReports(_ delay: Duration?) {
@@ -244,26 +225,23 @@ final class Dispatcher {
         }
         tally.begin(.waiting)
         let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
-        let deadlines = [
-            stop.nextLook, settler.syncDue, relisting, claimer.takenDue, delay.map { clock.instant() + $0 },
-        ]
+        let deadlines = [stop.nextLook, settler.syncDue, relisting, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)
             tally.begin(.settling)
-            for (ticket, report) in reports {
-                guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
-                end(attempt.destination)
-                if report.isUnbegun {
-                    tally.summary.attempts -= 1
-                    queue.enqueueFirst(attempt)
-                } else {
-                    assessor.take(report, of: attempt)
+            settler.together {
+                for (ticket, report) in reports {
+                    guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
+                    end(attempt.destination)
+                    if report.isUnbegun {
+                        tally.summary.attempts -= 1
+                        queue.enqueueFirst(attempt)
+                    } else {
+                        assessor.take(report, of: attempt)
+                    }
                 }
             }
-            // Before the next requests: a death repeats no more of them than were in flight.
-            settler.settleDecided()
-            if let due = claimer.takenDue, due <= clock.instant() { claimer.putBackTaken() }
         } catch {
             tally.agentsFailed(error.description)
             stop.endGrace()
@@ -290,10 +268,12 @@ final class Dispatcher {
         if attempts.isEmpty { return }
         tally.summary.wasCutOff = clock.signals().count > 1
         sender.close()
-        for attempt in attempts {
-            end(attempt.destination)
-            tally.summary.cutOff += attempt.members.count
-            assessor.takeCutOff(attempt)
+        settler.together {
+            for attempt in attempts {
+                end(attempt.destination)
+                tally.summary.cutOff += attempt.members.count
+                assessor.takeCutOff(attempt)
+            }
         }
         settler.syncOrEndRun()
     }

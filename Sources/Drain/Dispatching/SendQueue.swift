@@ -175,17 +175,6 @@ final class SendQueue {
         return nil
     }
 
-    /// Returns the operation of the order that goes next if an attempt to this destination ends, and leaves it in the
-    /// order; `nil` if none does, or if it is claimed already. `free` is the number of attempts that may begin then.
-    func next(after ended: RunDestination, free: Int) -> Candidate? {
-        if isOutdated || ended.limits.hasRate { return nil }
-        let destinations = destinations
-        let position = order.first(
-            free: free, inFlight: { destinations[$0].inFlight - (destinations[$0] === ended ? 1 : 0) },
-            concurrencyLimit: { destinations[$0].concurrencyLimit }, isFailing: { destinations[$0].isFailing })
-        return position.map { candidates[$0] }.flatMap { claimed[$0.entry.name.id] == nil ? $0 : nil }
-    }
-
     /// Acquires a slot and a span of the rate for an attempt. Returns false if another process has either. If this
     /// process has been without a slot for long, leaves the destination to others.
     private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {

@@ -19,11 +19,11 @@ final class Settler {
     /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of a delivered or refused
     /// operation, and no other operation pays for its refusal.
     let hasSubmitter: Bool
-    /// What the last attempt made of the submitter's operation, and whether its file is as this says by now; `nil`
-    /// before an attempt.
+    /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
+    /// attempt.
     var outcome: (event: AttemptEvent, isApplied: Bool)?
-    /// The outcomes not applied to the files yet, of operations without an order.
-    private var decided: [Decision] = []
+    /// The outcomes collected by `together` and not applied to the files yet; `nil` outside of `together`.
+    private var decided: [Decision]?
     private var syncPace: SyncPace
     private var newestValues: NewestValues
     var deadLetters: DeadLetters
@@ -66,6 +66,7 @@ final class Settler {
             if hasSubmitter { noteOutcome(&settlement, member, answer, verdict ?? answer.verdict, now) }
             do throws(SpoolError) {
                 try settle(member, &settlement, answer)
+                outcome?.isApplied = true
             } catch {
                 setAside(member, error)
                 settlement.disposition = .putBack
@@ -84,10 +85,10 @@ final class Settler {
             settlement.disposition = .superseded
         }
         // Operations of a sequence are settled at once, before the operations behind them go on.
-        if member.sequence == nil, member.claim != nil {
+        if decided != nil, spoolRun.isSlowToSettle, member.sequence == nil, member.claim != nil {
             try keep(settlement.kept, of: member.operation, attempt.maker.route)
             note(settlement, member, attempt)
-            decided.append(
+            decided!.append(
                 Decision(settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent))
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent)
@@ -110,7 +111,7 @@ final class Settler {
 
     /// Settles an operation without a request, and lets its sequence go on or not.
     func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
-        if hasSubmitter { outcome = (AttemptEvent(of: member, settlement, attempt), isApplied: false) }
+        if hasSubmitter { outcome = (AttemptEvent(of: member, settlement, attempt), isApplied: true) }
         try apply(settlement, member, attempt, isSent: false)
         advance(member, after: settlement.disposition)
     }
@@ -161,12 +162,19 @@ final class Settler {
         let isSent: Bool
     }
 
-    /// Applies the outcomes of operations without an order to their files, in a slow directory all at once. Called
-    /// before the next requests, before long work, and before work reported after the outcomes. A crash before is like
-    /// a crash before the answers came.
+    /// Collects the decisions of `body` about operations without an order, and applies them to the files at the end: in
+    /// a slow directory these calls then overlap. A crash before the end is like a crash before the answers came.
+    func together(_ body: () -> Void) {
+        decided = []
+        body()
+        settleDecided()
+        decided = nil
+    }
+
+    /// Applies the collected outcomes to the files. Called before long work, and before work reported after the
+    /// outcomes.
     func settleDecided() {
-        if decided.isEmpty { return }
-        let decisions = decided
+        guard let decisions = decided, !decisions.isEmpty else { return }
         decided = []
         let settlings = decisions.map { settling($0.member.claim!, $0.settlement) }
         for (decision, outcome) in zip(decisions, spoolRun.settle(settlings, now: world.now())) {
@@ -227,7 +235,6 @@ final class Settler {
         case .gone, .moved, nil: break
         }
         syncPace.settled()
-        outcome?.isApplied = true
         tally.settled(AttemptEvent(of: member, settlement, attempt), isSent: isSent)
     }
 

@@ -87,18 +87,6 @@ package struct DispatchOrder {
         free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max },
         isFailing: (_ line: Int) -> Bool = { _ in false }, failingRoom: Int = .max
     ) -> Int? {
-        let next = first(
-            free: free, inFlight: inFlight, concurrencyLimit: concurrencyLimit, isFailing: isFailing,
-            failingRoom: failingRoom)
-        if let next { take(next) }
-        return next
-    }
-
-    /// Returns what `next` would hand out, and leaves it in its line.
-    package func first(
-        free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max },
-        isFailing: (_ line: Int) -> Bool = { _ in false }, failingRoom: Int = .max
-    ) -> Int? {
         guard free > 0 else { return nil }
         var busy: Int?
         var idle: Int?
@@ -119,7 +107,9 @@ package struct DispatchOrder {
             }
         }
         // A busy head, if found, is older than the idle head.
-        return idleCount < free ? busy ?? idle : idle
+        let next = idleCount < free ? busy ?? idle : idle
+        if let next { take(next) }
+        return next
     }
 
     /// Hands out the next operation of a line if it fits into one request with an operation just handed out. Keeps the
