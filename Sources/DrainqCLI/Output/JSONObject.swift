@@ -39,7 +39,7 @@ struct JSONField<Object>: Sendable {
         }
     }
 
-    /// Makes the two fields of bytes: one has them as text if they are UTF-8, the other one in Base64 if not.
+    /// Makes two fields for bytes: `name` for text, and `nameBase64` for bytes that are not UTF-8.
     static func bytes(
         _ name: String, _ meaning: String, _ value: @escaping @Sendable (Object) -> [UInt8]?
     ) -> [JSONField] {

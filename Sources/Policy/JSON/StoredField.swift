@@ -33,13 +33,10 @@ package struct StoredField<Object: StoredObject>: Sendable {
             try object.encode(value[keyPath: path], forKey: name)
         }
         read = { value, object in
-            // An absent field costs no error: most fields of most destinations are absent, and errors take most of the
-            // time of reading a ledger.
-            let stored = object.contains(name) ? try object.decodeIfPresent(Stored.self, forKey: name) : nil
-            if let read = stored.flatMap(reading) {
+            if let read = try object.decodeIfPresent(Stored.self, forKey: name).flatMap(reading) {
                 value[keyPath: path] = read
             } else if presence == .required {
-                throw DecodingError.dataCorruptedError(forKey: name, in: object, debugDescription: "absent or damaged")
+                throw DecodingError.dataCorruptedError(forKey: name, in: object, debugDescription: "absent")
             }
         }
     }

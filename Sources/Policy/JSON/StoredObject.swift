@@ -1,5 +1,5 @@
 /// An object in a file of `state/`. `fields` has each field once: its name, its place in the value, and whether an
-/// object must have it. One function writes all such objects, and one reads them.
+/// object must have the field. `encode` writes every such object, and `init(from:)` reads every one.
 ///
 /// Times are RFC 3339 in UTC. Unknown fields are ignored.
 package protocol StoredObject: Codable, Equatable, Sendable {

@@ -1,12 +1,13 @@
 import CSystem
 import Policy
 
-/// The other names of a claimed file: those of an interrupted move, of one that goes on, and of another run's claim.
+/// The names that a claimed file has besides its claim: from an interrupted move, from a move in another process, or
+/// from another run's claim.
 extension SpoolRun {
     /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
-    /// durably. Returns how many names the inode then has; `nil` if one of them is another run's claim, which only that
-    /// run removes, or who recovers it: of two runs with a claim on one file, each would remove the other's. Also `nil`
-    /// if another run has brought a name back meanwhile.
+    /// durably. Returns how many names the inode then has; `nil` if another run has a claim on the file, or has brought
+    /// a name back meanwhile. Only a run itself, or its recovery, removes its claims: two runs with claims on a file
+    /// would remove each other's.
     ///
     /// A process in the middle of such a move finds the name to be removed gone, as intended. A shared file system may
     /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.

@@ -265,8 +265,8 @@ package final class SpoolRun {
         if let first { throw first }
     }
 
-    /// Syncs a directory. Another process that has ended has removed its directory: then syncs the directory that had
-    /// it, so that none of its names comes back after a power cut.
+    /// Syncs a directory. If its process has ended and removed the directory, syncs the parent instead, so that no name
+    /// of the removed directory comes back after a power cut.
     private func syncDirectory(_ path: QueuePath) throws(SpoolError) {
         do throws(SpoolError) { try queue.syncDirectory(path) } catch let error
             where error.code == Errno.missing.code && path != directory.path

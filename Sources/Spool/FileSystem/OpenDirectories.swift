@@ -23,6 +23,7 @@ final class OpenDirectories {
     }
 
     deinit {
+        // try?: nothing was written through them.
         for descriptor in descriptors.withLock({ $0.values.map { $0 } }) { try? system.close(descriptor) }
     }
 
@@ -38,6 +39,7 @@ final class OpenDirectories {
     /// Closes a directory before it is removed.
     func close(_ directory: QueuePath) {
         guard let descriptor = descriptors.withLock({ $0.removeValue(forKey: directory) }) else { return }
+        // try?: as above.
         try? system.close(descriptor)
     }
 
