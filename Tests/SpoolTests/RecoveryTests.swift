@@ -107,6 +107,70 @@ struct RecoveryTests {
         #expect(try queue.recover().returned == added)
     }
 
+    @Test func `C: an operation that a dead run had delivered is removed, and not returned`() throws {
+        let added = try queue.add(["a", "b"])
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claims = try added.map { try #require(try run.claim($0)) }
+            // Without a request there is nothing to mark.
+            #expect(!run.markDelivered(claims[1]))
+            run.begin(claims)
+            #expect(run.markDelivered(claims[0]))
+        }
+        let recovery = try queue.recover()
+        #expect(recovery.delivered == [added[0].name] && recovery.errors.isEmpty)
+        #expect(recovery.returned.map { "\($0.name.id) \($0.name.interruptions)" } == ["b 1"])
+        #expect(try queue.entries() == recovery.returned)
+        #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `C: a recovery that dies leaves a delivered operation to the next one`() throws {
+        let added = try queue.add(["a"])
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claim = try #require(try run.claim(added[0]))
+            run.begin([claim])
+            #expect(run.markDelivered(claim))
+        }
+        do {
+            let calls = InterceptedCalls()
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            calls.reset(.always("unlink", EIO))
+            #expect(try run.recover(now: now).errors.count == 1)
+        }
+        #expect(try queue.recover().delivered == [added[0].name])
+        #expect(try queue.entries().isEmpty && queue.names("claimed").isEmpty)
+    }
+
+    @Test func `C: the mark of a delivery ends with its file: an operation of the same name is another one`() throws {
+        let added = try queue.add(["a"])
+        let file = try #require(queue.bytes("new/\(added[0].name)"))
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claim = try #require(try run.claim(added[0]))
+            run.begin([claim])
+            #expect(run.markDelivered(claim))
+            _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+            // An import brings it back.
+            try queue.put(file, at: "new/\(added[0].name)")
+            _ = try #require(try run.claim(added[0]))
+        }
+        #expect(try queue.recover().returned == added)
+    }
+
+    @Test func `C: after a power cut no mark says that an operation was delivered`() throws {
+        let added = try queue.add(["a"])
+        do {
+            var system = SystemCalls.real
+            system.boot = { "another boot" }
+            let run = try queue.open(system).beginRun(now: now)
+            let claim = try #require(try run.claim(added[0]))
+            run.begin([claim])
+            #expect(run.markDelivered(claim))
+        }
+        #expect(try queue.recover().returned == added)
+    }
+
     @Test func `C: a claim of a run that lives is left alone`() throws {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)

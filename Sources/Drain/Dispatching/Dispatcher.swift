@@ -86,6 +86,8 @@ final class Dispatcher {
         var delay: Duration?
         if stop.graceEnd == nil {
             delay = begin()
+            sender.flush()
+            settler.settleDecided()
             if tally.hasEnded || assessor.concludeQuiet() { return true }
             if inFlight.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }

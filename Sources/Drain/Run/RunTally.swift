@@ -42,7 +42,10 @@ final class RunTally {
         summary.recovered += recovery.returned.count
         summary.quarantined += recovery.quarantined.count
         for error in recovery.errors { inputOutput(error) }
-        if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { tell(.recovered(recovery)) }
+        summary.delivered += recovery.delivered.count
+        if !(recovery.returned.isEmpty && recovery.delivered.isEmpty && recovery.quarantined.isEmpty) {
+            tell(.recovered(recovery))
+        }
     }
 
     /// Counts what the admission of foreign files did, but for what it superseded (`Settler.noteSuperseded`).

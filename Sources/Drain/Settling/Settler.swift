@@ -22,8 +22,9 @@ final class Settler {
     /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
     /// attempt.
     var outcome: (event: AttemptEvent, isApplied: Bool)?
-    /// The outcomes collected by `together` and not applied to the files yet; `nil` outside of `together`.
-    private var decided: [Decision]?
+    /// The outcomes not applied to the files yet, of operations without an order.
+    private var decided: [Decision] = []
+    private var isCollecting = false
     private var syncPace: SyncPace
     private var newestValues: NewestValues
     var deadLetters: DeadLetters
@@ -85,17 +86,30 @@ final class Settler {
             settlement.disposition = .superseded
         }
         // Operations of a sequence are settled at once, before the operations behind them go on.
-        if decided != nil, spoolRun.isSlowToSettle, member.sequence == nil, member.claim != nil {
+        let mayWait = isCollecting && member.sequence == nil && member.claim != nil
+        let isMarked = mayWait && markIfDelivered(member, settlement)
+        if isMarked || mayWait && spoolRun.isSlowToSettle {
             try keep(settlement.kept, of: member.operation, attempt.maker.route)
             note(settlement, member, attempt)
-            decided!.append(
-                Decision(settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent))
+            decided.append(
+                Decision(
+                    settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent,
+                    isMarked: isMarked))
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent)
         }
         if !hasSubmitter, case .failed = settlement.disposition, let status = answer.stormStatus {
             book.apply(.failed(status: status), to: attempt.destination, at: world.now())
         }
+    }
+
+    /// Marks a claim as delivered if a delivery is all that there is to its outcome: the next requests may then begin
+    /// before its file is removed. Returns whether it is marked.
+    private func markIfDelivered(_ member: Member, _ settlement: Settlement) -> Bool {
+        guard !hasSubmitter, let claim = member.claim, settlement.kept.isEmpty,
+            case .delivered(keep: false) = settlement.disposition
+        else { return false }
+        return spoolRun.markDelivered(claim)
     }
 
     /// Notes what an answer makes of the submitter's operation. If its attempts or its age are used up, it is deferred
@@ -160,21 +174,26 @@ final class Settler {
         let member: Member
         let attempt: Attempt
         let isSent: Bool
+        /// Whether the mark of its claim says the outcome, so that it survives a death of this process.
+        let isMarked: Bool
     }
 
-    /// Collects the decisions of `body` about operations without an order, and applies them to the files at the end: in
-    /// a slow directory these calls then overlap. A crash before the end is like a crash before the answers came.
+    /// In a slow directory, collects the decisions of `body` about operations without an order, and applies them to the
+    /// files at the end: these calls then overlap. A crash before the end is like a crash before the answers came.
+    ///
+    /// Decisions that are all marked are left for `settleDecided`.
     func together(_ body: () -> Void) {
-        decided = []
+        isCollecting = true
         body()
-        settleDecided()
-        decided = nil
+        isCollecting = false
+        if !decided.allSatisfy(\.isMarked) { settleDecided() }
     }
 
-    /// Applies the collected outcomes to the files. Called before long work, and before work reported after the
-    /// outcomes.
+    /// Applies the collected outcomes to the files. Called once the next requests have begun, before long work, and
+    /// before work reported after the outcomes.
     func settleDecided() {
-        guard let decisions = decided, !decisions.isEmpty else { return }
+        if decided.isEmpty { return }
+        let decisions = decided
         decided = []
         let settlings = decisions.map { settling($0.member.claim!, $0.settlement) }
         for (decision, outcome) in zip(decisions, spoolRun.settle(settlings, now: world.now())) {

@@ -42,8 +42,9 @@ struct NamedOperations {
         case .attempted(let attempt), .settledUnsent(let attempt): reported.insert(attempt.id)
         case .superseded(let name, by: _, destination: _): reported.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
+        case .recovered(let recovery): for name in recovery.delivered { reported.insert(name.id) }
         case .chosen, .notKept, .destinationHeld, .holdEnded, .destinationChanged, .parked, .networkAbsent, .evicted,
-            .recovered, .stopping, .inputOutputError, .agentsFailed:
+            .stopping, .inputOutputError, .agentsFailed:
             break
         }
     }

@@ -62,6 +62,11 @@ struct RunReporter {
                     .warning,
                     "returned \(InWords.count(recovery.returned.count, "operation")) that a dead run had claimed")
             }
+            if detail == .everything, !recovery.delivered.isEmpty {
+                Messages.say(
+                    .warning,
+                    "removed \(InWords.count(recovery.delivered.count, "operation")) that a dead run had delivered")
+            }
         case .holdEnded(let destination):
             let wasReported = alarms?.release(destination) == true
             if detail == .everything || wasReported { Messages.notice("'\(destination)' is no longer held") }

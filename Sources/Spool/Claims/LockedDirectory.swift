@@ -4,7 +4,7 @@ import Policy
 /// The directory of one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock`.
 ///
 /// The lock file is made once and never replaced; a run writes the marks of its claims into the lock file
-/// (`BegunMarks`). The lock's holder removes the lock file last, so a directory with files and without a lock file has
+/// (`ClaimMarks`). The lock's holder removes the lock file last, so a directory with files and without a lock file has
 /// no owner.
 ///
 /// The directory's name contains the host. If the file system's locks reach only this host, a free lock does not prove
@@ -201,9 +201,15 @@ final class LockedDirectory {
         }
     }
 
-    /// Writes bytes into the lock file, unless the system refuses.
-    func write(_ bytes: [UInt8], at offset: Int) {
-        do throws(Errno) { try queue.write(descriptor, bytes, at: offset) } catch {}
+    /// Writes bytes into the lock file. Returns false if the system refuses.
+    @discardableResult
+    func write(_ bytes: [UInt8], at offset: Int) -> Bool {
+        do throws(Errno) {
+            try queue.write(descriptor, bytes, at: offset)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Removes the lock file and the directory, or keeps them as the spare directory, if the directory has no other

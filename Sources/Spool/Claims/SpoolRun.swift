@@ -15,9 +15,9 @@ package final class SpoolRun {
 
     /// The changes in the directories since the last `sync`, and the open claims.
     private struct Changes {
-        /// The claims not settled yet, each with the record of its mark.
-        var claims: [EntryName: (claim: Claim, mark: Int?)] = [:]
-        var marks = BegunMarks()
+        /// The claims not settled yet, each with its mark.
+        var claims: [EntryName: (claim: Claim, mark: ClaimMarks.Mark?)] = [:]
+        var marks = ClaimMarks()
         /// Directories with changed names that `sync` must make durable. Directories with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
@@ -38,8 +38,7 @@ package final class SpoolRun {
     /// Whether the file of a claim is still in the run's directory.
     package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name]?.claim === claim } }
 
-    /// Forgets a claim whose file has left the run's directory, or stays there for the next run. `isBack`: the file has
-    /// its row and its name again.
+    /// Forgets a claim whose file has left the run's directory. `isBack`: the file has its row and its name again.
     func forget(_ claim: Claim, isBack: Bool = false) {
         changes.withLock {
             guard let mark = $0.claims.removeValue(forKey: claim.name)?.mark else { return }
@@ -52,15 +51,32 @@ package final class SpoolRun {
     package func begin(_ claims: [Claim]) {
         changes.withLock { changes in
             for claim in claims where changes.claims[claim.name].map({ $0.mark == nil }) ?? false {
-                changes.claims[claim.name]!.mark = changes.marks.mark(claim.name, in: directory, queue.system)
+                changes.claims[claim.name]!.mark = changes.marks.mark(claim.name, .begun, in: directory, queue.system)
             }
         }
     }
 
-    /// Marks a dead run's claim that this run returns. Returns the record of the mark.
-    func mark(_ name: EntryName) -> Int { changes.withLock { $0.marks.mark(name, in: directory, queue.system) } }
+    /// Notes that a begun operation was delivered, and that nothing of it is to be kept. If the process dies from here
+    /// on, recovery removes the file. Returns false if that cannot be noted.
+    package func markDelivered(_ claim: Claim) -> Bool {
+        changes.withLock { changes in
+            guard var mark = changes.claims[claim.name]?.mark,
+                ClaimMarks.deliver(&mark, claim.name, in: directory)
+            else { return false }
+            changes.claims[claim.name]!.mark = mark
+            return true
+        }
+    }
 
-    func unmark(_ mark: Int) { changes.withLock { $0.marks.end(mark, isBack: true, in: directory) } }
+    /// Forgets a claim whose file stays in the run's directory, with its mark, for the next run.
+    func leave(_ claim: Claim) { changes.withLock { _ = $0.claims.removeValue(forKey: claim.name) } }
+
+    /// Marks a dead run's claim while this run recovers it.
+    func mark(_ name: EntryName, _ meaning: ClaimMarks.Meaning) -> ClaimMarks.Mark {
+        changes.withLock { $0.marks.mark(name, meaning, in: directory, queue.system) }
+    }
+
+    func unmark(_ mark: ClaimMarks.Mark) { changes.withLock { $0.marks.end(mark, isBack: true, in: directory) } }
 
     /// Notes a new name in a directory, for `sync` to make durable.
     func noteAddition(in directory: QueuePath) {

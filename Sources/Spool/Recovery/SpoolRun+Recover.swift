@@ -3,8 +3,9 @@ package import Policy
 
 /// Recovery of files left by dead runs and writers.
 extension SpoolRun {
-    /// Row C of dead runs → N or D, with one more interruption if a request had begun (`BegunMarks`), or Q; foreign
-    /// files → F; row W of dead writers → gone; two generations of one operation → the later generation.
+    /// Row C of dead runs → N or D, with one more interruption if a request had begun; → gone if the operation was
+    /// delivered (`ClaimMarks`); or → Q; foreign files → F; row W of dead writers → gone; two generations of one
+    /// operation → the later generation.
     ///
     /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
     /// is a dead run's again. Leaves what cannot be recovered to the next run, and reports the failure in `errors`.
@@ -49,9 +50,9 @@ extension SpoolRun {
         queue.removeFiles(in: scratch, keepingLock: false)
         try? queue.system.removeDirectory(queue.root, scratch.bytes)
         let names: [[UInt8]]
-        let begun: Set<String>
+        let marks: [String: ClaimMarks.Meaning]
         do throws(SpoolError) {
-            begun = try BegunMarks.read(of: dead, queue)
+            marks = try ClaimMarks.read(of: dead, queue)
             names = try queue.names(in: dead.path)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
@@ -65,10 +66,9 @@ extension SpoolRun {
                     continue
                 }
                 let mine = QueuePath(in: directory.path, bytes)
-                let hasBegun = begun.contains(name.description)
-                // If this run dies too, the next run counts the interruption.
-                let mark = hasBegun ? mark(name) : nil
-                defer { if let mark { unmark(mark) } }
+                let meaning = marks[name.description]
+                // If this run dies too, or cannot move the file on, the next run does what the mark says.
+                let mark = meaning.map { self.mark(name, $0) }
                 let isThere = try queue.attempt("recover", from) { () throws(Errno) in
                     do throws(Errno) {
                         try queue.move(from, mine)
@@ -78,9 +78,16 @@ extension SpoolRun {
                         return false
                     }
                 }
-                guard isThere else { continue }
-                noteRemoval(in: dead.path)
-                try returnClaim(mine, name, hasBegun: hasBegun, &recovery, now, maximumInterruptions)
+                if isThere {
+                    noteRemoval(in: dead.path)
+                    if meaning == .delivered {
+                        try remove(mine)
+                        recovery.delivered.append(name)
+                    } else {
+                        try returnClaim(mine, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
+                    }
+                }
+                if let mark { unmark(mark) }
             } catch {
                 first = first ?? error
             }
@@ -216,6 +223,8 @@ extension EntryName {
 package struct Recovery: Hashable, Sendable {
     /// Returned operations in their new rows.
     package var returned: [Entry] = []
+    /// The names of operations that a dead run had delivered. Their files are removed.
+    package var delivered: [EntryName] = []
     /// Operations interrupted too often, or whose name another operation has.
     package var quarantined: [QuarantineItem] = []
     /// The names of the dead runs.

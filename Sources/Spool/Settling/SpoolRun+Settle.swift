@@ -117,7 +117,7 @@ extension SpoolRun {
         do throws(SpoolError) {
             do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
         } catch {
-            forget(claim)
+            leave(claim)
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
     }

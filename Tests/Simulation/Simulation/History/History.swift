@@ -308,12 +308,16 @@ extension Event {
         case movesUnlocked(from: String, to: String, lacks: String)
 
         // MARK: Servers
+        /// The process gives a request to its agent.
+        case submits
         /// A server receives a whole request.
         case receives(Request)
         /// A server has decided; effects happen now.
         case replies(request: Int, Reply)
         /// The process that sent it has the answer, or knows that none comes.
         case learns(request: Int)
+        /// The process that sent it takes the answer in.
+        case takesIn(request: Int)
         /// The process that sent it knows that no answer comes: its agent has died or was killed.
         case loses(request: Int)
         /// What a server does from now on: `well`, `401`, `down`.

@@ -1,6 +1,6 @@
 extension Contract {
-    /// An operation takes effect more than once only if its process died, its own answer was lost or no delivery, or an
-    /// operator queued it again.
+    /// An operation takes effect more than once only if its process died before its next request, or the power was cut,
+    /// or its own answer was lost or no delivery, or an operator queued it again.
     static func repeats(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
             let effects = record.effects(of: life)
@@ -32,7 +32,14 @@ extension Contract {
         guard let learned = first.delivered(body: body) else {
             return first.ended.map { $0 < second.received } ?? false
         }
+        // A removal that the system refused is no removal.
+        if course.refusals.contains(where: { $0 > learned && $0 < second.received }) { return true }
         if let killed = course.killed, killed < second.received {
+            if case .killed = record.events[killed].what, let takenIn = first.takenIn,
+                course.submissions.contains(where: { $0 > takenIn && $0 < killed })
+            {
+                return false
+            }
             // A run that got no processor for a while removes the operation later, and then says so.
             let told = life.reports.last { $0.at < killed && record.events[$0.at].process == first.process }?.at
             let distance = record.events[killed].time - record.events[max(learned, told ?? learned)].time
@@ -41,8 +48,7 @@ extension Contract {
             }
             return distance <= removal || wasStopped || wasStalled
         }
-        // A removal that the system refused is no removal.
-        return course.refusals.contains { $0 > learned && $0 < second.received }
+        return false
     }
 }
 

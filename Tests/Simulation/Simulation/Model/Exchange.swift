@@ -11,6 +11,8 @@ struct Exchange {
     var reply: Reply?
     /// When the process that sent it had the answer, or knew that none comes.
     var learned: Int?
+    /// When the process took the answer in.
+    var takenIn: Int?
     /// Whether its agent ended before the process had an answer.
     var isLost = false
     /// When the process could no longer learn an answer: it had it, or knew that none comes, or was over.

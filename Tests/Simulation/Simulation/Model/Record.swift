@@ -83,6 +83,7 @@ struct Record {
             case .stalled: courses[event.process, default: Course()].stalls.append(index)
             case .woken: courses[event.process, default: Course()].wakes.append(index)
             case .interrupted: courses[event.process, default: Course()].interruptions.append(index)
+            case .submits: courses[event.process, default: Course()].submissions.append(index)
             case .lists: courses[event.process, default: Course()].listings.append(index)
             case .refusedCall: courses[event.process, default: Course()].refusals.append(index)
             case .cutPower:
@@ -181,6 +182,8 @@ struct Record {
                 guard let place = byNumber[number] else { continue }
                 exchanges[place].isLost = true
                 exchanges[place].end(at: index)
+            case .takesIn(let number):
+                if let place = byNumber[number] { exchanges[place].takenIn = index }
             case .learns(let number):
                 guard let place = byNumber[number] else { continue }
                 exchanges[place].learned = index
@@ -382,6 +385,8 @@ struct Course {
     var wakes: [Int] = []
     var interruptions: [Int] = []
     var listings: [Int] = []
+    /// When it gave a request to its agent.
+    var submissions: [Int] = []
     /// The injected errors of its calls.
     var refusals: [Int] = []
 

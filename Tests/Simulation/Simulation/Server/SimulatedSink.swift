@@ -15,6 +15,8 @@ final class SimulatedSink: Sink {
     private unowned let world: Universe
     private var inFlight: [Int: InFlight] = [:]
     private var reports: [(ticket: Int, report: AttemptReport)] = []
+    /// The numbers of the requests whose answers the process has not taken in yet.
+    private var learned: [Int] = []
     /// The hosts whose agent hangs, with the tickets of the requests that it has got since.
     private var hung: [String: [Int]] = [:]
     private var isClosed = false
@@ -43,6 +45,7 @@ final class SimulatedSink: Sink {
 
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
         if isClosed { throw SinkError("the sink is closed") }
+        world.note(process.id, .submits)
         send(SimulatedServers.Sent(ticket: ticket, request: request))
     }
 
@@ -58,7 +61,10 @@ final class SimulatedSink: Sink {
     /// A report arrives, on whatever thread.
     func deliver(_ ticket: Int, _ report: AttemptReport, since start: Duration) {
         guard isSending(ticket, since: start), let attempt = inFlight.removeValue(forKey: ticket) else { return }
-        if let number = attempt.number { world.note(process.id, .learns(request: number)) }
+        if let number = attempt.number {
+            world.note(process.id, .learns(request: number))
+            learned.append(number)
+        }
         give(report, of: ticket)
     }
 
@@ -75,7 +81,8 @@ final class SimulatedSink: Sink {
         while reports.isEmpty, world.scheduler.time < end, wakeup < 0 || process.signals.isEmpty {
             process.sleep(until: end, isWakeable: true)
         }
-        defer { reports = [] }
+        for number in learned { world.note(process.id, .takesIn(request: number)) }
+        defer { (reports, learned) = ([], []) }
         return reports
     }
 

@@ -107,8 +107,8 @@ package struct BreachStory {
         case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
             return mention.hosts.isDisjoint(with: subjects.hosts) ? 4 : 3
         case .done: return subjects.processes.contains(event.process) ? 3 : 4
-        case .offers, .answers, .names, .damaged, .receives, .replies, .learns, .loses, .reports, .changed, .leftAlone,
-            .lists:
+        case .offers, .answers, .names, .damaged, .submits, .receives, .replies, .learns, .takesIn, .loses, .reports,
+            .changed, .leftAlone, .lists:
             return 4
         }
     }
@@ -126,7 +126,7 @@ package struct BreachStory {
             mention.hosts = [history.setup.kind(of: offer.type).host]
         case .answers(let label, _), .names(let label, _), .damaged(let label): mention.labels = [label]
         case .receives(let request): add(request)
-        case .replies(let number, _), .learns(let number), .loses(let number): add(requests[number])
+        case .replies(let number, _), .learns(let number), .takesIn(let number), .loses(let number): add(requests[number])
         case .serverTurns(let host, _): mention.hosts = [host]
         case .reports(let report): mention.ids = Set(report.ids)
         case .commands(let command):
@@ -134,7 +134,7 @@ package struct BreachStory {
             if let host = command.host { mention.hosts = [host] }
         case .changed(let id), .leftAlone(let id): mention.ids = [id]
         case .begins, .runs, .ends, .endsRun, .killed, .stopped, .stalled, .woken, .interrupted, .cutPower,
-            .clockStepped, .refusedCall, .movesUnlocked, .calm, .done, .lists:
+            .clockStepped, .refusedCall, .movesUnlocked, .calm, .done, .lists, .submits:
             break
         }
         if case .reports(.destinationHeld(let name)) = event.what { mention.hosts = [Self.host(of: name)] }

@@ -29,6 +29,8 @@ struct EventWords {
         case .movesUnlocked(let from, let to, let lock): "renames '\(from)' to '\(to)' without the lock on \(lock)"
         case .receives(let request): words(for: request)
         case .replies(let number, let reply): "request \(number) is answered: \(words(for: reply))"
+        case .submits: "gives a request to its agent"
+        case .takesIn(let number): "takes in the answer to request \(number)"
         case .learns(let number): "has the answer to request \(number)"
         case .loses(let number): "loses request \(number) with its agent"
         case .serverTurns(let host, let mode): "the server \(host) turns: \(mode)"
