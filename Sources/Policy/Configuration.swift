@@ -39,7 +39,7 @@ package struct Configuration: Hashable, Sendable {
 
     /// Whether a newer operation of any route replaces older ones.
     package var hasCoalescingRoutes: Bool {
-        defaultRoute.replacesOlder || routes.values.contains(where: \.replacesOlder)
+        defaultRoute.order.replacesOlder || routes.values.contains(where: \.order.replacesOlder)
     }
 
     /// Whether any route holds the operations behind a dead letter.

@@ -127,7 +127,8 @@ struct DestinationTests {
             return .status(401)
         }
         let candidates = try parts.candidates()
-        #expect(parts.book.destination(Destination(named: "http://one"), bench.now).control.isProbing)
+        let probed = parts.book.destination(Destination(named: "http://one"), bench.now)
+        #expect(probed.control.isProbing == true)
         #expect(
             try DestinationsFile(spool: bench.spool).beginProbe(
                 of: "http://one", DestinationSettings(), at: bench.now, ignoringCircuitBreaker: false))

@@ -51,7 +51,7 @@ final class Parts {
         try bench.names(.new).map { name in
             let destination = book.table.destination(of: name)
             _ = book.destination(destination, bench.now)
-            let sequence = bench.configuration.route(of: name.type).sequence(of: name, to: destination)
+            let sequence = bench.configuration.route(of: name.type).order.sequence(of: name, to: destination)
             return Candidate(
                 entry: Entry(state: .new, name: name), destination: destination, sequence: sequence, isHead: true)
         }

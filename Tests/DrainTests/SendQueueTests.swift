@@ -66,7 +66,7 @@ struct SendQueueTests {
     @Test func `the rest of a sequence leaves the pass with one that waits`() {
         let one = destination("one")
         let route = Route(url: "http://one/", ordering: .strict)
-        let sequence = route.sequence(of: candidate(0, of: one).entry.name, to: one.identity)
+        let sequence = route.order.sequence(of: candidate(0, of: one).entry.name, to: one.identity)
         for number in 0..<3 { queue.append(candidate(number, of: one, sequence: sequence), of: one) }
         #expect(queue.next(free: 5, at: .zero) != nil)
         #expect(queue.next(free: 5, at: .zero) == nil)

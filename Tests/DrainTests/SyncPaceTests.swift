@@ -32,7 +32,7 @@ struct SyncPaceTests {
             EntryName(
                 createdAt: Timestamp(microseconds: 1), id: OperationID(key)!, keyDigest: Digest(of: key))
         }
-        let sequences = names.map { route.sequence(of: $0, to: Destination(named: "http://a.test")) }
+        let sequences = names.map { route.order.sequence(of: $0, to: Destination(named: "http://a.test")) }
         var pace = SyncPace(now: start)
         pace.ended(in: try #require(sequences[0]))
         #expect(

@@ -128,13 +128,16 @@ struct DestinationControlTests {
     }
 
     @Test func `a second refusal after one that is parked holds, and a delivery is a witness against it`() {
-        var parked = control()
-        #expect(tell("a401 end", &parked) == "sampleOne park(a)")
-        var refused = parked
+        func parked() -> Control {
+            var control = control()
+            #expect(tell("a401 end", &control) == "sampleOne park(a)")
+            return control
+        }
+        var refused = parked()
         refused.forgetWithheld()
         #expect(tell("b401 end", &refused) == "sampleOne hold(b)")
         #expect(refused.isBlocked && refused.state.parking.isEmpty)
-        var delivered = parked
+        var delivered = parked()
         #expect(tell("b204", &delivered, at: now + .seconds(1)) == "b:delivered")
         #expect(tell("a401", &delivered, at: now + .seconds(2)) == "a:failed")
         var strict = control()
@@ -153,7 +156,7 @@ struct DestinationControlTests {
         ] as [(String, String, Bool)])
     func `a probe decides about a hold`(story: String, effects: String, isHeld: Bool) {
         var held = control { $0.hold = .init(reason: "", since: now - .seconds(7_200), status: 401) }
-        #expect(held.isProbing)
+        #expect(held.isProbing == true)
         if !story.contains("!") { held.beginProbe(isTaken: true, at: now) }
         #expect(tell(story, &held) == effects)
         #expect((held.block?.reason == .held) == isHeld)

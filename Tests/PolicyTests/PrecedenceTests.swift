@@ -44,7 +44,7 @@ struct PrecedenceTests {
         let rows = texts.map { Self.row($0, route) }
         var precedence = Precedence(rows.reversed())
         return rows.map { row in
-            switch precedence.position(of: row.name, of: route, to: row.destination) {
+            switch precedence.position(of: row.name, of: route.order, to: row.destination) {
             case .free: "free"
             case .inLine: "in line"
             case .blocked(let id): "blocked by \(id)"
@@ -75,9 +75,9 @@ struct PrecedenceTests {
     private func isConfirmed(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
         var precedence = Precedence(first.map { Self.row($0, route) }, knownAtOnce: knownAtOnce)
         for row in second.map({ Self.row($0, route) }) {
-            _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark)
+            _ = precedence.position(of: row.name, of: route.order, to: row.destination, mark: row.mark)
         }
-        return precedence.isConfirmed(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
+        return precedence.isConfirmed(route.order.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
     }
 
     @Test(arguments: routes, [0, 1000])
@@ -112,7 +112,7 @@ struct PrecedenceTests {
         for (knownAtOnce, count) in [(0, 2), (1, 2), (2, 1), (1000, 1)] {
             var listings = 0
             var precedence = Precedence(rows, knownAtOnce: knownAtOnce) { listings += 1 }
-            let turns = rows.map { precedence.position(of: $0.name, of: route, to: $0.destination) }
+            let turns = rows.map { precedence.position(of: $0.name, of: route.order, to: $0.destination) }
             #expect(turns == [.free, .free, .free, .inLine] && listings == count)
         }
     }
@@ -126,8 +126,8 @@ struct PrecedenceTests {
         precedence.note([rows[1]])
         let second = precedence.needsAnotherListing()
         #expect(first && !second)
-        for row in rows { _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark) }
-        #expect(!precedence.isConfirmed(route.sequence(of: rows[0].name, to: Self.place)!))
+        for row in rows { _ = precedence.position(of: row.name, of: route.order, to: row.destination, mark: row.mark) }
+        #expect(!precedence.isConfirmed(route.order.sequence(of: rows[0].name, to: Self.place)!))
     }
 
     @Test func `a listing that meets none of a crowded sequence leaves it in doubt`() {
@@ -138,8 +138,8 @@ struct PrecedenceTests {
         let first = precedence.needsAnotherListing()
         let second = precedence.needsAnotherListing()
         #expect(first && !second)
-        _ = precedence.position(of: rows[0].name, of: route, to: rows[0].destination, mark: rows[0].mark)
-        #expect(!precedence.isConfirmed(route.sequence(of: rows[0].name, to: Self.place)!))
+        _ = precedence.position(of: rows[0].name, of: route.order, to: rows[0].destination, mark: rows[0].mark)
+        #expect(!precedence.isConfirmed(route.order.sequence(of: rows[0].name, to: Self.place)!))
     }
 
     @Test func `one that is claimed is met twice, and still alone`() {
@@ -157,19 +157,19 @@ struct PrecedenceTests {
         precedence.note(rows)
         let isCrowded = precedence.needsAnotherListing()
         #expect(!isCrowded)
-        for row in rows { _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark) }
-        #expect(rows.allSatisfy { precedence.isConfirmed(route.sequence(of: $0.name, to: $0.destination)!) })
-        #expect(!precedence.isConfirmed(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
+        for row in rows { _ = precedence.position(of: row.name, of: route.order, to: row.destination, mark: row.mark) }
+        #expect(rows.allSatisfy { precedence.isConfirmed(route.order.sequence(of: $0.name, to: $0.destination)!) })
+        #expect(!precedence.isConfirmed(route.order.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
     }
 
     @Test func `what is chosen is confirmed up to the first name that is not`() {
         let route = Route(ordering: .key)
         let rows = ["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due"].map { Self.row($0, route) }
-        let sequences = rows.map { route.sequence(of: $0.name, to: $0.destination)! }
+        let sequences = rows.map { route.order.sequence(of: $0.name, to: $0.destination)! }
         var confirmation = Confirmation(
             of: [sequences[0]], chosen: [rows[0].name, rows[2].name],
             superseded: [Self.row("z@0:k=due", route).name: rows[2].name.id])
-        for row in rows { confirmation.note(row.name, of: route, to: row.destination) }
+        for row in rows { confirmation.note(row.name, of: route.order, to: row.destination) }
         #expect(zip(rows, sequences).map { confirmation.confirms($0.name, in: $1) } == [true, false, false, true])
         #expect(confirmation.confirms(supersededBy: rows[2].name.id, in: sequences[0]))
         #expect(!confirmation.confirms(supersededBy: OperationID("x")!, in: sequences[0]))
@@ -180,11 +180,11 @@ struct PrecedenceTests {
     func `an older value stays, and keeps back what is newer, where the one that stood for it is gone`(isThere: Bool) {
         let route = Route(coalesce: true)
         let rows = ["a@1:k=held", "b@2:k=due", "c@3:k=due"].map { Self.row($0, route) }
-        let sequence = route.sequence(of: rows[0].name, to: Self.place)!
+        let sequence = route.order.sequence(of: rows[0].name, to: Self.place)!
         var confirmation = Confirmation(
             of: [sequence], chosen: [rows[2].name], superseded: [rows[0].name: rows[1].name.id])
         for row in rows where isThere || row.name != rows[1].name {
-            confirmation.note(row.name, of: route, to: row.destination)
+            confirmation.note(row.name, of: route.order, to: row.destination)
         }
         #expect(confirmation.confirms(supersededBy: rows[1].name.id, in: sequence) == isThere)
         // Where `b` is there it is the one that was not chosen.
@@ -274,7 +274,7 @@ struct PrecedenceTests {
 
     @Test func `a route in any order has no sequences`() {
         let name = Self.row("a@1:k=due", Route()).name
-        #expect(Route().sequence(of: name, to: Self.place) == nil)
+        #expect(Route().order.sequence(of: name, to: Self.place) == nil)
         #expect(turns(["a@1:k=deferred", "b@2:k=due"], Route()) == ["free", "free"])
     }
 
@@ -285,16 +285,16 @@ struct PrecedenceTests {
         crm.type = TypeName("crm")!
         erp.type = TypeName("erp")!
         let strict = Route(ordering: .strict)
-        #expect(strict.sequence(of: crm, to: Self.place) == strict.sequence(of: erp, to: Self.place))
-        #expect(strict.sequence(of: crm, to: Self.place) != strict.sequence(of: crm, to: elsewhere))
+        #expect(strict.order.sequence(of: crm, to: Self.place) == strict.order.sequence(of: erp, to: Self.place))
+        #expect(strict.order.sequence(of: crm, to: Self.place) != strict.order.sequence(of: crm, to: elsewhere))
         let byKey = Route(ordering: .key)
-        #expect(byKey.sequence(of: crm, to: Self.place) == byKey.sequence(of: erp, to: Self.place))
+        #expect(byKey.order.sequence(of: crm, to: Self.place) == byKey.order.sequence(of: erp, to: Self.place))
         let newest = Route(coalesce: true)
-        #expect(newest.sequence(of: crm, to: Self.place) != newest.sequence(of: erp, to: Self.place))
-        #expect(byKey.sequence(of: crm, to: Self.place) != byKey.sequence(of: crm, to: elsewhere))
+        #expect(newest.order.sequence(of: crm, to: Self.place) != newest.order.sequence(of: erp, to: Self.place))
+        #expect(byKey.order.sequence(of: crm, to: Self.place) != byKey.order.sequence(of: crm, to: elsewhere))
         crm.keyDigest = nil
-        #expect(byKey.sequence(of: crm, to: Self.place) == nil)
-        #expect(Route(coalesce: true, ordering: .strict).sequence(of: crm, to: Self.place) != nil)
+        #expect(byKey.order.sequence(of: crm, to: Self.place) == nil)
+        #expect(Route(coalesce: true, ordering: .strict).order.sequence(of: crm, to: Self.place) != nil)
     }
 
     // MARK: - Against the rules, each by itself
@@ -320,10 +320,10 @@ struct PrecedenceTests {
             }
             return newer.max { isOlder($0.name, $1.name) }
         }
-        guard let sequence = row.route.sequence(of: row.name, to: row.destination) else { return .free }
+        guard let sequence = row.route.order.sequence(of: row.name, to: row.destination) else { return .free }
         if let newer = replacer(of: row) { return .superseded(by: newer.name.id) }
         let older = rows.filter {
-            $0.route.sequence(of: $0.name, to: $0.destination) == sequence && isOlder($0.name, row.name)
+            $0.route.order.sequence(of: $0.name, to: $0.destination) == sequence && isOlder($0.name, row.name)
                 && ($0.standing == .untouchable || replacer(of: $0) == nil)
         }
         let blocker = older.filter { $0.standing != .waiting(.due) }.min { isOlder($0.name, $1.name) }
@@ -354,7 +354,7 @@ struct PrecedenceTests {
         }
         var precedence = Precedence(rows, knownAtOnce: knownAtOnce)
         for row in rows {
-            let turn = precedence.position(of: row.name, of: row.route, to: row.destination)
+            let turn = precedence.position(of: row.name, of: row.route.order, to: row.destination)
             let expected = Self.expected(row, among: rows)
             switch row.standing {
             case .waiting(.due): #expect(turn == expected)
@@ -367,9 +367,9 @@ struct PrecedenceTests {
             }
         }
         // Nothing stands still for ever: of each sequence in which all are due, one is free.
-        let bySequence = Dictionary(grouping: rows) { $0.route.sequence(of: $0.name, to: $0.destination) }
+        let bySequence = Dictionary(grouping: rows) { $0.route.order.sequence(of: $0.name, to: $0.destination) }
         for (_, rows) in bySequence where rows.allSatisfy({ $0.standing == .waiting(.due) }) {
-            #expect(rows.contains { precedence.position(of: $0.name, of: $0.route, to: $0.destination) == .free })
+            #expect(rows.contains { precedence.position(of: $0.name, of: $0.route.order, to: $0.destination) == .free })
         }
     }
 }
@@ -388,7 +388,7 @@ extension Precedence {
 
     fileprivate mutating func note(_ rows: [PrecedenceTests.Row]) {
         for row in rows {
-            note(row.name, row.standing, of: row.route, to: row.destination, mark: row.mark)
+            note(row.name, row.standing, of: row.route.order, to: row.destination, mark: row.mark)
         }
     }
 }

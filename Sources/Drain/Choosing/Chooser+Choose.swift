@@ -34,8 +34,8 @@ extension Chooser {
         let kind = listing.view.kinds.kind(of: name)
         guard kind.isAskedFor, !listing.view.isSetAside(name) else { return }
         let isNamed = listing.view.isNamed(name)
-        guard isNamed || kind.isSequential else { return }
-        let sequence = kind.isSequential ? kind.route.sequence(of: name, to: kind.destination) : nil
+        guard isNamed || kind.order.isSequential else { return }
+        let sequence = kind.order.isSequential ? kind.order.sequence(of: name, to: kind.destination) : nil
         if sequence != nil, !listing.hasOrder {
             listing.pass.undecided += 1
             return
@@ -93,7 +93,7 @@ extension Chooser {
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ kind: OperationKinds.Kind,
         _ reason: WaitReason, _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) -> Bool {
-        if kind.route.mergesPayloads { listing.waitingCarriers.insert(name.id) }
+        if kind.order.mergesPayloads { listing.waitingCarriers.insert(name.id) }
         // A schedule puts nothing off beyond its expiry.
         var mayExpireByFile = true
         if case .time = reason, case .retryAt = name.gate, sequence == nil { mayExpireByFile = false }
@@ -170,10 +170,10 @@ extension Chooser {
         // Only this run sends operations with an order: it has the sequence lock.
         let rank = sequence == nil ? peers.rank(of: name) : 0
         listing.selection.count(rank: rank)
-        guard kind.bounds[rank].contains(kind.route.ordering.sortKey(of: name.createdAt)) else { return }
+        guard kind.bounds[rank].contains(kind.order.ordering.sortKey(of: name.createdAt)) else { return }
         let candidate = candidate(name, in: state, sequence, isHead: isHead, kind)
         kind.bounds[rank] = listing.selection.offer(
-            candidate.entry.name, rank: rank, by: kind.route.ordering, destination: kind.destination.digest,
+            candidate.entry.name, rank: rank, by: kind.order.ordering, destination: kind.destination.digest,
             element: candidate)
     }
 
@@ -241,7 +241,7 @@ extension Chooser {
         let spool = listing.view.spool
         let unnamed = try spool.forEachStandingName { name, _ in
             let kind = listing.view.kinds.kind(of: name)
-            if kind.isSequential { confirmation.note(EntryName(name), of: kind.route, to: kind.destination) }
+            if kind.order.isSequential { confirmation.note(EntryName(name), of: kind.order, to: kind.destination) }
         }
         if !hasCut, unnamed != (0, 0) { confirmation.noteUnnamed() }
         listing.pass.foreign = max(listing.pass.foreign, unnamed.new)

@@ -6,7 +6,11 @@ struct OperationKinds {
         let route: Route
         let destination: Destination
         let longestDelay: Duration
-        let isSequential: Bool
+        /// The age from which a waiting operation fails (`WaitBound.expiry`).
+        let expiresAfter: Duration?
+        /// The same for an operation that waits for a kept value (`WaitBound.age`).
+        let longestAge: Duration?
+        let order: RouteOrder
         /// The kept values needed by requests of the route.
         let keptNames: Set<String>
         /// Whether this run sends operations of this type to this destination.
@@ -37,7 +41,9 @@ struct OperationKinds {
             self.isAskedFor = isAskedFor
             parked = waits.parked
             longestDelay = route.longestDelay(asked: waits.asked)
-            isSequential = route.isSequential
+            expiresAfter = route.expiresAfter
+            longestAge = [route.expiresAfter, route.retry.maxAge].compactMap(\.self).min()
+            order = route.order
             keptNames = route.keptNames
             // As in a name, which leaves out the default type.
             typeBytes = key.type == .default ? [] : Array(key.type.description.utf8)

@@ -58,8 +58,7 @@ enum WaitBound {
 extension Chooser {
     /// Whether an operation that is not attempted has waited too long, as far as the time of creation in its name says.
     func hasExpired(createdAt: Timestamp, _ kind: OperationKinds.Kind, _ bound: WaitBound, at now: Timestamp) -> Bool {
-        let ages = [kind.route.expiresAfter, bound == .age ? kind.route.retry.maxAge : nil].compactMap(\.self)
-        guard let age = ages.min() else { return false }
+        guard let age = bound == .age ? kind.longestAge : kind.expiresAfter else { return false }
         return createdAt.isOfSetClock && createdAt + age <= now
     }
 }

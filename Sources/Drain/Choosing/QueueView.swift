@@ -104,7 +104,7 @@ package struct QueueView {
         repeat {
             let listed = try spool.forEachStandingName { name, state in
                 let kind = kinds.kind(of: name)
-                guard kind.isSequential else { return }
+                guard kind.order.isSequential else { return }
                 let standing: Precedence.Standing =
                     if state == .claimed, name.id == own {
                         .waiting(.due)
@@ -117,12 +117,12 @@ package struct QueueView {
                     } else {
                         .passedOver(eligibility(of: name, kind))
                     }
-                precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
+                precedence.note(name, standing, of: kind.order, to: kind.destination, mark: name.mark)
             }
             for name in names {
                 let kind = kinds.kind(of: name)
                 let mark = UInt64(truncatingIfNeeded: name.hashValue)
-                precedence.note(name, .late(.due), of: kind.route, to: kind.destination, mark: mark)
+                precedence.note(name, .late(.due), of: kind.order, to: kind.destination, mark: mark)
             }
             unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
         } while precedence.needsAnotherListing()
@@ -139,7 +139,7 @@ package struct QueueView {
         for state in [QueueState.failed, .quarantine] {
             try spool.forEachName(in: state) { name, _ in
                 let kind = kinds.kind(of: name)
-                if kind.route.holdsBehindFailed { failed.note(EntryName(name), of: kind.route, to: kind.destination) }
+                if kind.order.holdsBehindFailed { failed.note(EntryName(name), of: kind.order, to: kind.destination) }
             }
         }
         return failed
@@ -216,10 +216,10 @@ extension QueueView {
     /// the `mark` of the name.
     mutating func standing(of name: some SequencedName, _ kind: OperationKinds.Kind, mark: UInt64 = 0) -> Standing {
         var position = Precedence.Position.free
-        if kind.isSequential, precedence != nil {
-            position = precedence!.position(of: name, of: kind.route, to: kind.destination, mark: mark)
+        if kind.order.isSequential, precedence != nil {
+            position = precedence!.position(of: name, of: kind.order, to: kind.destination, mark: mark)
         }
-        if case .superseded(let newer) = position, !kind.route.mergesPayloads { return .superseded(by: newer) }
+        if case .superseded(let newer) = position, !kind.order.mergesPayloads { return .superseded(by: newer) }
         let own = ownWait(of: name, kind)
         // An operation that must not be sent by itself is not merged either.
         if case .superseded(let newer) = position, Eligibility(own).mayBeMerged(gate: name.gate) {
@@ -228,7 +228,7 @@ extension QueueView {
         if own == .person { return .waits(.person) }
         if let failed = holder(of: name, kind) { return .waits(.failed(failed)) }
         if case .blocked(let older) = position { return .waits(.older(older)) }
-        let isHead = position == .free
+        let isHead = if case .free = position { true } else { false }
         if let block = kind.block, block.stops(attempts: Self.attempts(of: name, isHead: isHead)) {
             switch own {
             case nil, .witness: return .waits(.destination(block))
@@ -262,29 +262,29 @@ extension QueueView {
         let spool = spool
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
-            guard kind.route.sequence(of: name, to: kind.destination) != nil else { return true }
+            guard kind.order.sequence(of: name, to: kind.destination) != nil else { return true }
             let unnamed = try readOrder(own: name.id)
             // A run removes superseded operations before the newer operation is sent.
             return unnamed == (0, 0) && !supersedesOthers(name, kind) && holder(of: name, kind) == nil
-                && precedence!.position(of: name, of: kind.route, to: kind.destination) == .free
+                && precedence!.position(of: name, of: kind.order, to: kind.destination) == .free
         }
     }
 
     /// Whether an operation is the newest of its key, and supersedes older ones or carries their changes.
     mutating func supersedesOthers(_ name: some SequencedName, _ kind: OperationKinds.Kind) -> Bool {
-        kind.route.coalesce && precedence?.supersedesOthers(name, of: kind.route, to: kind.destination) ?? false
+        kind.order.coalesces && precedence?.supersedesOthers(name, of: kind.order, to: kind.destination) ?? false
     }
 
     /// Returns the newer operation of its key that stands in the queue, and supersedes a dead letter or would carry its
     /// changes; `nil` if there is none, or if the order was read without the dead letter.
     mutating func newer(than name: EntryName) -> OperationID? {
         let kind = kinds.kind(of: name)
-        guard case .superseded(let newer)? = precedence?.position(of: name, of: kind.route, to: kind.destination)
+        guard case .superseded(let newer)? = precedence?.position(of: name, of: kind.order, to: kind.destination)
         else { return nil }
         return newer
     }
 
     private mutating func holder(of name: some SequencedName, _ kind: OperationKinds.Kind) -> OperationID? {
-        failed.isEmpty ? nil : failed.holder(of: name, of: kind.route, to: kind.destination)
+        failed.isEmpty ? nil : failed.holder(of: name, of: kind.order, to: kind.destination)
     }
 }

@@ -65,7 +65,7 @@ struct SendRun {
         let origin = member.operation.header.url.flatMap { Origin(url: $0)?.description }
         destination = DestinationTable(configuration, knowing: origin.map { [$0] } ?? [])
             .destination(of: member.name)
-        sequence = route.isSequential ? route.sequence(of: member.name, to: destination) : nil
+        sequence = route.isSequential ? route.order.sequence(of: member.name, to: destination) : nil
     }
 
     /// The result of one attempt, or of a reason to make none.

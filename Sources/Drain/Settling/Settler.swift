@@ -300,8 +300,8 @@ final class Settler {
     /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
     func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
         for member in members {
-            let route = configuration.route(of: member.name.type)
-            if let group = route.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
+            let order = configuration.route(of: member.name.type).order
+            if let group = order.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
             try putBack(member)
             queue.advance(member.sequence, continues: false)
         }

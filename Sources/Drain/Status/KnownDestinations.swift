@@ -51,7 +51,7 @@ package struct KnownDestinations {
     package func failedHolder(of name: EntryName) -> OperationID? {
         failed.isEmpty
             ? nil
-            : failed.holder(of: name, of: configuration.route(of: name.type), to: table.destination(of: name))
+            : failed.holder(of: name, of: configuration.route(of: name.type).order, to: table.destination(of: name))
     }
 
     package func availability(of destination: Destination, at now: Timestamp) -> Availability {

@@ -3,7 +3,10 @@
 ///
 /// Events go in, effects come out, and the run obeys. The circuit breaker, holds, the storm guard, parking and the
 /// adaptive limit are parts of the control; nothing else changes the state of a destination within a run.
-package struct DestinationControl<Attempt> {
+///
+/// What is asked for each name of a listing, and for each attempt, is `mutating`, although it changes nothing: Swift
+/// copies the structure for nonmutating methods.
+package struct DestinationControl<Attempt>: ~Copyable {
     package typealias End = AttemptEnd<Attempt>
     package typealias Effect = DestinationEffect<Attempt>
 
@@ -49,28 +52,32 @@ package struct DestinationControl<Attempt> {
     package var isProbing: Bool { access.isProbing }
 
     /// Whether the destination gets no attempts now, except for operations that keep their schedule.
-    package var isBlocked: Bool { !admits(attempts: 0) }
+    package var isBlocked: Bool { mutating get { !admits(attempts: 0) } }
 
     /// Whether an operation may get an attempt now, after this number of attempts.
-    package func admits(attempts: Int) -> Bool {
+    package mutating func admits(attempts: Int) -> Bool {
         !lacksConditions && !isLeftForNow && !(block?.stops(attempts: attempts) ?? false)
     }
 
     /// The most attempts of the dispatch order that may be in flight.
     package var concurrencyLimit: Int {
-        !admits(attempts: 1) || isSampling ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
+        mutating get { !admits(attempts: 1) || isSampling ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max) }
     }
 
     /// Whether samples are being sent, and nothing else.
-    package var isSampling: Bool { storm.phase == .sampling || holds?.storm.phase == .sampling }
+    package var isSampling: Bool {
+        mutating get { storm.phase == .sampling || holds?.storm.phase == .sampling }
+    }
 
     /// The ends without effect before others have been asked.
     package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
 
-    package var isWithholding: Bool { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
+    package var isWithholding: Bool {
+        mutating get { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
+    }
 
     /// Whether the destination has not answered since its last failure.
-    package var isFailing: Bool { access.state.failures > 0 }
+    package var isFailing: Bool { mutating get { access.state.failures > 0 } }
 
     /// Whether an operation waits for a witness.
     package func isParked(_ id: OperationID) -> Bool { access.state.parking[id] != nil }

@@ -16,8 +16,8 @@ package struct Coalescing: Sendable {
 
     /// Returns the group of operations that replace each other; `nil` without a key, or if the route replaces none.
     package func group(of name: EntryName) -> SequenceKey? {
-        let route = configuration.route(of: name.type)
-        return route.replacesOlder ? route.group(of: name, to: destinations.destination(of: name)) : nil
+        let order = configuration.route(of: name.type).order
+        return order.replacesOlder ? order.group(of: name, to: destinations.destination(of: name)) : nil
     }
 
     /// Takes in an operation that waits or is about to wait.
@@ -52,7 +52,7 @@ extension Configuration {
     /// Returns the group of operations of which only the newest, or one merged document, is sent; `nil` without a key,
     /// or if the route does not coalesce.
     package func coalescingGroup(of name: EntryName, _ destinations: DestinationTable) -> SequenceKey? {
-        let route = route(of: name.type)
-        return route.coalesce ? route.group(of: name, to: destinations.destination(of: name)) : nil
+        let order = route(of: name.type).order
+        return order.coalesces ? order.group(of: name, to: destinations.destination(of: name)) : nil
     }
 }

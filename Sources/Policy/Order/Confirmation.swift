@@ -30,8 +30,8 @@ package struct Confirmation: Sendable {
     }
 
     /// Takes in a name that waits or is out of reach.
-    package mutating func note(_ name: EntryName, of route: Route, to destination: Destination) {
-        guard let sequence = route.sequence(of: name, to: destination), sequences.contains(sequence) else { return }
+    package mutating func note(_ name: EntryName, of order: RouteOrder, to destination: Destination) {
+        guard let sequence = order.sequence(of: name, to: destination), sequences.contains(sequence) else { return }
         if newer.contains(name.id) { present.insert(name.id) }
         if chosen.contains(name) { return }
         let age = Age(name)

@@ -10,15 +10,15 @@ package struct FailedSequences: Sendable {
     package var isEmpty: Bool { failed.isEmpty }
 
     /// Takes in the name of a dead letter.
-    package mutating func note(_ name: EntryName, of route: Route, to destination: Destination) {
-        guard route.holdsBehindFailed, let sequence = route.sequence(of: name, to: destination) else { return }
+    package mutating func note(_ name: EntryName, of order: RouteOrder, to destination: Destination) {
+        guard order.holdsBehindFailed, let sequence = order.sequence(of: name, to: destination) else { return }
         failed[sequence] = min(failed[sequence] ?? Age(name), Age(name))
     }
 
     /// Returns the dead letter that an operation is held behind; `nil` if there is none.
-    package func holder(of name: some SequencedName, of route: Route, to destination: Destination) -> OperationID? {
+    package func holder(of name: some SequencedName, of order: RouteOrder, to destination: Destination) -> OperationID? {
         if failed.isEmpty { return nil }
-        guard let sequence = route.sequence(of: name, to: destination), let oldest = failed[sequence],
+        guard let sequence = order.sequence(of: name, to: destination), let oldest = failed[sequence],
             oldest < Age(name)
         else { return nil }
         return oldest.id

@@ -104,8 +104,8 @@ package struct Precedence: Sendable {
         self.knownAtOnce = knownAtOnce
     }
 
-    private func group(of name: some SequencedName, _ route: Route, _ destination: Destination) -> SequenceKey? {
-        guard route.coalesce, let group = route.group(of: name, to: destination), !apart.contains(group) else {
+    private func group(of name: some SequencedName, _ order: RouteOrder, _ destination: Destination) -> SequenceKey? {
+        guard order.coalesces, let group = order.group(of: name, to: destination), !apart.contains(group) else {
             return nil
         }
         return group
@@ -120,10 +120,10 @@ package struct Precedence: Sendable {
     /// Takes in a name, with its `ListedName.mark`. Note all names before the first question. A name out of reach may
     /// be noted twice.
     package mutating func note(
-        _ name: some SequencedName, _ standing: Standing, of route: Route, to destination: Destination, mark: UInt64
+        _ name: some SequencedName, _ standing: Standing, of order: RouteOrder, to destination: Destination, mark: UInt64
     ) {
-        guard let sequence = route.sequence(of: name, to: destination) else { return }
-        let group = group(of: name, route, destination)
+        guard let sequence = order.sequence(of: name, to: destination) else { return }
+        let group = group(of: name, order, destination)
         // Within a key, all older operations are superseded or out of reach: the group alone is enough.
         let isGroup = group == sequence
         if isSecondListing {
@@ -136,7 +136,7 @@ package struct Precedence: Sendable {
         let age = Age(name)
         // No turn is asked for a name out of reach.
         let mark = standing == .untouchable ? 0 : mark
-        let mayGiveWay = standing.mayGiveWay(gate: name.gate, isMerged: route.mergesPayloads)
+        let mayGiveWay = standing.mayGiveWay(gate: name.gate, isMerged: order.mergesPayloads)
         if let group {
             groups[group, default: Group()].take(
                 age, supersedes: standing.supersedes(gate: name.gate), blocks: !mayGiveWay, isGroup ? mark : 0)
@@ -152,11 +152,11 @@ package struct Precedence: Sendable {
     /// Returns the turn of a waiting name, and counts the name as met again. Ask for every waiting name: a deferred
     /// operation may be superseded too. `free` says nothing about the due time.
     package mutating func position(
-        of name: some SequencedName, of route: Route, to destination: Destination, mark: UInt64 = 0
+        of name: some SequencedName, of order: RouteOrder, to destination: Destination, mark: UInt64 = 0
     ) -> Position {
-        guard let sequence = route.sequence(of: name, to: destination) else { return .free }
+        guard let sequence = order.sequence(of: name, to: destination) else { return .free }
         var superseded: Position?
-        if let key = group(of: name, route, destination), let index = groups.index(forKey: key) {
+        if let key = group(of: name, order, destination), let index = groups.index(forKey: key) {
             let age = Age(name)
             let group = groups.values[index]
             if let newest = group.newest, age < newest { superseded = .superseded(by: newest.id) }
@@ -184,9 +184,9 @@ package struct Precedence: Sendable {
 
     /// Whether an operation is the newest of its key, and supersedes older ones or carries their changes.
     package func supersedesOthers(
-        _ name: some SequencedName, of route: Route, to destination: Destination
+        _ name: some SequencedName, of order: RouteOrder, to destination: Destination
     ) -> Bool {
-        guard let key = group(of: name, route, destination), let group = groups[key], let oldest = group.oldest else {
+        guard let key = group(of: name, order, destination), let group = groups[key], let oldest = group.oldest else {
             return false
         }
         return oldest < Age(name) && group.newest == Age(name)

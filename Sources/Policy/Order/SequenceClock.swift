@@ -31,8 +31,8 @@ package struct SequenceClock: Sendable {
     }
 
     private func sequence(of name: EntryName) -> SequenceKey? {
-        let route = configuration.route(of: name.type)
-        guard route.isSequential else { return nil }
-        return route.sequence(of: name, to: destinations.destination(of: name))
+        let order = configuration.route(of: name.type).order
+        guard order.isSequential else { return nil }
+        return order.sequence(of: name, to: destinations.destination(of: name))
     }
 }

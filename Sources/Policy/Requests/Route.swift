@@ -60,15 +60,6 @@ package struct Route: Hashable, Sendable {
     package var overrides: Set<OverridableField> = Set(OverridableField.allCases)
     /// The number of bytes to read of an answer.
     package var answerLimit = 65_536
-
-    /// Whether operations of one key, or of the whole destination, wait for each other.
-    package var isSequential: Bool { coalesce || ordering.isStrict }
-
-    /// Whether a newer operation supersedes older ones, which are not sent.
-    package var replacesOlder: Bool { coalesce && !mergesPayloads }
-
-    /// Whether a dead letter holds the operations behind it in its sequence.
-    package var holdsBehindFailed: Bool { onFailure == .hold && ordering.isStrict }
 }
 
 extension Route {
