@@ -193,6 +193,8 @@ final class Settler {
     /// before work reported after the outcomes.
     func settleDecided() {
         if decided.isEmpty { return }
+        let before = tally.begin(.settling)
+        defer { tally.begin(before) }
         let decisions = decided
         decided = []
         let settlings = decisions.map { settling($0.member.claim!, $0.settlement) }

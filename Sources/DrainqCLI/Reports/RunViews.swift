@@ -166,7 +166,8 @@ struct SummaryView: JSONObject, Decodable {
     }
 
     var didSomething: Bool {
-        counts.attempts + counts.delivered + counts.failed + counts.quarantined + counts.recovered + counts.ambiguous + counts.superseded
+        counts.attempts + counts.delivered + counts.failed + counts.quarantined + counts.recovered + counts.ambiguous
+            + counts.superseded
             + counts.inputOutputErrors > 0
     }
 }

@@ -16,7 +16,8 @@ package struct FailedSequences: Sendable {
     }
 
     /// Returns the dead letter that an operation is held behind; `nil` if there is none.
-    package func holder(of name: some SequencedName, of order: RouteOrder, to destination: Destination) -> OperationID? {
+    package func holder(of name: some SequencedName, of order: RouteOrder, to destination: Destination) -> OperationID?
+    {
         if failed.isEmpty { return nil }
         guard let sequence = order.sequence(of: name, to: destination), let oldest = failed[sequence],
             oldest < Age(name)

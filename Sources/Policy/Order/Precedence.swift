@@ -120,7 +120,8 @@ package struct Precedence: Sendable {
     /// Takes in a name, with its `ListedName.mark`. Note all names before the first question. A name out of reach may
     /// be noted twice.
     package mutating func note(
-        _ name: some SequencedName, _ standing: Standing, of order: RouteOrder, to destination: Destination, mark: UInt64
+        _ name: some SequencedName, _ standing: Standing, of order: RouteOrder, to destination: Destination,
+        mark: UInt64
     ) {
         guard let sequence = order.sequence(of: name, to: destination) else { return }
         let group = group(of: name, order, destination)

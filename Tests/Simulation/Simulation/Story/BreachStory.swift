@@ -126,7 +126,8 @@ package struct BreachStory {
             mention.hosts = [history.setup.kind(of: offer.type).host]
         case .answers(let label, _), .names(let label, _), .damaged(let label): mention.labels = [label]
         case .receives(let request): add(request)
-        case .replies(let number, _), .learns(let number), .takesIn(let number), .loses(let number): add(requests[number])
+        case .replies(let number, _), .learns(let number), .takesIn(let number), .loses(let number):
+            add(requests[number])
         case .serverTurns(let host, _): mention.hosts = [host]
         case .reports(let report): mention.ids = Set(report.ids)
         case .commands(let command):
