@@ -9,6 +9,10 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .treatAllWarnings(as: .error),
+    // A program begins sooner if it knows the conformances of the arguments of its generic types: else the runtime looks each
+    // of them up in the tables of all libraries.
+    .unsafeFlags(
+        ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"], .when(configuration: .release)),
 ]
 
 /// The functions of libcurl that drainq-urlsession puts before FoundationNetworking's. The linker offers them to a dynamic
