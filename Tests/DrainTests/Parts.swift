@@ -38,8 +38,7 @@ final class Parts {
     }
 
     func stop(_ options: RunOptions = RunOptions()) -> StopCheck {
-        StopCheck(
-            options, bench.clock, tally, OperatorCheck(bench.spool, spoolRun, bench.clock, tally, book, conditions))
+        StopCheck(options, bench.clock, tally, OperatorCheck(bench.clock, tally, settler, conditions))
     }
 
     func dispatcher(_ options: RunOptions = RunOptions()) -> Dispatcher {

@@ -158,7 +158,8 @@ final class AnswerAssessor {
         let blamed = blamed(destination)
         obey(destination.control.take(answer, blamed: blamed, at: world.now()), destination)
         if book.mustTell(destination) {
-            settler.settleDecided()
+            // Synced first: another process may have the lock of the ledger for long.
+            settler.syncOrEndRun()
             book.tell()
         }
     }

@@ -178,7 +178,8 @@ final class Claimer {
         if members.isEmpty { return false }
         guard attempt.probe == .planned else { return true }
         attempt.probe = .begun
-        if settler.book.beginProbe(of: attempt.destination, at: clock.now()) { return true }
+        // Synced first: another process may have the lock of the ledger for long.
+        if settler.syncOrEndRun(), settler.book.beginProbe(of: attempt.destination, at: clock.now()) { return true }
         for member in members {
             try settler.putBack(member)
             queue.advance(member.sequence, continues: false)

@@ -14,11 +14,11 @@ struct SendingParts {
         _ world: World, _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook,
         _ conditions: MachineConditions, _ sender: RequestSender, hasSubmitter: Bool = false
     ) {
-        let operators = OperatorCheck(spool, spoolRun, world.clock, tally, book, conditions)
-        stop = StopCheck(options, world.clock, tally, operators)
         let queue = SendQueue()
         settler = Settler(
             spoolRun, of: spool, configuration, world, tally, book, operations, queue, hasSubmitter: hasSubmitter)
+        stop = StopCheck(
+            options, world.clock, tally, OperatorCheck(world.clock, tally, settler, conditions))
         claimer = Claimer(spool, configuration.limits, world.clock, settler, sender, queue)
         let assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
         dispatcher = Dispatcher(

@@ -4,23 +4,16 @@ import Spool
 /// A check for changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
 /// that another run has found blocked, the number of runs, and this machine's network and power.
 final class OperatorCheck {
-    private let spool: SpoolDirectory
-    private let spoolRun: SpoolRun
     private let clock: RunClock
     private let tally: RunTally
-    private let book: DestinationBook
+    private let settler: Settler
     private let conditions: MachineConditions
     private var next: ContinuousClock.Instant
 
-    init(
-        _ spool: SpoolDirectory, _ spoolRun: SpoolRun, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
-        _ conditions: MachineConditions
-    ) {
-        self.spool = spool
-        self.spoolRun = spoolRun
+    init(_ clock: RunClock, _ tally: RunTally, _ settler: Settler, _ conditions: MachineConditions) {
         self.clock = clock
         self.tally = tally
-        self.book = book
+        self.settler = settler
         self.conditions = conditions
         next = clock.instant() + Self.interval
     }
@@ -38,9 +31,11 @@ final class OperatorCheck {
             next = max(start + Self.interval, end + (end - start) * 4)
         }
         do throws(SpoolError) {
-            if try spool.isPaused { tally.end(.paused) }
-            try book.adoptRecords()
-            book.share(with: try spoolRun.otherRuns.count + 1)
+            if try settler.spool.isPaused { tally.end(.paused) }
+            // Synced first: another process may have the lock of the ledger for long.
+            settler.syncOrEndRun()
+            try settler.book.adoptRecords()
+            settler.book.share(with: try settler.spoolRun.otherRuns.count + 1)
             conditions.lookAgain()
         } catch let error where error.isOfNewerFormat {
             // The run cannot know any more what is held.

@@ -35,7 +35,8 @@ extension Contract {
         // A removal that the system refused is no removal.
         if course.refusals.contains(where: { $0 > learned && $0 < second.received }) { return true }
         if let killed = course.killed, killed < second.received {
-            if case .killed = record.events[killed].what, let takenIn = first.takenIn,
+            let wasPowerCut = record.powerCuts.contains { $0 > learned && $0 < second.received }
+            if !wasPowerCut, let takenIn = first.takenIn,
                 course.submissions.contains(where: { $0 > takenIn && $0 < killed })
             {
                 return false
