@@ -15,6 +15,7 @@ extension Attempt {
 
     /// Returns what a report means. `absence`: why this machine has no network, if that made the attempt fail.
     func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
+        let route = route
         var together = Classification.verdict(on: report, route: route, now: now)
         if let absence { together = together.excused(by: absence, route: route) }
         let each = route.batch?.verdicts(

@@ -35,7 +35,7 @@ final class Claimer {
         var attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
         attempt.isSample = isSample
         if destination.state.hold != nil { attempt.probe = .planned }
-        if maker.route.batch != nil, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
+        if maker.sendsBatches, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
             fill(&attempt)
         }
         return attempt

@@ -148,8 +148,8 @@ final class Dispatcher {
             let destination = settler.book[operation.candidate]
             begin(destination)
             dequeued.append(operation)
-            let route = sender.maker(of: operation.candidate.entry.name.type, to: destination).route
-            isLast = isLast || destination.limits.hasRate || route.batch != nil
+            let maker = sender.maker(of: operation.candidate.entry.name.type, to: destination)
+            isLast = isLast || destination.limits.hasRate || maker.sendsBatches
         } while !isLast
         if dequeued.count > 1 { claimer.takeTogether(dequeued.map(\.candidate)) }
         return dequeued

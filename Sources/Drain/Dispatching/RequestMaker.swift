@@ -11,6 +11,9 @@ final class RequestMaker {
     private let secretNames: Set<String>
     /// The names of the kept values in its requests.
     let keptNames: Set<String>
+    /// Whether its requests have kept values, or values of their answers are kept.
+    let isInChains: Bool
+    let sendsBatches: Bool
     /// The names of all credentials of its requests as one text (`RequestForm.credentials`). Two requests with the same
     /// text use the same credentials.
     let credentialNames: String
@@ -37,6 +40,8 @@ final class RequestMaker {
         form = RequestForm(route)
         secretNames = form.secretNames(settings: settings)
         keptNames = form.keptNames
+        isInChains = !form.keptNames.isEmpty || !route.keep.isEmpty
+        sendsBatches = route.batch != nil
         credentialNames = form.credentials(settings: settings, headersCommand: route.headersCommand)
         version = world.version
         credentials = world.credentials

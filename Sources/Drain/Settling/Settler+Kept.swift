@@ -6,6 +6,7 @@ extension Settler {
     /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
     /// chosen, or if there is no room to keep its answer.
     func fillOrPutBack(_ member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
+        if !maker.isInChains { return true }
         let missing = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: spool)
         if missing == nil, try hasRoomToKeep(maker.route) {
             try checkKept(of: member.operation, maker.route, in: spool)
@@ -40,8 +41,8 @@ extension Settler {
     /// returns: after a crash the operation is sent again, and its answer is kept anew.
     ///
     /// This run may send the operations that have waited for the values.
-    func keep(_ kept: KeptValues, of operation: Operation, _ route: Route) throws(SpoolError) {
-        guard !kept.isEmpty, let chain = route.chainOrNone(of: operation) else { return }
+    func keep(_ kept: KeptValues, of operation: Operation, _ maker: RequestMaker) throws(SpoolError) {
+        guard !kept.isEmpty, let chain = maker.route.chainOrNone(of: operation) else { return }
         // This takes long, so the collected outcomes are applied first.
         settleDecided()
         let notStored: Set<String>

@@ -55,12 +55,12 @@ final class Settler {
     func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
         let attempt = answer.attempt
-        let shared = SharedGenerator(using: &chance)
+        let (shared, route) = (SharedGenerator(using: &chance), attempt.route)
         return attempt.members.map { member in
             var chance = shared
             var settlement = Settlement.decide(
                 on: answer.report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.name,
-                route: attempt.route, inBatch: attempt.isShared || attempt.members.count > 1,
+                route: route, inBatch: attempt.isShared || attempt.members.count > 1,
                 keepsDelivered: configuration.retention.delivered > .zero, start: attempt.began,
                 now: now, using: &chance)
             if answer.isUnsent { settlement.record.error = nil }
@@ -87,14 +87,14 @@ final class Settler {
         }
         // Operations of a sequence are settled at once, before the operations behind them go on.
         let mayWait = isCollecting && member.sequence == nil && member.claim != nil
-        let isMarked = mayWait && markIfDelivered(member, settlement)
-        if isMarked || mayWait && spoolRun.isSlowToSettle {
-            try keep(settlement.kept, of: member.operation, attempt.maker.route)
+        let isSlow = spoolRun.isSlowToSettle
+        if mayWait, isSlow || markIfDelivered(member, settlement) {
+            try keep(settlement.kept, of: member.operation, attempt.maker)
             note(settlement, member, attempt)
             decided.append(
                 Decision(
                     settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent,
-                    isMarked: isMarked))
+                    isMarked: !isSlow))
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent)
         }
@@ -214,7 +214,7 @@ final class Settler {
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
         try settleParts(of: member, settlement, attempt)
-        try keep(settlement.kept, of: member.operation, attempt.maker.route)
+        try keep(settlement.kept, of: member.operation, attempt.maker)
         if case .delivered = settlement.disposition { supersedeDeadLetters(by: member.name) }
         let settled = try member.claim.map { (claim) throws(SpoolError) in
             try spoolRun.settle(settling(claim, settlement), now: world.now())

@@ -1,5 +1,5 @@
 /// The common part of a route's requests, computed once. Each operation fills in the form.
-package struct RequestForm: Sendable {
+package final class RequestForm: Sendable {
     package let route: Route
     /// The route's own url; `nil` without a usable url.
     private let url: URLTemplate?
@@ -12,8 +12,12 @@ package struct RequestForm: Sendable {
     let body: Template?
     /// The template around the members of a batch; `nil` uses the format's template.
     let batchBody: Template?
+    /// The templates of requests, but for the url.
+    private let templates: [Template]
     private let key: Template?
     private let idempotencyKey: Template?
+    /// The names of the values that requests take from answers to earlier operations of the key.
+    package let keptNames: Set<String>
     /// The reason why one of the route's own templates or fields cannot be used.
     private let defect: RequestError?
 
@@ -59,6 +63,8 @@ package struct RequestForm: Sendable {
         }
         self.fields = fields
         self.defect = defect
+        templates = fields.map(\.value) + [body, batchBody].compactMap(\.self)
+        keptNames = Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
     }
 
     /// Whether only the transport needs the body of an operation: the body is sent as in its file, and its bytes may be
@@ -68,9 +74,6 @@ package struct RequestForm: Sendable {
             && route.headersCommand == nil && route.awsSigning == nil
             && !templates.contains(where: \.usesPayload) && url?.usesPayload != true
     }
-
-    /// The templates of requests, but for the url.
-    private var templates: [Template] { templates(sending: fields) }
 
     /// Returns the templates of a request with these of the route's fields, but for the url.
     private func templates(sending fields: [Field]) -> [Template] {
@@ -82,11 +85,6 @@ package struct RequestForm: Sendable {
         Set(templates.flatMap(\.secretNames))
             .union(url?.secretNames ?? []).union(settings.connection.secretNames)
             .union(route.awsSigning?.secretNames ?? [])
-    }
-
-    /// The names of the values that requests take from answers to earlier operations of the key.
-    package var keptNames: Set<String> {
-        Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
     }
 
     /// The words of the user's values without which an operation fails unsent.
@@ -105,9 +103,8 @@ package struct RequestForm: Sendable {
     /// chain.
     private func checkChain(of operation: Operation) throws(RequestError) {
         if operation.header.key != nil, route.chain == nil { return }
-        let names = keptNames
-        if names.isEmpty, route.keep.isEmpty { return }
-        if try route.chain(of: operation) == nil, let name = names.min() {
+        if keptNames.isEmpty, route.keep.isEmpty { return }
+        if try route.chain(of: operation) == nil, let name = keptNames.min() {
             throw .unusableValue(
                 placeholder: TemplateWord.kept(name).text,
                 reason: "is remembered by key, and the operation has no key")
