@@ -84,7 +84,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .damaged: "drainq check --repair mends it or moves it aside"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery:
-            "the operation has been delivered; it will be delivered again unless its file is removed"
+            "the operation has been delivered; the next run tries again to remove its file"
         case .lostLock: "this run stops and touches nothing more; the next run recovers its claims"
         case .untrusted(let distrust): distrust.hint(for: "\(path)")
         case .notTheFile: "move the file away: drainq did not make it"

@@ -81,7 +81,7 @@ extension SpoolRun {
                 if isThere {
                     noteRemoval(in: dead.path)
                     if meaning == .delivered {
-                        try remove(mine)
+                        try removeDelivered(mine)
                         recovery.delivered.append(name)
                     } else {
                         try returnClaim(mine, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)

@@ -11,8 +11,7 @@ extension SpoolRun {
     ///
     /// After an error the run still has the claim, except after `lostLock` and `notRemovedAfterDelivery`. The latter
     /// means that the run must stop: the server has the operation. The file stays at the error's path, as if the run
-    /// had died: the next run counts an interruption, so a file that can never be removed is not sent by every run for
-    /// ever.
+    /// had died, and its mark says that it was delivered: the next run removes the file, and does not send it.
     package func settle(
         _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, now: Timestamp
     ) throws(SpoolError) -> Settled {
@@ -40,7 +39,7 @@ extension SpoolRun {
             name.isHeld = true
             settled = try place(claim, Entry(state: claim.from, name: name.asWritten), "hold", now)
         case .superseded:
-            try removeIfThere(claim)
+            try removeIfThere(claim.path)
             settled = .gone
         case .putBack:
             settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
@@ -112,20 +111,27 @@ extension SpoolRun {
         noteRemoval(in: path.parent)
     }
 
-    /// Row C → gone. Tries twice; if both fail, the run must stop.
     private func removeDelivered(_ claim: Claim) throws(SpoolError) {
-        do throws(SpoolError) {
-            do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
-        } catch {
+        do throws(SpoolError) { try removeDelivered(claim.path) } catch {
+            _ = markDelivered(claim)
             leave(claim)
+            throw error
+        }
+    }
+
+    /// Row C → gone, for an operation that was delivered. Tries twice; if both fail, throws `notRemovedAfterDelivery`.
+    func removeDelivered(_ path: QueuePath) throws(SpoolError) {
+        do throws(SpoolError) {
+            do throws(SpoolError) { try removeIfThere(path) } catch { try removeIfThere(path) }
+        } catch {
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
     }
 
     /// Row C → gone. Only this run moves its claims: a missing file was removed by a call whose answer was lost (NFS).
-    private func removeIfThere(_ claim: Claim) throws(SpoolError) {
-        let place = queue.openDirectories.place(of: claim.path)
-        try queue.attempt("remove", claim.path) { () throws(Errno) in
+    private func removeIfThere(_ path: QueuePath) throws(SpoolError) {
+        let place = queue.openDirectories.place(of: path)
+        try queue.attempt("remove", path) { () throws(Errno) in
             do throws(Errno) { try queue.system.unlink(place.directory, place.name.bytes) } catch let error
                 where error == .missing
             {}
