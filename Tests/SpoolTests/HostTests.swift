@@ -75,6 +75,18 @@ struct `Several hosts` {
         #expect(try run.recover(now: now).returned.map(\.name.interruptions) == [1])
     }
 
+    @Test func `where hosts share a file system, no mark says that an operation was delivered`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let run = try elsewhere("far", "nfs4").beginRun(now: now)
+            let claim = try #require(try run.claim(entry))
+            run.begin([claim])
+            #expect(!run.markDelivered(claim))
+        }
+        let recovery = try elsewhere("near", "nfs4").beginRun(now: now).recover(now: now)
+        #expect(recovery.delivered.isEmpty && recovery.returned.map(\.name.interruptions) == [1])
+    }
+
     @Test func `where they do not, another host's run is left alone, and so is its writer`() throws {
         let entries = try queue.add(["a", "b"])
         let (far, near) = (try elsewhere("far", "fuse.sshfs"), try elsewhere("near", "fuse.sshfs"))

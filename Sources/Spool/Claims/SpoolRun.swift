@@ -57,10 +57,11 @@ package final class SpoolRun {
     }
 
     /// Notes that a begun operation was delivered, and that nothing of it is to be kept. If the process dies from here
-    /// on, recovery removes the file. Returns false if that cannot be noted.
+    /// on, recovery removes the file. Returns false if the note cannot be made, as on a shared file system: a host may
+    /// die with the end of a mark in its memory, and an operation of the same name must not go unsent for the mark.
     package func markDelivered(_ claim: Claim) -> Bool {
         changes.withLock { changes in
-            guard var mark = changes.claims[claim.name]?.mark,
+            guard queue.fileSystem.isLocal, var mark = changes.claims[claim.name]?.mark,
                 ClaimMarks.deliver(&mark, claim.name, in: directory)
             else { return false }
             changes.claims[claim.name]!.mark = mark
