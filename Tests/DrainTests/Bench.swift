@@ -135,7 +135,7 @@ final class Bench {
             claimed.append((try? self.names(.claimed).count) ?? 0)
             return .status(204)
         }
-        #expect(parts.dispatcher().attempt(try parts.candidates()) == count)
+        #expect(try parts.send() == count)
         return claimed.max()
     }
 

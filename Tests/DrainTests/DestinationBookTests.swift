@@ -82,7 +82,7 @@ struct DestinationBookTests {
             other.book.tell()
         }
         for _ in 0..<there.settings.circuitBreaker { fail() }
-        let one = try Parts(bench, ignoresBackoff: true)
+        let one = try Parts(bench, RunOptions(ignoresBackoff: true))
         let here = one.book.destination(identity, bench.now)
         try one.book.adoptRecords()
         #expect(!here.isBlocked)

@@ -132,7 +132,7 @@ struct DestinationTests {
         #expect(
             try DestinationsFile(spool: bench.spool).beginProbe(
                 of: "http://one", DestinationSettings(), at: bench.now, ignoringCircuitBreaker: false))
-        _ = parts.dispatcher().attempt(candidates)
+        try parts.send(candidates)
         #expect(try bench.names(.new).count == 2 && bench.names(.claimed).isEmpty)
     }
 
@@ -151,7 +151,7 @@ struct DestinationTests {
         try parts.book.read(bench.now)
         let candidates = try parts.candidates()
         #expect(candidates.allSatisfy { $0.destination.name != "http://three" })
-        _ = parts.dispatcher().attempt(candidates)
+        try parts.send(candidates)
         #expect(try bench.names(.new).count == 3 && bench.names(.claimed).isEmpty)
     }
 

@@ -56,7 +56,7 @@ struct `Refused operations` {
         parts.take(401, of: attempts[1])
         parts.take(204, of: attempts[0])
         parts.take(204, of: attempts[2])
-        _ = parts.assessor.concludeQuiet()
+        _ = parts.concludeQuiet()
         let summary = parts.tally.summary
         #expect(summary.delivered == 2 && summary.failed == 0)
         let state = attempts[0].destination.state

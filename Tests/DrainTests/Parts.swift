@@ -5,44 +5,29 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// The parts of a run, each to be asked by itself.
+/// The structures of a run, each to be asked by itself.
 final class Parts {
     let bench: Bench
     let tally: RunTally
     let book: DestinationBook
-    let operations = OperationBook()
-    let queue = SendQueue()
-    let conditions: MachineConditions
     let spoolRun: SpoolRun
-    let settler: Settler
-    let sender: RequestSender
-    let claimer: Claimer
-    let assessor: AnswerAssessor
+    var settling: Settling
+    var dispatch: Dispatch
 
     init(
-        _ bench: Bench, spool: SpoolDirectory? = nil, rate: Rate? = nil, ignoresBackoff: Bool = false,
+        _ bench: Bench, spool: SpoolDirectory? = nil, _ options: RunOptions = RunOptions(),
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws {
         self.bench = bench
-        let world = bench.world(answer)
         tally = RunTally(clock: bench.clock) { bench.events.append($0) }
-        book = DestinationBook(
-            spool ?? bench.spool, bench.configuration, world, tally, ignoresBackoff: ignoresBackoff)
-        conditions = MachineConditions(bench.configuration.conditions, world, book, tally)
         spoolRun = try bench.spool.beginRun(now: bench.now)
-        settler = Settler(spoolRun, of: bench.spool, bench.configuration, world, tally, book, operations, queue)
-        sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5, rate: rate)
-        claimer = Claimer(bench.spool, bench.configuration.limits, bench.clock, settler, sender, queue)
-        assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
+        var options = options
+        options.concurrency = .atMost(5)
+        let parts = RunParts(spool ?? bench.spool, bench.configuration, options, bench.world(answer), tally)
+        book = parts.book
+        settling = Settling(parts, spoolRun, OperationBook())
+        dispatch = Dispatch(parts)
         try book.read(bench.now)
-    }
-
-    func stop(_ options: RunOptions = RunOptions()) -> StopCheck {
-        StopCheck(options, bench.clock, tally, OperatorCheck(bench.clock, tally, settler, conditions))
-    }
-
-    func dispatcher(_ options: RunOptions = RunOptions()) -> Dispatcher {
-        Dispatcher(bench.clock, tally, conditions, stop(options), sender, settler, queue, claimer, assessor)
     }
 
     /// The operations of `new/` as a listing has them, oldest first.
@@ -56,21 +41,33 @@ final class Parts {
         }
     }
 
+    /// Sends all that is in `new/`, or these operations. Returns the number of claims tried.
+    @discardableResult
+    func send(_ candidates: [Candidate]? = nil) throws -> Int {
+        dispatch.attempt(try candidates ?? self.candidates(), &settling)
+    }
+
     /// Claims all that is in `new/`, in one attempt for each operation or batch.
     func attempts() throws -> [Attempt] {
-        queue.begin()
+        dispatch.queue.begin()
         let candidates = try candidates()
-        assessor.beginStormGuards(for: candidates)
-        for candidate in candidates { queue.append(candidate, of: book[candidate]) }
+        dispatch.beginStormGuards(for: candidates)
+        for candidate in candidates { dispatch.queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
-        while let next = queue.next(free: 1, at: .zero) {
-            if let attempt = claimer.attempt(next.candidate, isSample: false) { attempts.append(attempt) }
+        while let next = dispatch.queue.next(free: 1, at: .zero) {
+            if let attempt = dispatch.claim(next.candidate, isSample: false, &settling) { attempts.append(attempt) }
         }
         return attempts
     }
 
     /// Takes in an answer with this status.
     func take(_ status: Int, of attempt: Attempt) {
-        assessor.take(AttemptReport(result: .status(status), duration: .zero), of: attempt)
+        take(AttemptReport(result: .status(status), duration: .zero), of: attempt)
     }
+
+    func take(_ report: AttemptReport, of attempt: Attempt) { dispatch.take(report, of: attempt, &settling) }
+
+    func concludeQuiet() -> Bool { dispatch.concludeQuiet(&settling) }
+
+    func mustStop() -> Bool { dispatch.stop.mustStop(&settling) }
 }

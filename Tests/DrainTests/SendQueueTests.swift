@@ -5,8 +5,8 @@ import Testing
 @testable import Policy
 
 /// What a pass still has to send, without a queue and without a sink.
-struct SendQueueTests {
-    private let queue = SendQueue()
+final class SendQueueTests {
+    private var queue = SendQueue()
 
     private func destination(_ name: String, _ settings: DestinationSettings = DestinationSettings()) -> RunDestination
     {

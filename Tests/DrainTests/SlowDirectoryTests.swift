@@ -67,7 +67,7 @@ struct SlowDirectoryTests {
         }
         // The first ones show that the directory is slow.
         for pass in 1...2 {
-            #expect(parts.dispatcher().attempt(Array(try parts.candidates().prefix(20))) == 20, "pass \(pass)")
+            #expect(try parts.send(Array(parts.candidates().prefix(20))) == 20, "pass \(pass)")
         }
         #expect(sent == (0..<ids.count).map(String.init))
         #expect(slow.most > 1)
@@ -92,7 +92,7 @@ struct SlowDirectoryTests {
     ) throws -> Parts {
         let parts = try Parts(bench, answer: answer)
         try bench.add(20)
-        _ = parts.dispatcher().attempt(try parts.candidates())
+        try parts.send()
         #expect(parts.spoolRun.isSlowToTake && parts.spoolRun.isSlowToSettle)
         return parts
     }
@@ -111,7 +111,7 @@ struct SlowDirectoryTests {
         let stopped = try Parts(bench)
         for _ in 0..<8 { _ = stopped.spoolRun.take([]) }
         #expect(ids.count == 20 && parts.tally.summary.delivered == 20)
-        _ = stopped.dispatcher().attempt(try stopped.candidates())
+        try stopped.send()
         #expect(try bench.names(.claimed).isEmpty)
         #expect(try bench.names(.new).count == before.count - stopped.tally.summary.delivered)
     }
@@ -123,8 +123,8 @@ struct SlowDirectoryTests {
         try bench.add(5)
         let unreadable = try bench.names(.new)[3]
         slow.refuse(unreadable.description)
-        #expect(parts.dispatcher().attempt(try parts.candidates()) == 5)
-        #expect(parts.tally.summary.delivered == 24 && parts.operations.setAside == [unreadable.id])
+        #expect(try parts.send() == 5)
+        #expect(parts.tally.summary.delivered == 24 && parts.settling.operations.setAside == [unreadable.id])
     }
 
     @Test func `one that a rival takes in between costs nothing but itself`() throws {
@@ -134,8 +134,8 @@ struct SlowDirectoryTests {
         let candidates = try parts.candidates()
         let rival = try bench.spool.beginRun(now: bench.now)
         _ = try #require(try rival.claim(candidates[1].entry))
-        #expect(parts.dispatcher().attempt(candidates) == 5)
-        #expect(parts.tally.summary.delivered == 24 && parts.queue.lostClaimCount == 1)
+        #expect(try parts.send(candidates) == 5)
+        #expect(parts.tally.summary.delivered == 24 && parts.dispatch.queue.lostClaimCount == 1)
     }
 
     @Test func `a slot is taken before what it is for is claimed`() throws {
@@ -154,10 +154,10 @@ struct SlowDirectoryTests {
         let parts = try slowParts(bench)
         try bench.add(5)
         let attempts = try parts.attempts()
-        parts.settler.together {
-            for attempt in attempts.dropLast() { parts.take(404, of: attempt) }
-            parts.take(204, of: attempts.last!)
-        }
+        parts.settling.beginCollecting()
+        for attempt in attempts.dropLast() { parts.take(404, of: attempt) }
+        parts.take(204, of: attempts.last!)
+        parts.settling.endCollecting()
         #expect(attempts[0].destination.state.storm == nil)
         #expect(parts.tally.summary.delivered == 21 && parts.tally.summary.failed == 4)
     }
@@ -169,7 +169,9 @@ struct SlowDirectoryTests {
         let attempts = try parts.attempts()
         bench.pass(.seconds(2))
         bench.events = []
-        parts.settler.together { for attempt in attempts { parts.take(503, of: attempt) } }
+        parts.settling.beginCollecting()
+        for attempt in attempts { parts.take(503, of: attempt) }
+        parts.settling.endCollecting()
         let told = bench.events.compactMap { event -> String? in
             switch event {
             case .attempted: "operation"
@@ -196,7 +198,7 @@ struct SlowDirectoryTests {
         let bench = try Bench(system: SlowCalls().calls)
         try bench.add(40)
         let parts = try Parts(bench) { _ in .status(503) }
-        _ = parts.dispatcher().attempt(try parts.candidates())
+        try parts.send()
         let charged = try bench.names(.deferred).filter { $0.attempts > 0 }.count
         #expect(bench.sink?.requests.count == charged)
         #expect(try bench.names(.claimed).isEmpty)
@@ -213,7 +215,7 @@ struct SlowDirectoryTests {
             sizes.append(request.body?.split(separator: UInt8(ascii: ",")).count ?? 0)
             return .status(204)
         }
-        #expect(parts.dispatcher().attempt(try parts.candidates()) == 25)
+        #expect(try parts.send() == 25)
         #expect(sizes == [10, 10, 5])
         #expect(slow.mostTogether > 5)
     }

@@ -11,11 +11,10 @@ struct StopCheckTests {
     @Test func `an operator's pause is read once a second`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
-        let stop = parts.stop()
         try bench.spool.setPaused(true)
-        #expect(!stop.mustStop())
+        #expect(!parts.mustStop())
         bench.pass(.seconds(1))
-        #expect(stop.mustStop() && parts.tally.summary.end == .paused)
+        #expect(parts.mustStop() && parts.tally.summary.end == .paused)
     }
 
     @Test func `a look that takes long is repeated less often than once a second`() throws {
@@ -29,15 +28,14 @@ struct StopCheckTests {
             return try SystemCalls.real.open(directory, path, flags, mode)
         }
         let parts = try Parts(bench, spool: SpoolDirectory(opening: bench.directory.path, system: system))
-        let stop = parts.stop()
         looks = 0
         bench.pass(.seconds(1))
-        for _ in 0..<100 { _ = stop.mustStop() }
+        for _ in 0..<100 { _ = parts.mustStop() }
         #expect(looks == 1)
         bench.pass(.seconds(7))
-        #expect(!stop.mustStop() && looks == 1)
+        #expect(!parts.mustStop() && looks == 1)
         bench.pass(.seconds(2))
-        #expect(!stop.mustStop() && looks == 2)
+        #expect(!parts.mustStop() && looks == 2)
     }
 
     @Test func `an operator's hold blocks the destination within a pass`() throws {
@@ -45,75 +43,70 @@ struct StopCheckTests {
         try bench.add(1)
         let parts = try Parts(bench)
         let destination = parts.book[try parts.candidates()[0]]
-        let stop = parts.stop()
         _ = try DestinationsFile(spool: bench.spool).record(
             [("http://one", .heldByHand(reason: "mine"))], settings: { _ in DestinationSettings() }, at: bench.now,
             durable: false)
         bench.pass(.seconds(1))
-        #expect(!stop.mustStop() && destination.isBlocked)
+        #expect(!parts.mustStop() && destination.isBlocked)
     }
 
     @Test func `a wait ends with the time limit`() throws {
         let bench = try Bench()
-        let parts = try Parts(bench)
-        let stop = parts.stop(RunOptions(maxTime: .seconds(5)))
-        stop.sleep(until: bench.instant + .seconds(60))
+        let parts = try Parts(bench, RunOptions(maxTime: .seconds(5)))
+        parts.dispatch.stop.sleep(until: bench.instant + .seconds(60))
         #expect(bench.slept.count == 1 && bench.slept[0] <= .seconds(5))
-        #expect(stop.isTimeUp() && parts.tally.summary.end == .timeUp)
+        #expect(parts.dispatch.stop.isTimeUp() && parts.tally.summary.end == .timeUp)
     }
 
     @Test(arguments: [nil, .seconds(3600)] as [Duration?])
     func `a wait is a minute at most, so that an operator's pause is noticed`(maxTime: Duration?) throws {
         let bench = try Bench()
-        let stop = try Parts(bench).stop(RunOptions(maxTime: maxTime))
+        let stop = try Parts(bench, RunOptions(maxTime: maxTime)).dispatch.stop
         stop.sleep(until: bench.instant + .seconds(600))
         #expect(bench.slept.count == 1 && bench.slept[0] > .seconds(59) && bench.slept[0] <= .seconds(60))
     }
 
     @Test func `an error stays the reason for the end, and a signal stays it beside pauses and times`() throws {
         let bench = try Bench()
-        let parts = try Parts(bench)
-        let stop = parts.stop(RunOptions(maxTime: .seconds(1)))
+        let parts = try Parts(bench, RunOptions(maxTime: .seconds(1)))
         bench.pass(.seconds(1))
-        #expect(stop.mustStop() && parts.tally.summary.end == .timeUp)
+        #expect(parts.mustStop() && parts.tally.summary.end == .timeUp)
         bench.signals = [15]
         _ = parts.tally.isInterrupted()
         try bench.spool.setPaused(true)
         bench.pass(.seconds(1))
-        #expect(stop.mustStop() && stop.isTimeUp() && parts.tally.summary.end == .signal(15))
+        #expect(parts.mustStop() && parts.dispatch.stop.isTimeUp() && parts.tally.summary.end == .signal(15))
         parts.tally.agentsFailed("gone")
         bench.pass(.seconds(1))
-        #expect(stop.mustStop() && stop.isTimeUp() && parts.tally.isInterrupted())
+        #expect(parts.mustStop() && parts.dispatch.stop.isTimeUp() && parts.tally.isInterrupted())
         #expect(parts.tally.summary.end == .broken("gone"))
     }
 
     @Test func `a signal ends the run`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
-        #expect(!parts.stop().mustStop())
+        #expect(!parts.mustStop())
         bench.signals = [2]
-        #expect(parts.stop().mustStop() && parts.tally.summary.end == .signal(2))
+        #expect(parts.mustStop() && parts.tally.summary.end == .signal(2))
     }
 
     @Test func `a second signal cuts off what is in flight before the grace time is up`() throws {
         let bench = try Bench()
-        let parts = try Parts(bench)
-        let stop = parts.stop(RunOptions(grace: .seconds(10)))
+        let parts = try Parts(bench, RunOptions(grace: .seconds(10)))
         bench.signals = [15]
-        stop.look(inFlight: 2)
-        #expect(stop.graceEnd != nil && !stop.cutsOff)
+        parts.dispatch.stop.look(inFlight: 2, &parts.settling)
+        #expect(parts.dispatch.stop.graceEnd != nil && !parts.dispatch.stop.cutsOff)
         bench.signals = [15, 15]
-        #expect(stop.cutsOff)
+        #expect(parts.dispatch.stop.cutsOff)
     }
 
     @Test func `the grace time is up when it has gone by`() throws {
         let bench = try Bench()
-        let parts = try Parts(bench)
-        let stop = parts.stop(RunOptions(maxTime: .zero, grace: .seconds(10)))
-        stop.look(inFlight: 2)
+        let parts = try Parts(bench, RunOptions(maxTime: .zero, grace: .seconds(10)))
+        parts.dispatch.stop.look(inFlight: 2, &parts.settling)
         bench.pass(.seconds(9))
-        #expect(!stop.cutsOff)
+        #expect(!parts.dispatch.stop.cutsOff)
         bench.pass(.seconds(1))
-        #expect(stop.cutsOff)
+        #expect(parts.dispatch.stop.cutsOff)
     }
 }

@@ -211,7 +211,7 @@ struct Fleet {
         settings[destination] ?? DestinationSettings()
     }
 
-    /// As `Chooser.choose`. Of one destination and rank only the oldest `limit` can be chosen, so that no more of it is
+    /// As `Listing.choose`. Of one destination and rank only the oldest `limit` can be chosen, so that no more of it is
     /// offered.
     private mutating func choose(_ run: inout Run) {
         arrive()
@@ -249,7 +249,7 @@ struct Fleet {
         }
         var chosen = selection.chosen()
         for (destination, passage) in run.passages where passage.isProbing && passage.state.hold == nil {
-            // As `Dispatcher.inOrder`.
+            // As `Dispatch.inOrder`.
             let own = chosen.indices.filter { chosen[$0].destination == destination }
             let first = own.min { items[chosen[$0].element].name.attempts < items[chosen[$1].element].name.attempts }
             if let first { chosen.insert(chosen.remove(at: first), at: 0) }
@@ -266,7 +266,7 @@ struct Fleet {
         }
     }
 
-    /// As `Dispatcher.begin`, and as `Passes.attempt` where all that was chosen is through.
+    /// As `Dispatch.begin`, and as `Passes.attempt` where all that was chosen is through.
     private mutating func go(_ run: inout Run, _ host: Int) {
         while true {
             while run.flying.count < concurrency, beginNext(&run) {}
@@ -371,7 +371,7 @@ struct Fleet {
         attempts.append(Attempt(at: now, beside: inFlight(of: destination, run) - 1, after: deliveredSince))
     }
 
-    /// As `AnswerAssessor.take`: what the end of a request says of its destination, and of others that were refused.
+    /// As `Dispatch.take`: what the end of a request says of its destination, and of others that were refused.
     private mutating func land(_ index: Int, _ host: Int) {
         guard var run = runs[host] else { return }
         runs[host] = nil
@@ -409,7 +409,7 @@ struct Fleet {
         return (report, Classification.verdict(on: report, route: route, now: now))
     }
 
-    /// As `AnswerAssessor.follow`.
+    /// As `DestinationControl.follow`.
     private mutating func follow(_ step: StormGuard<Flight>.Step, _ destination: Int, _ run: inout Run) {
         switch step {
         case .wait: break
@@ -426,14 +426,14 @@ struct Fleet {
         }
     }
 
-    /// As `AnswerAssessor.concludeQuiet`, where nothing is in flight.
+    /// As `Dispatch.concludeQuiet`, where nothing is in flight.
     private mutating func concludeQuiet(_ run: inout Run) -> Bool {
         let quiet = run.guards.filter { !$0.value.withheld.isEmpty }.keys.sorted()
         for destination in quiet { follow(run.guards[destination]!.nothingElse(), destination, &run) }
         return !quiet.isEmpty
     }
 
-    /// As `Settler.settle`: what becomes of the operation.
+    /// As `Settling.settle`: what becomes of the operation.
     private mutating func settle(_ flight: Flight, _ run: inout Run) {
         let (item, destination) = (flight.item, items[flight.item].destination)
         let (report, verdict) = end(of: flight)

@@ -18,6 +18,14 @@ final class Candidate {
         self.isHead = isHead
     }
 
+    convenience init(
+        _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, isHead: Bool, _ kind: OperationKinds.Kind
+    ) {
+        self.init(
+            entry: Entry(state: state, name: EntryName(name)), destination: kind.destination, sequence: sequence,
+            isHead: isHead)
+    }
+
     /// The sort key of age: the older of two candidates has the smaller key.
     var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
 }

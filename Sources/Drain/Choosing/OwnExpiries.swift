@@ -3,7 +3,7 @@ import Spool
 
 /// The expiries that operations have of their own (`expiresAt`), read from their files: names lack them. A run reads
 /// the file of an operation only while the operation is not attempted, and once.
-package final class OwnExpiries {
+final class OwnExpiries {
     /// Upper bound on the files read by a listing. Of more operations, a listing reads a random part, so a later
     /// listing reads the others.
     static let mostRead = 10_000
@@ -55,7 +55,7 @@ enum WaitBound {
     case age
 }
 
-extension Chooser {
+extension Listing {
     /// Whether an operation that is not attempted has waited too long, as far as the time of creation in its name says.
     func hasExpired(createdAt: Timestamp, _ kind: OperationKinds.Kind, _ bound: WaitBound, at now: Timestamp) -> Bool {
         guard let age = bound == .age ? kind.longestAge : kind.expiresAfter else { return false }

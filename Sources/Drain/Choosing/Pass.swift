@@ -24,6 +24,8 @@ struct Pass {
     var undecided = 0
     var nextDue: Timestamp?
     private(set) var superseded: [Superseded] = []
+    /// The older operations merged with each chosen one, oldest first.
+    private(set) var merged: [OperationID: [Entry]] = [:]
     /// The sequences with superseded operations left by this pass to the next listing.
     private(set) var unlisted: Set<SequenceKey> = []
     /// The entries of the operations that supersede others of the first listing, as far as they wait.
@@ -57,6 +59,33 @@ struct Pass {
     }
 
     mutating func removeSuperseded(where isOut: (Superseded) -> Bool) { superseded.removeAll(where: isOut) }
+
+    /// The most operations merged by one request. Bounds the time until the run hears a signal.
+    private static let mostMerged = 1_000
+
+    /// Moves the operations to be merged out of the superseded ones. If a key has more operations than a request takes,
+    /// the oldest of them go first, under the newest of these. Returns whether the run has to list again for the rest.
+    mutating func takeMerged() -> Bool {
+        for older in superseded where older.isMerged { merged[older.newer, default: []].append(older.entry) }
+        if merged.isEmpty { return false }
+        removeSuperseded(where: \.isMerged)
+        for id in merged.keys {
+            merged[id]!.sort { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
+        }
+        var isRestLeft = false
+        for (index, candidate) in chosen.enumerated() {
+            let id = candidate.entry.name.id
+            guard let older = merged[id], older.count >= Self.mostMerged else { continue }
+            let leader = older[Self.mostMerged - 1]
+            merged[id] = nil
+            merged[leader.name.id] = Array(older[..<(Self.mostMerged - 1)])
+            chosen[index] = Candidate(
+                entry: leader, destination: candidate.destination, sequence: candidate.sequence,
+                isHead: candidate.isHead)
+            isRestLeft = true
+        }
+        return isRestLeft
+    }
 
     /// Adds an expired operation. Only counts it if there are `most` already.
     mutating func expire(_ candidate: Candidate, atMost most: Int) {

@@ -155,6 +155,14 @@ final class DestinationBook {
         return destination.control.admits(attempts: attempts)
     }
 
+    /// Returns the maker of requests of a type to a destination.
+    func maker(of type: TypeName, to destination: RunDestination) -> RequestMaker {
+        if let maker = destination.makers[type] { return maker }
+        let maker = RequestMaker(configuration.route(of: type), destination.settings, world)
+        destination.makers[type] = maker
+        return maker
+    }
+
     /// The number of destinations that this run sends nothing to now.
     var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 

@@ -48,14 +48,6 @@ final class RequestSender {
         close()
     }
 
-    /// Returns the maker of requests of a type to a destination.
-    func maker(of type: TypeName, to destination: RunDestination) -> RequestMaker {
-        if let maker = destination.makers[type] { return maker }
-        let maker = RequestMaker(configuration.route(of: type), destination.settings, world)
-        destination.makers[type] = maker
-        return maker
-    }
-
     /// Starts an agent while the queue is still listed and claims are synced.
     func prepare(for route: Route, _ destination: RunDestination) {
         if sink != nil { return }

@@ -2,7 +2,7 @@ import Policy
 import Spool
 
 /// The operations left for a pass to send: the chosen ones in dispatch order, and the urgent work before them.
-final class SendQueue {
+struct SendQueue {
     /// The number of claims tried in this pass, won or lost, without claims put back unsent.
     var claimTries = 0
     /// The number of claims lost: another run claimed the operation first.
@@ -18,6 +18,8 @@ final class SendQueue {
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
     private var candidates: [Candidate] = []
+    /// The older operations merged with each chosen one, oldest first.
+    private(set) var merged: [OperationID: [Entry]] = [:]
     /// The destinations, by their line in the order.
     private(set) var destinations: [RunDestination] = []
     /// Operations in the order, claimed and read already because the batch before had no room for them.
@@ -28,7 +30,8 @@ final class SendQueue {
     private var limited: [RunDestination] = []
 
     /// Begins a pass with an empty queue.
-    func begin() {
+    mutating func begin(merging merged: [OperationID: [Entry]] = [:]) {
+        self.merged = merged
         toleratesLostClaims = false
         // Some file systems list a name that no run can claim. Without this allowance every pass would stop at such a
         // name.
@@ -39,7 +42,7 @@ final class SendQueue {
     }
 
     /// Puts an operation behind the operations appended before.
-    func append(_ candidate: Candidate, of destination: RunDestination) {
+    mutating func append(_ candidate: Candidate, of destination: RunDestination) {
         if !has(destination) {
             destination.queueIndex = destinations.count
             destinations.append(destination)
@@ -50,7 +53,7 @@ final class SendQueue {
     }
 
     /// Empties the queue, and so ends sending in this pass. Returns the claimed operations not settled yet.
-    func end() -> [Member] {
+    mutating func end() -> [Member] {
         var members = Array(claimed.values)
         claimTries -= members.count
         claimed = [:]
@@ -75,14 +78,14 @@ final class SendQueue {
     // MARK: - What goes first
 
     /// Queues claimed operations as an attempt of their own, before the work of the order, behind other urgent work.
-    func enqueueFirst(_ attempt: Attempt) {
+    mutating func enqueueFirst(_ attempt: Attempt) {
         attempt.destination.urgent.append(.claimed(attempt))
         watch(attempt.destination)
     }
 
     /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The
     /// earlier attempt is not charged.
-    func enqueueAgain(_ attempt: Attempt) {
+    mutating func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
         again.unchargedCount += 1
         enqueueFirst(again)
@@ -94,7 +97,7 @@ final class SendQueue {
     ///
     /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
     /// chosen.
-    func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
+    mutating func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
         var samples = Array(destination.newest.filter(fits).prefix(count))
         let names = Set(samples.map(\.entry.name))
         destination.newest.removeAll { names.contains($0.entry.name) }
@@ -113,7 +116,7 @@ final class SendQueue {
     }
 
     /// Watches a destination with urgent work or withheld answers.
-    func watch(_ destination: RunDestination) {
+    mutating func watch(_ destination: RunDestination) {
         watched[destination.digest] = destination
     }
 
@@ -134,7 +137,7 @@ final class SendQueue {
     }
 
     /// Removes the next urgent work, and acquires its slot and span; `nil` if none may begin now.
-    func nextUrgent(at elapsed: Duration) -> Work? {
+    mutating func nextUrgent(at elapsed: Duration) -> Work? {
         for (digest, destination) in watched {
             guard destination.needsAttention else {
                 watched[digest] = nil
@@ -151,9 +154,9 @@ final class SendQueue {
 
     /// Removes the next operation of the order, and acquires the slot and the span of its attempt; `nil` if none may
     /// begin now. `free` is the number of attempts that may begin, and `failingRoom` the part for failing destinations.
-    func next(free: Int, failingRoom: Int = .max, at elapsed: Duration) -> DequeuedOperation? {
+    mutating func next(free: Int, failingRoom: Int = .max, at elapsed: Duration) -> DequeuedOperation? {
         if isOutdated { return nil }
-        let destinations = destinations
+        let (destinations, candidates) = (destinations, candidates)
         while let position = order.next(
             free: free, inFlight: { destinations[$0].inFlight },
             concurrencyLimit: {
@@ -186,8 +189,9 @@ final class SendQueue {
     }
 
     /// Removes the next operations of a destination for a batch, as long as they are of this type.
-    func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [DequeuedOperation] {
+    mutating func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
+        let candidates = candidates
         while !isOutdated, dequeued.count < count,
             let position = order.next(
                 of: destination.queueIndex,
@@ -217,23 +221,23 @@ final class SendQueue {
     // MARK: - What was taken out
 
     /// Puts an operation back into the order, if its attempt is not begun.
-    func putBack(_ operation: DequeuedOperation) {
+    mutating func putBack(_ operation: DequeuedOperation) {
         order.putBack(operation.position)
     }
 
     /// Puts a claimed operation back into the order, if it did not fit a batch.
-    func putBackClaimed(_ operation: DequeuedOperation, _ member: Member) {
+    mutating func putBackClaimed(_ operation: DequeuedOperation, _ member: Member) {
         claimed[member.name.id] = member
         putBack(operation)
     }
 
     /// Removes a claimed operation put back by `putBackClaimed`; `nil` if the operation is not claimed.
-    func takeClaimed(_ id: OperationID) -> Member? {
+    mutating func takeClaimed(_ id: OperationID) -> Member? {
         claimed.isEmpty ? nil : claimed.removeValue(forKey: id)
     }
 
     /// Lets the next operation of a sequence be sent, or removes the rest of the sequence from this pass.
-    func advance(_ sequence: SequenceKey?, continues: Bool) {
+    mutating func advance(_ sequence: SequenceKey?, continues: Bool) {
         if let sequence { order.advance(sequence, continues: continues) }
     }
 

@@ -30,20 +30,20 @@ package struct RequestPreview {
     ///
     /// An answer can change what follows: a refused batch or merged document is sent again in parts.
     package func forEachRequest(_ body: (PlannedRequest) -> Void) throws(SpoolError) {
-        if try run.spool.isPaused { return }
-        var pass = try run.chooser.choose(budget: run.options.limit, .showsOnly)
-        run.operations.takeMerged(of: &pass)
+        if try run.parts.spool.isPaused { return }
+        var pass = try run.plannedPass()
+        _ = pass.takeMerged()
         var batched: Set<OperationID> = []
         for (index, candidate) in pass.chosen.enumerated() where !batched.contains(candidate.entry.name.id) {
             let destination = run.parts.book[candidate]
             let type = candidate.entry.name.type
-            let maker = run.parts.sender.maker(of: type, to: destination)
-            for (first, older) in try members(of: candidate, maker) {
+            let maker = run.parts.book.maker(of: type, to: destination)
+            for (first, older) in try members(of: candidate, in: pass, maker) {
                 var members = [first]
                 if var draft = isLastAttempt(of: first, maker) ? nil : maker.batch(beginningWith: first.operation) {
                     for other in pass.chosen[(index + 1)...] where other.entry.name.type == type {
                         if other.destination.digest != destination.digest { continue }
-                        guard !draft.isFull, let (next, _) = try self.members(of: other, maker).first,
+                        guard !draft.isFull, let (next, _) = try self.members(of: other, in: pass, maker).first,
                             !isLastAttempt(of: next, maker), draft.admit(next.operation)
                         else { break }
                         members.append(next)
@@ -60,7 +60,7 @@ package struct RequestPreview {
         of operation: Operation, _ name: EntryName, to destination: Destination
     ) throws(SpoolError) -> PlannedRequest {
         let destination = try run.parts.book.read(destination, run.parts.world.now())
-        let maker = run.parts.sender.maker(of: name.type, to: destination)
+        let maker = run.parts.book.maker(of: name.type, to: destination)
         let member = try filled(Member(operation: operation, name: name), maker)
         return planned([member], [], destination, maker)
     }
@@ -84,10 +84,10 @@ package struct RequestPreview {
     /// Reads an operation, and the operations in the same request too. Returns a member for each request, with the
     /// older operations merged into it; none if there is no such file any more.
     private func members(
-        of candidate: Candidate, _ maker: RequestMaker
+        of candidate: Candidate, in pass: Pass, _ maker: RequestMaker
     ) throws(SpoolError) -> [(member: Member, older: [OperationID])] {
         guard var member = try member(candidate.entry, maker) else { return [] }
-        guard let entries = run.operations.merged(into: member.name.id) else { return [(member, [])] }
+        guard let entries = pass.merged[member.name.id] else { return [(member, [])] }
         var older: [Member] = []
         for entry in entries { if let one = try self.member(entry, maker) { older.append(one) } }
         var document = MergedDocument(into: member.operation, atMost: run.parts.configuration.limits.operationBytes)
@@ -99,13 +99,13 @@ package struct RequestPreview {
     }
 
     private func member(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> Member? {
-        guard case .operation(let stored) = try run.spool.read(entry) else { return nil }
+        guard case .operation(let stored) = try run.parts.spool.read(entry) else { return nil }
         return try filled(Member(operation: stored.operation, name: entry.name), maker)
     }
 
     private func filled(_ member: Member, _ maker: RequestMaker) throws(SpoolError) -> Member {
         var member = member
-        _ = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: run.spool)
+        _ = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: run.parts.spool)
         return member
     }
 }

@@ -48,7 +48,7 @@ final class RunTally {
         }
     }
 
-    /// Counts what the admission of foreign files did, but for what it superseded (`Settler.noteSuperseded`).
+    /// Counts what the admission of foreign files did, but for what it superseded (`Settling.noteSuperseded`).
     func count(_ admission: Admission) {
         for entry in admission.evicted { tell(.evicted(entry.name)) }
         for item in admission.quarantined { quarantined(item) }

@@ -6,19 +6,15 @@ import Spool
 ///
 /// Between two attempts it keeps the claim, and not the sequence lock: operations of other sequences go on, and
 /// operations of the same sequence wait. If the process dies, the next run recovers the operation.
-struct SendRun {
+struct SendRun: ~Copyable {
     private let spoolRun: SpoolRun
-    private let spool: SpoolDirectory
-    private let configuration: Configuration
-    private let world: World
-    private let sender: RequestSender
+    private let parts: RunParts
+    private var dispatch: Dispatch
+    private var settling: Settling
     /// The longest wait for limits before an attempt, the same as for an answer.
     private let patience: Duration
     /// The time until which retries may begin; `nil` for no retry.
     private let deadline: ContinuousClock.Instant?
-    private let tally: RunTally
-    private let book: DestinationBook
-    private let parts: SendingParts
     private let destination: Destination
     private let sequence: SequenceKey?
     /// The operation, with its name and the records of its attempts so far.
@@ -39,27 +35,25 @@ struct SendRun {
         self.member = member
         state = member.claim?.from ?? .new
         self.spoolRun = spoolRun
-        self.spool = spool
-        self.configuration = configuration
-        self.sender = sender
         self.deadline = deadline
         var world = world
         // The first signal cuts off the attempt, like the second signal in a run.
         let signals = world.clock.signals
         world.clock.signals = { (signals().count * 2, signals().last) }
-        self.world = world
         let lastError = LastError()
         self.lastError = lastError
-        tally = RunTally(clock: world.clock) { event in
+        let tally = RunTally(clock: world.clock) { event in
             if case .inputOutputError(let error) = event { lastError.error = error }
             report(event)
         }
-        book = DestinationBook(spool, configuration, world, tally, ignoresBackoff: false)
+        // The submitter asks for an attempt now, whatever the machine's conditions.
+        var configuration = configuration
+        configuration.conditions = Conditions()
         // Only a signal ends an attempt before its own time is up.
-        let options = RunOptions(grace: .seconds(86_400))
-        parts = SendingParts(
-            of: spoolRun, spool, configuration, options, world, tally, book, OperationBook(),
-            MachineConditions(Conditions(), world, book, tally), sender, hasSubmitter: true)
+        let options = RunOptions(concurrency: .atMost(1), grace: .seconds(86_400))
+        parts = RunParts(spool, configuration, options, world, tally, sender)
+        dispatch = Dispatch(parts)
+        settling = Settling(parts, spoolRun, OperationBook(), hasSubmitter: true)
         let route = configuration.route(of: member.name.type)
         patience = min(route.timeouts.request, timeout ?? route.timeouts.request)
         let origin = member.operation.header.url.flatMap { Origin(url: $0)?.description }
@@ -67,6 +61,11 @@ struct SendRun {
             .destination(of: member.name)
         sequence = route.isSequential ? route.order.sequence(of: member.name, to: destination) : nil
     }
+
+    private var spool: SpoolDirectory { parts.spool }
+    private var world: World { parts.world }
+    private var tally: RunTally { parts.tally }
+    private var book: DestinationBook { parts.book }
 
     /// The result of one attempt, or of a reason to make none.
     private enum Step {
@@ -128,24 +127,24 @@ struct SendRun {
         if let block = destination.block, block.stops(attempts: member.name.attempts) {
             return wait(block, destination)
         }
-        parts.settler.outcome = nil
-        parts.claimer.given = member
-        parts.stop.patience = world.clock.instant() + patience
+        settling.outcome = nil
+        dispatch.given = member
+        dispatch.stop.patience = world.clock.instant() + patience
         let candidate = Candidate(
             entry: Entry(state: state, name: member.name), destination: self.destination, sequence: sequence,
             isHead: true)
         repeat {
             book.resumeLeft()
-            _ = parts.dispatcher.attempt([candidate])
-        } while parts.settler.outcome == nil && destination.control.isLeftForNow && parts.stop.waits(for: .zero)
+            _ = dispatch.attempt([candidate], &settling)
+        } while settling.outcome == nil && destination.control.isLeftForNow && dispatch.stop.waits(for: .zero)
             && !tally.hasEnded
-        guard let outcome = parts.settler.outcome else { return try wait(without: destination) }
+        guard let outcome = settling.outcome else { return try wait(without: destination) }
         return step(after: outcome.event, isApplied: outcome.isApplied)
     }
 
     /// Whether the operation overtakes no other. False if unknown: the operation then waits in the queue.
     private func isFirst() throws(SpoolError) -> Bool {
-        var view = QueueView(spool, configuration, book.table, at: world.now())
+        var view = QueueView(spool, parts.configuration, book.table, at: world.now())
         do throws(SpoolError) {
             return try view.isFirst(member.name)
         } catch let error where error.isLocked {
@@ -161,7 +160,7 @@ struct SendRun {
         postponement.last = settlement.record
         switch settlement.disposition {
         case .delivered:
-            return .end(.delivered(event, answer: sender.last?.body ?? [], isSettled: isApplied))
+            return .end(.delivered(event, answer: parts.sender.last?.body ?? [], isSettled: isApplied))
         case .failed, .superseded, .quarantined:
             return isApplied ? .end(.failed(event)) : .wait(postponement, next: nil)
         case .held, .putBack:
@@ -228,7 +227,7 @@ struct SendRun {
         }
         if let error = lastError.error { return wait(error.description, .broken) }
         if let block = destination.block { return wait(block, destination) }
-        let maker = sender.maker(of: member.name.type, to: destination)
+        let maker = book.maker(of: member.name.type, to: destination)
         var operation = member.operation
         if let missing = try fillKeptValues(maker.keptNames, of: &operation, maker.route, in: spool) {
             return wait(Rule.notKept(missing).description)

@@ -3,18 +3,16 @@ import Spool
 
 /// A check for changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
 /// that another run has found blocked, the number of runs, and this machine's network and power.
-final class OperatorCheck {
+struct OperatorCheck {
     private let clock: RunClock
     private let tally: RunTally
-    private let settler: Settler
     private let conditions: MachineConditions
     private var next: ContinuousClock.Instant
 
-    init(_ clock: RunClock, _ tally: RunTally, _ settler: Settler, _ conditions: MachineConditions) {
-        self.clock = clock
-        self.tally = tally
-        self.settler = settler
-        self.conditions = conditions
+    init(_ parts: RunParts) {
+        clock = parts.world.clock
+        tally = parts.tally
+        conditions = parts.conditions
         next = clock.instant() + Self.interval
     }
 
@@ -23,7 +21,7 @@ final class OperatorCheck {
     /// Takes over pauses, holds, other runs and the state of this machine, unless the last check was less than a second
     /// ago, or less than four times its duration: with a million destinations a check takes long. A paused queue ends
     /// the run.
-    func refresh() {
+    mutating func refresh(_ settling: inout Settling) {
         let start = clock.instant()
         guard start >= next else { return }
         defer {
@@ -31,11 +29,11 @@ final class OperatorCheck {
             next = max(start + Self.interval, end + (end - start) * 4)
         }
         do throws(SpoolError) {
-            if try settler.spool.isPaused { tally.end(.paused) }
+            if try settling.spool.isPaused { tally.end(.paused) }
             // Synced first: another process may have the lock of the ledger for long.
-            settler.syncOrEndRun()
-            try settler.book.adoptRecords()
-            settler.book.share(with: try settler.spoolRun.otherRuns.count + 1)
+            settling.syncOrEndRun()
+            try settling.book.adoptRecords()
+            settling.book.share(with: try settling.spoolRun.otherRuns.count + 1)
             conditions.lookAgain()
         } catch let error where error.isOfNewerFormat {
             // The run cannot know any more what is held.

@@ -1,8 +1,8 @@
 /// The reasons to end a run: a signal, the time limit, an operator. Attempts in flight then get a grace time.
-final class StopCheck {
+struct StopCheck {
     private let clock: RunClock
     private let tally: RunTally
-    private let operators: OperatorCheck
+    private var operators: OperatorCheck
     /// The time at which the run claims nothing more; `nil` without a limit.
     private let timeLimit: ContinuousClock.Instant?
     private let grace: Duration
@@ -11,18 +11,18 @@ final class StopCheck {
     /// The time at which attempts in flight are cut off; `nil` while the run continues.
     private(set) var graceEnd: ContinuousClock.Instant?
 
-    init(_ options: RunOptions, _ clock: RunClock, _ tally: RunTally, _ operators: OperatorCheck) {
-        self.clock = clock
-        self.tally = tally
-        self.operators = operators
-        timeLimit = options.maxTime.map { tally.moment(after: $0) }
-        grace = options.grace
+    init(_ parts: RunParts) {
+        clock = parts.world.clock
+        tally = parts.tally
+        operators = OperatorCheck(parts)
+        timeLimit = parts.options.maxTime.map { parts.tally.moment(after: $0) }
+        grace = parts.options.grace
     }
 
     /// Returns whether the run must stop claiming: because of a signal, the time limit, an operator, or an error that
     /// ended it. Takes over changes from outside (`OperatorCheck`), and records the end of the run.
-    func mustStop() -> Bool {
-        operators.refresh()
+    mutating func mustStop(_ settling: inout Settling) -> Bool {
+        operators.refresh(&settling)
         return tally.hasEnded || isTimeUp() || tally.isInterrupted()
     }
 
@@ -36,8 +36,8 @@ final class StopCheck {
     // MARK: - Grace
 
     /// Begins the grace time if the run must stop.
-    func look(inFlight: Int) {
-        if graceEnd == nil, mustStop() {
+    mutating func look(inFlight: Int, _ settling: inout Settling) {
+        if graceEnd == nil, mustStop(&settling) {
             graceEnd = clock.instant() + grace
             if case .signal = tally.summary.end, inFlight > 0 {
                 tally.tell(.stopping(inFlight: inFlight, grace: grace))
@@ -48,7 +48,7 @@ final class StopCheck {
     }
 
     /// Ends the grace time now.
-    func endGrace() { graceEnd = clock.instant() }
+    mutating func endGrace() { graceEnd = clock.instant() }
 
     /// Whether to cut off the attempts in flight now: the grace time is up, or a second signal has come.
     var cutsOff: Bool { graceEnd.map { clock.instant() >= $0 || clock.signals().count > 1 } ?? false }

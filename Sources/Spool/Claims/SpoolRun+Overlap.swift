@@ -8,8 +8,8 @@ extension SpoolRun {
     /// A claim and the content of its file.
     package typealias Taken = (claim: Claim, file: StoredFile)
 
-    /// The arguments of `settle(_:_:record:now:)` for one claim.
-    package struct Settling {
+    /// A claim with what is to become of it: the arguments of `settle(_:_:record:now:)`.
+    package struct Disposal {
         let claim: Claim
         let disposition: Disposition
         let record: AttemptRecord?
@@ -56,18 +56,18 @@ extension SpoolRun {
     }
 
     /// Settles one claim, as `settle(_:_:record:now:)` does.
-    package func settle(_ settling: Settling, now: Timestamp) throws(SpoolError) -> Settled {
-        try settlers.alone { () throws(SpoolError) in try settleUntimed(settling, now) }
+    package func settle(_ disposal: Disposal, now: Timestamp) throws(SpoolError) -> Settled {
+        try settlers.alone { () throws(SpoolError) in try settleUntimed(disposal, now) }
     }
 
     /// Settles claims: row C → any other. Returns for each claim, in order, the result or error of its `settle`.
-    package func settle(_ settlings: [Settling], now: Timestamp) -> [Result<Settled, SpoolError>] {
-        settlers.map(settlings) { settling in
-            do throws(SpoolError) { return .success(try settleUntimed(settling, now)) } catch { return .failure(error) }
+    package func settle(_ disposals: [Disposal], now: Timestamp) -> [Result<Settled, SpoolError>] {
+        settlers.map(disposals) { disposal in
+            do throws(SpoolError) { return .success(try settleUntimed(disposal, now)) } catch { return .failure(error) }
         }
     }
 
-    private func settleUntimed(_ settling: Settling, _ now: Timestamp) throws(SpoolError) -> Settled {
-        try settle(settling.claim, settling.disposition, record: settling.record, now: now)
+    private func settleUntimed(_ disposal: Disposal, _ now: Timestamp) throws(SpoolError) -> Settled {
+        try settle(disposal.claim, disposal.disposition, record: disposal.record, now: now)
     }
 }

@@ -2,31 +2,11 @@ import Delivery
 import Policy
 import Spool
 
-/// The judge of reports: finds the meaning of each for its operations, and does what the control of the destination
+/// Judges reports: finds the meaning of each for its operations, and does what the control of the destination
 /// (`DestinationControl`) makes of the meaning. Asks `Classification` what a status means.
-final class AnswerAssessor {
-    let world: World
-    let book: DestinationBook
-    let conditions: MachineConditions
-    let settler: Settler
-    let queue: SendQueue
-    private let sender: RequestSender
-
-    init(
-        _ world: World, _ book: DestinationBook, _ conditions: MachineConditions, _ settler: Settler,
-        _ queue: SendQueue, _ sender: RequestSender
-    ) {
-        self.world = world
-        self.book = book
-        self.conditions = conditions
-        self.settler = settler
-        self.queue = queue
-        self.sender = sender
-    }
-
+extension Dispatch {
     /// Begins the storm guards of the chosen operations' destinations.
     func beginStormGuards(for chosen: [Candidate]) {
-        if settler.hasSubmitter { return }
         var counts: [Digest: Int] = [:]
         for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
         for (digest, count) in counts {
@@ -37,11 +17,11 @@ final class AnswerAssessor {
 
     /// Applies the withheld answers of destinations where no other operation can be asked. Returns false if there are
     /// none.
-    func concludeQuiet() -> Bool {
+    mutating func concludeQuiet(_ settling: inout Settling) -> Bool {
         let quiet = queue.quietDestinations
         for destination in quiet {
             let blamed = blamed(destination)
-            obey(destination.control.nothingElse(blamed: blamed, at: world.now()), destination)
+            obey(destination.control.nothingElse(blamed: blamed, at: world.now()), destination, &settling)
         }
         return !quiet.isEmpty
     }
@@ -49,7 +29,7 @@ final class AnswerAssessor {
     // MARK: - Reports
 
     /// Processes a report: by operation if the answer has a result for each, else for all operations together.
-    func take(_ received: AttemptReport, of attempt: Attempt) {
+    mutating func take(_ received: AttemptReport, of attempt: Attempt, _ settling: inout Settling) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect { return queue.enqueueAgain(attempt) }
         attempt.destination.control.noteReport()
@@ -57,18 +37,20 @@ final class AnswerAssessor {
         let absence = attempt.absence(behind: received, world)
         let meaning = attempt.meaning(of: report, absence, at: world.now())
         if let absence, let error = received.error { conditions.block(for: absence, error) }
-        if meaning.mayNeedFreshSecrets, refreshesSecrets(of: attempt) {
+        if meaning.mayNeedFreshSecrets, refreshesSecrets(of: attempt, &settling) {
             var again = attempt
             again.hasFreshSecrets = true
             // The same attempt: the refused request had no part in it.
             return queue.enqueueFirst(again)
         }
         guard let each = meaning.each else {
-            if attempt.isMerged, meaning.together.outcome == .failed { return sendApart(attempt) }
+            if attempt.isMerged, meaning.together.outcome == .failed {
+                return sendApart(attempt, &settling)
+            }
             if Batch.isToBeSplit(meaning.together, members: attempt.members.count) {
                 return split(attempt, isSent: true)
             }
-            return take(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
+            return take(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together), &settling)
         }
         for (member, verdict) in zip(attempt.members, each) {
             var alone = attempt
@@ -79,18 +61,20 @@ final class AnswerAssessor {
                 continue
             }
             alone.isShared = attempt.members.count > 1
-            take(AttemptAnswer(attempt: alone, report: report, verdict: verdict))
+            take(AttemptAnswer(attempt: alone, report: report, verdict: verdict), &settling)
         }
     }
 
     /// Processes an error in making a request: the operations are at fault, or the destination has to be held.
-    func take(_ error: RequestError, of attempt: Attempt) throws(SpoolError) {
+    mutating func take(
+        _ error: RequestError, of attempt: Attempt, _ settling: inout Settling
+    ) throws(SpoolError) {
         let destination = attempt.destination
         if attempt.members.count > 1, error.outcome == .failed { return split(attempt, isSent: false) }
         if attempt.isMerged, error.outcome == .failed {
-            return try settler.sendApart(attempt.members, destination)
+            return try sendApart(attempt.members, destination, &settling)
         }
-        if let report = error.report { return take(report, of: attempt) }
+        if let report = error.report { return take(report, of: attempt, &settling) }
         if case .headersCommand = error, !attempt.isProbe {
             // The command or this operation alone may be to blame: sign another operation before the destination is
             // held.
@@ -100,25 +84,25 @@ final class AnswerAssessor {
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
             let blamed = blamed(destination)
-            return obey(destination.control.doubt(answer, blamed: blamed, at: world.now()), destination)
+            return obey(destination.control.doubt(answer, blamed: blamed, at: world.now()), destination, &settling)
         }
         let settlement = Settlement.decide(on: error, now: world.now())
-        for member in attempt.members { try settler.settleUnsent(member, settlement, attempt) }
+        for member in attempt.members { try settleUnsent(member, settlement, attempt, &settling) }
         if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
     }
 
     /// Settles an attempt cut off by the end of the run, uncharged: the outcome is unknown, and the next run decides.
-    func takeCutOff(_ attempt: Attempt) {
+    mutating func takeCutOff(_ attempt: Attempt, _ settling: inout Settling) {
         let result = AttemptReport.Result.failure(.cancelled, detail: "cut off by the end of the run")
         let report = SealedReport(
             AttemptReport(result: result, duration: max(.zero, world.now() - attempt.began)), attempt.redaction)
         let verdict = Classification.verdict(on: report, route: attempt.route, now: world.now())
-        settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
+        settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict), &settling)
     }
 
     /// Looks up the secrets of an attempt again after a 401. Returns whether they differ from the secrets sent. After a
     /// refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
-    private func refreshesSecrets(of attempt: Attempt) -> Bool {
+    private func refreshesSecrets(of attempt: Attempt, _ settling: inout Settling) -> Bool {
         let destination = attempt.destination
         let now = world.clock.instant()
         if attempt.hasFreshSecrets {
@@ -127,13 +111,13 @@ final class AnswerAssessor {
         }
         if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
         if attempt.secrets.values.isEmpty { return false }
-        settler.settleDecided()
+        settling.settleDecided()
         return world.credentials.refresh(attempt.secrets)
     }
 
     /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `isSent`: whether
     /// the batch was sent, and its halves have the next attempt number.
-    private func split(_ attempt: Attempt, isSent: Bool) {
+    private mutating func split(_ attempt: Attempt, isSent: Bool) {
         let middle = attempt.members.count / 2
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
             var half = attempt
@@ -143,23 +127,23 @@ final class AnswerAssessor {
     }
 
     /// Sends the operations of a merged document singly, after the server has refused the document for good.
-    func sendApart(_ attempt: Attempt) {
+    private mutating func sendApart(_ attempt: Attempt, _ settling: inout Settling) {
         do throws(SpoolError) {
-            try settler.sendApart(attempt.members, attempt.destination)
+            try sendApart(attempt.members, attempt.destination, &settling)
         } catch {
-            settler.setAside(attempt.members.map(\.name.id), because: error)
+            settling.setAside(attempt.members.map(\.name.id), because: error)
         }
     }
 
     // MARK: - Answers
 
-    private func take(_ answer: AttemptAnswer) {
+    private mutating func take(_ answer: AttemptAnswer, _ settling: inout Settling) {
         let destination = answer.attempt.destination
         let blamed = blamed(destination)
-        obey(destination.control.take(answer, blamed: blamed, at: world.now()), destination)
+        obey(destination.control.take(answer, blamed: blamed, at: world.now()), destination, &settling)
         if book.mustTell(destination) {
             // Synced first: another process may have the lock of the ledger for long.
-            settler.syncOrEndRun()
+            settling.syncOrEndRun()
             book.tell()
         }
     }
@@ -171,19 +155,21 @@ final class AnswerAssessor {
     }
 
     /// Does what the control of a destination has decided, in order.
-    private func obey(_ effects: [DestinationEffect<Attempt>], _ destination: RunDestination) {
+    private mutating func obey(
+        _ effects: [DestinationEffect<Attempt>], _ destination: RunDestination, _ settling: inout Settling
+    ) {
         if destination.needsAttention { queue.watch(destination) }
         for effect in effects {
             switch effect {
-            case .settle(let answer, let verdict): settler.settle(answer, as: verdict)
-            case .hold(let answer, let verdict): hold(destination, answer, as: verdict)
-            case .park(let answer, let refusals): park(answer, refusals, destination)
+            case .settle(let answer, let verdict): settle(answer, as: verdict, &settling)
+            case .hold(let answer, let verdict): hold(destination, answer, as: verdict, &settling)
+            case .park(let answer, let refusals): park(answer, refusals, destination, &settling)
             case .sendEachAlone(let answer): sendEachAlone(answer.attempt)
-            case .sendApart(let answer): sendApart(answer.attempt)
-            case .askOne(let answer): askOne(of: answer, destination)
+            case .sendApart(let answer): sendApart(answer.attempt, &settling)
+            case .askOne(let answer): askOne(of: answer, destination, &settling)
             case .release(let answer):
                 for member in answer.attempt.members {
-                    settler.advance(member, after: .failed(countsAttempt: true))
+                    advance(member, after: .failed(countsAttempt: true), &settling)
                 }
             case .sample(let count): queue.sample(destination, upTo: count) { _ in true }
             case .sampleOne(let credentials): sampleOne(destination, with: credentials)
@@ -192,27 +178,46 @@ final class AnswerAssessor {
         }
     }
 
+    /// Settles each operation of an attempt by the answer's verdict, or by `verdict` if given. Then lets its sequence
+    /// go on or not.
+    @discardableResult
+    private mutating func settle(
+        _ answer: AttemptAnswer, as verdict: Verdict? = nil, _ settling: inout Settling
+    ) -> [Settlement] {
+        let settlements = settling.settle(answer, as: verdict)
+        if answer.releasesSequence { return settlements }
+        for (member, settlement) in zip(answer.attempt.members, settlements) {
+            advance(member, after: settlement.disposition, &settling)
+        }
+        return settlements
+    }
+
     /// Holds the destination of an answer, and puts its operations back, uncharged.
-    private func hold(_ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict) {
-        let settlements = settler.settle(answer, as: verdict)
-        settler.settleDecided()
+    private mutating func hold(
+        _ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict, _ settling: inout Settling
+    ) {
+        let settlements = settle(answer, as: verdict, &settling)
+        settling.settleDecided()
         book.hold(destination, settlements.first?.record, reason: verdict.rule)
     }
 
-    private func park(_ answer: AttemptAnswer, _ refusals: [Parking.Refusal], _ destination: RunDestination) {
+    private mutating func park(
+        _ answer: AttemptAnswer, _ refusals: [Parking.Refusal], _ destination: RunDestination,
+        _ settling: inout Settling
+    ) {
         // The submitter of a refused operation is told; its refusal counts for the next operation all the same.
         let verdict = answer.verdict
-        let settlements = settler.settle(
+        let settlements = settle(
             answer,
-            as: settler.hasSubmitter
+            as: settling.hasSubmitter
                 ? verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
-                : verdict.becoming(.held, rule: .parked(verdict.rule)))
+                : verdict.becoming(.held, rule: .parked(verdict.rule)), &settling)
         for (refusal, settlement) in zip(refusals, settlements) {
-            settler.park(refusal, destination, settlement.record)
+            settling.park(refusal, destination, settlement.record)
         }
     }
 
-    private func sendEachAlone(_ attempt: Attempt) {
+    private mutating func sendEachAlone(_ attempt: Attempt) {
         for member in attempt.members {
             var alone = attempt
             (alone.members, alone.isShared, alone.isSample, alone.isWitnessed) = ([member], false, false, true)
@@ -221,7 +226,9 @@ final class AnswerAssessor {
     }
 
     /// Removes one operation from a refused batch and sends it alone, as a witness for the others.
-    private func askOne(of answer: AttemptAnswer, _ destination: RunDestination) {
+    private mutating func askOne(
+        of answer: AttemptAnswer, _ destination: RunDestination, _ settling: inout Settling
+    ) {
         var (alone, rest) = (answer.attempt, answer.attempt)
         alone.members = [rest.members.removeLast()]
         (alone.isShared, alone.isSample) = (false, true)
@@ -229,16 +236,17 @@ final class AnswerAssessor {
         queue.enqueueAgain(alone)
         let answer = AttemptAnswer(attempt: rest, report: answer.report, verdict: answer.verdict)
         let blamed = blamed(destination)
-        obey(destination.control.judge(answer, blamed: blamed, at: world.now()), destination)
+        obey(destination.control.judge(answer, blamed: blamed, at: world.now()), destination, &settling)
     }
 
     /// Sends one other operation with these credentials, and nothing else to the destination meanwhile.
-    private func sampleOne(_ destination: RunDestination, with credentials: String?) {
+    private mutating func sampleOne(_ destination: RunDestination, with credentials: String?) {
         // The work that tests a batch is queued already.
         if !destination.urgent.isEmpty { return }
+        let book = book
         queue.sample(destination, upTo: 1) { candidate in
             guard let credentials else { return true }
-            return sender.maker(of: candidate.entry.name.type, to: destination).credentialNames == credentials
+            return book.maker(of: candidate.entry.name.type, to: destination).credentialNames == credentials
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import Drain
 
 /// What answers mean together, without a sink.
-struct AnswerAssessorTests {
+struct AnswersTests {
     private func parts(_ count: Int, of type: String = "default") throws -> Parts {
         let bench = try Bench()
         try bench.add(count, type: type)
@@ -17,8 +17,8 @@ struct AnswerAssessorTests {
         let parts = try parts(1)
         for attempt in try parts.attempts() { parts.take(404, of: attempt) }
         #expect(parts.tally.summary.failed == 0)
-        #expect(parts.assessor.concludeQuiet())
-        #expect(parts.tally.summary.failed == 1 && !parts.assessor.concludeQuiet())
+        #expect(parts.concludeQuiet())
+        #expect(parts.tally.summary.failed == 1 && !parts.concludeQuiet())
     }
 
     @Test func `as many permanent answers as the storm guard allows ask for samples`() throws {
@@ -36,8 +36,9 @@ struct AnswerAssessorTests {
         let parts = try parts(2)
         let attempts = try parts.attempts()
         parts.take(401, of: attempts[0])
-        #expect(parts.assessor.concludeQuiet())
-        #expect(attempts[0].destination.state.parking.entries.count == 1 && parts.operations.deferred.count == 1)
+        #expect(parts.concludeQuiet())
+        #expect(
+            attempts[0].destination.state.parking.entries.count == 1 && parts.settling.operations.deferred.count == 1)
         parts.take(204, of: attempts[1])
         #expect(parts.tally.summary.delivered == 1 && parts.bench.holds == 0)
     }
@@ -46,8 +47,8 @@ struct AnswerAssessorTests {
         let parts = try parts(1)
         let attempt = try #require(try parts.attempts().first)
         let report = AttemptReport(result: .failure(.other, detail: ""), duration: .zero, isSuspect: true)
-        parts.assessor.take(report, of: attempt)
-        guard case .claimed(let again) = parts.queue.nextUrgent(at: .zero) else {
+        parts.take(report, of: attempt)
+        guard case .claimed(let again) = parts.dispatch.queue.nextUrgent(at: .zero) else {
             Issue.record("it is not sent again")
             return
         }
@@ -57,7 +58,7 @@ struct AnswerAssessorTests {
     /// Returns the attempts that wait to be sent before all others, and removes them.
     private func urgent(_ parts: Parts) -> [Attempt] {
         var attempts: [Attempt] = []
-        while case .claimed(let attempt) = parts.queue.nextUrgent(at: .zero) { attempts.append(attempt) }
+        while case .claimed(let attempt) = parts.dispatch.queue.nextUrgent(at: .zero) { attempts.append(attempt) }
         return attempts
     }
 
@@ -78,7 +79,8 @@ struct AnswerAssessorTests {
         bench.configuration.defaultRoute.batch = Batch(max: 2)
         try bench.add(2)
         let parts = try Parts(bench)
-        try parts.assessor.take(.badIdempotencyKey, of: try #require(try parts.attempts().first))
+        let attempt = try #require(try parts.attempts().first)
+        try parts.dispatch.take(.badIdempotencyKey, of: attempt, &parts.settling)
         #expect(urgent(parts).map(\.unchargedCount) == [0, 0])
     }
 
@@ -89,7 +91,7 @@ struct AnswerAssessorTests {
         try bench.add(2)
         let parts = try Parts(bench)
         let answer = AttemptReport.Answer(status: 200, body: Array(#"{"r":[{"s":200},{"s":422}]}"#.utf8))
-        parts.assessor.take(
+        parts.take(
             AttemptReport(result: .answer(answer), duration: .zero), of: try #require(try parts.attempts().first))
         #expect(urgent(parts).map(\.unchargedCount) == [1] && parts.tally.summary.delivered == 1)
     }
@@ -109,7 +111,7 @@ struct AnswerAssessorTests {
         var attempt = try #require(try parts.attempts().first)
         attempt.secrets = SecretValues(values: ["token": "x"])
         parts.take(401, of: attempt)
-        guard case .claimed(let again) = parts.queue.nextUrgent(at: .zero) else {
+        guard case .claimed(let again) = parts.dispatch.queue.nextUrgent(at: .zero) else {
             Issue.record("it is not sent again")
             return
         }

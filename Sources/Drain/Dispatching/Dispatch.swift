@@ -2,56 +2,59 @@ import Delivery
 import Policy
 import Spool
 
-/// The sending loop of a pass: keeps attempts in flight within all limits, and takes in their reports.
+/// What is in flight: keeps attempts in flight within all limits, and takes in their reports.
 ///
 /// One thread decides. Between two waits for reports it settles and claims; in a slow directory it waits while file
 /// workers do this. After a crash the next run returns this run's claims; whether their requests arrived is unknown
 /// (the repeat window).
-final class Dispatcher {
-    private let clock: RunClock
-    private let tally: RunTally
-    private let conditions: MachineConditions
-    private let stop: StopCheck
-    private let sender: RequestSender
-    private let settler: Settler
-    private let queue: SendQueue
-    private let claimer: Claimer
-    private let assessor: AnswerAssessor
+struct Dispatch: ~Copyable {
+    let spool: SpoolDirectory
+    let limits: Limits
+    let world: World
+    let tally: RunTally
+    let book: DestinationBook
+    let conditions: MachineConditions
+    let sender: RequestSender
+    var stop: StopCheck
+    var queue = SendQueue()
+    /// The operation of `send`, claimed on acceptance; `nil` in a run.
+    var given: Member?
+    /// Operations claimed and read together, and not used yet.
+    var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
     /// The attempts in flight by ticket.
     private var inFlight: [Int: Attempt] = [:]
     /// The destinations with attempts in flight or dequeued operations.
     private var busy: [ObjectIdentifier: RunDestination] = [:]
 
-    init(
-        _ clock: RunClock, _ tally: RunTally, _ conditions: MachineConditions, _ stop: StopCheck,
-        _ sender: RequestSender, _ settler: Settler, _ queue: SendQueue, _ claimer: Claimer,
-        _ assessor: AnswerAssessor
-    ) {
-        self.clock = clock
-        self.tally = tally
-        self.conditions = conditions
-        self.stop = stop
-        self.sender = sender
-        self.settler = settler
-        self.queue = queue
-        self.claimer = claimer
-        self.assessor = assessor
+    init(_ parts: RunParts) {
+        spool = parts.spool
+        limits = parts.configuration.limits
+        world = parts.world
+        tally = parts.tally
+        book = parts.book
+        conditions = parts.conditions
+        sender = parts.sender
+        stop = StopCheck(parts)
     }
 
+    var clock: RunClock { world.clock }
+
     /// Attempts the chosen operations in order. Returns the number of claims tried, once no attempt is in flight.
-    func attempt(_ chosen: [Candidate]) -> Int {
+    mutating func attempt(
+        _ chosen: [Candidate], merging merged: [OperationID: [Entry]] = [:], _ settling: inout Settling
+    ) -> Int {
         tally.begin(.claiming)
         defer { tally.begin(.choosing) }
-        queue.begin()
-        assessor.beginStormGuards(for: chosen)
-        for candidate in inOrder(chosen) { queue.append(candidate, of: settler.book[candidate]) }
-        while makeProgress() {}
+        queue.begin(merging: merged)
+        if !settling.hasSubmitter { beginStormGuards(for: chosen) }
+        for candidate in inOrder(chosen) { queue.append(candidate, of: book[candidate]) }
+        while makeProgress(&settling) {}
         queue.toleratesLostClaims = false
-        if queue.isOutdated { settler.operations.hasToListAgain = true }
-        settler.putBack(queue.end().flatMap(\.claims))
-        settler.syncOrEndRun()
-        settler.book.tell()
-        settler.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)
+        if queue.isOutdated { settling.hasToListAgain = true }
+        settling.putBack(queue.end().flatMap(\.claims))
+        settling.syncOrEndRun()
+        book.tell()
+        settling.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)
         return queue.claimTries
     }
 
@@ -59,7 +62,7 @@ final class Dispatcher {
     /// hold; after a failure, the operation with the fewest attempts is first: each operation has its turn.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
-        for (digest, destination) in settler.book.destinations where destination.control.isProbing {
+        for (digest, destination) in book.destinations where destination.control.isProbing {
             let heads = order.indices.filter { order[$0].destination.digest == digest && order[$0].isHead }
             if destination.state.hold == nil {
                 let first = heads.min { order[$0].entry.name.attempts < order[$1].entry.name.attempts }
@@ -81,26 +84,26 @@ final class Dispatcher {
     }
 
     /// Begins attempts, then waits for reports and takes them in. Returns false if nothing is left to do in this pass.
-    private func makeProgress() -> Bool {
-        stop.look(inFlight: inFlight.count)
+    private mutating func makeProgress(_ settling: inout Settling) -> Bool {
+        stop.look(inFlight: inFlight.count, &settling)
         var delay: Duration?
         if stop.graceEnd == nil {
-            delay = begin()
+            delay = begin(&settling)
             sender.flush()
-            settler.settleDecided()
-            if tally.hasEnded || assessor.concludeQuiet() { return true }
+            settling.settleDecided()
+            if tally.hasEnded || concludeQuiet(&settling) { return true }
             if inFlight.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }
-                settler.syncOrEndRun()
+                settling.syncOrEndRun()
                 stop.sleep(until: clock.instant() + delay)
                 return true
             }
         } else if inFlight.isEmpty {
             return false
         }
-        takeReports(delay)
+        takeReports(delay, &settling)
         guard stop.cutsOff else { return true }
-        cutOff()
+        cutOff(&settling)
         return false
     }
 
@@ -110,7 +113,7 @@ final class Dispatcher {
     private static let longWait = Duration.seconds(1)
 
     /// Begins the attempts that may begin now. Returns the time until more may begin, if only limits delay them.
-    private func begin() -> Duration? {
+    private mutating func begin(_ settling: inout Settling) -> Duration? {
         queue.toleratesLostClaims =
             queue.lostClaimCount > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while sender.hasRoom(beside: inFlight.count) {
@@ -119,93 +122,93 @@ final class Dispatcher {
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
                 case .sample(let candidate):
-                    begin(settler.book[candidate])
-                    begin(candidate, isSample: true)
+                    begin(book[candidate])
+                    begin(candidate, isSample: true, &settling)
                 case .claimed(let attempt):
                     begin(attempt.destination)
-                    send(attempt)
+                    send(attempt, &settling)
                 }
             } else {
-                let dequeued = dequeue()
+                let dequeued = dequeue(&settling)
                 if dequeued.isEmpty { return queue.waitForLimits(at: tally.elapsed) }
-                begin(dequeued)
+                begin(dequeued, &settling)
             }
-            if stop.mustStop() { return nil }
+            if stop.mustStop(&settling) { return nil }
         }
         return nil
     }
 
     /// Removes the next operation to begin. In a slow directory, removes every operation that may begin now, up to one
     /// whose destination has a rate or whose route sends batches, and claims them together. Counts each as in flight.
-    private func dequeue() -> [DequeuedOperation] {
+    private mutating func dequeue(_ settling: inout Settling) -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
-        var isLast = !settler.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
+        var isLast = !settling.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
             let free = sender.concurrency - inFlight.count - dequeued.count
             let failing = busy.values.reduce(0) { $0 + ($1.isFailing ? $1.inFlight : 0) }
             let room = DispatchOrder.failingShare(of: sender.concurrency) - failing
             guard let operation = queue.next(free: free, failingRoom: room, at: tally.elapsed) else { break }
-            let destination = settler.book[operation.candidate]
+            let destination = book[operation.candidate]
             begin(destination)
             dequeued.append(operation)
-            let maker = sender.maker(of: operation.candidate.entry.name.type, to: destination)
+            let maker = book.maker(of: operation.candidate.entry.name.type, to: destination)
             isLast = isLast || destination.limits.hasRate || maker.sendsBatches
         } while !isLast
-        if dequeued.count > 1 { claimer.takeTogether(dequeued.map(\.candidate)) }
+        if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate), &settling) }
         return dequeued
     }
 
     /// Begins attempts in order. If an attempt blocks its destination, or the run must stop, puts the remaining
     /// operations back.
-    private func begin(_ dequeued: [DequeuedOperation]) {
+    private mutating func begin(_ dequeued: [DequeuedOperation], _ settling: inout Settling) {
         for (count, operation) in dequeued.enumerated() {
-            let destination = settler.book[operation.candidate]
-            if count > 0, stop.mustStop() || destination.inFlight > destination.concurrencyLimit {
+            let destination = book[operation.candidate]
+            if count > 0, stop.mustStop(&settling) || destination.inFlight > destination.concurrencyLimit {
                 queue.putBack(operation)
                 end(destination)
             } else {
-                begin(operation.candidate, isSample: false)
+                begin(operation.candidate, isSample: false, &settling)
             }
         }
-        claimer.putBackTaken()
+        putBackTaken(&settling)
     }
 
-    private func begin(_ candidate: Candidate, isSample: Bool) {
-        guard let attempt = claimer.attempt(candidate, isSample: isSample) else {
-            return end(settler.book[candidate])
+    private mutating func begin(_ candidate: Candidate, isSample: Bool, _ settling: inout Settling) {
+        guard let attempt = claim(candidate, isSample: isSample, &settling) else {
+            return end(book[candidate])
         }
-        send(attempt)
+        send(attempt, &settling)
     }
 
     /// Sends the request of an attempt: each begins here. If no request can be made, settles its operations or puts
     /// them back.
-    private func send(_ attempt: Attempt) {
+    private mutating func send(_ attempt: Attempt, _ settling: inout Settling) {
         var attempt = attempt
         let destination = attempt.destination
         do throws(SpoolError) {
-            guard try claimer.mayBegin(&attempt) else { return end(destination) }
+            guard try mayBegin(&attempt, &settling) else { return end(destination) }
         } catch {
             end(destination)
-            return settler.setAside(attempt.members.map(\.name.id), because: error)
+            return settling.setAside(attempt.members.map(\.name.id), because: error)
         }
         do throws(SpoolError) {
             let refusal: RequestError?
-            settler.spoolRun.begin(attempt.members.compactMap(\.claim))
+            settling.spoolRun.begin(attempt.members.compactMap(\.claim))
             do throws(SinkError) {
                 refusal = try sender.send(&attempt)
             } catch {
                 end(destination)
                 tally.agentsFailed(error.description)
-                for member in attempt.members { try settler.putBack(member) }
+                for member in attempt.members { try settling.putBack(member) }
                 return
             }
             if let refusal {
                 end(destination)
-                return try assessor.take(refusal, of: attempt)
+                return try take(refusal, of: attempt, &settling)
             }
         } catch {
             // The end of the run puts the claims back; nothing has been sent.
-            return settler.setAside(attempt.members.map(\.name.id), because: error)
+            return settling.setAside(attempt.members.map(\.name.id), because: error)
         }
         tally.summary.attempts += 1
         attempt.start = destination.control.begin(inFlight: destination.inFlight)
@@ -218,32 +221,32 @@ final class Dispatcher {
     // MARK: - Waiting
 
     /// Waits for reports, at most for `delay`, and takes them in.
-    private func takeReports(_ delay: Duration?) {
+    private mutating func takeReports(_ delay: Duration?, _ settling: inout Settling) {
         defer { tally.begin(.claiming) }
         // Sync while servers work on the requests just sent.
-        if let due = settler.syncDue, due <= clock.instant() {
+        if let due = settling.syncDue, due <= clock.instant() {
             sender.flush()
-            settler.syncOrEndRun()
+            settling.syncOrEndRun()
         }
         tally.begin(.waiting)
         let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
-        let deadlines = [stop.nextLook, settler.syncDue, relisting, delay.map { clock.instant() + $0 }]
+        let deadlines = [stop.nextLook, settling.syncDue, relisting, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)
             tally.begin(.settling)
-            settler.together {
-                for (ticket, report) in reports {
-                    guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
-                    end(attempt.destination)
-                    if report.isUnbegun {
-                        tally.summary.attempts -= 1
-                        queue.enqueueFirst(attempt)
-                    } else {
-                        assessor.take(report, of: attempt)
-                    }
+            settling.beginCollecting()
+            for (ticket, report) in reports {
+                guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
+                end(attempt.destination)
+                if report.isUnbegun {
+                    tally.summary.attempts -= 1
+                    queue.enqueueFirst(attempt)
+                } else {
+                    take(report, of: attempt, &settling)
                 }
             }
+            settling.endCollecting()
         } catch {
             tally.agentsFailed(error.description)
             stop.endGrace()
@@ -251,32 +254,32 @@ final class Dispatcher {
     }
 
     /// Notes the beginning of an attempt to a destination.
-    private func begin(_ destination: RunDestination) {
+    private mutating func begin(_ destination: RunDestination) {
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = destination }
         destination.inFlight += 1
     }
 
     /// Notes that an attempt to a destination has ended, or was not made.
-    private func end(_ destination: RunDestination) {
+    private mutating func end(_ destination: RunDestination) {
         destination.inFlight -= 1
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = nil }
         destination.limits.giveBack(inFlight: destination.inFlight)
     }
 
     /// Cuts off the attempts in flight when the grace time is up.
-    private func cutOff() {
+    private mutating func cutOff(_ settling: inout Settling) {
         let attempts = inFlight.values.sorted { $0.began < $1.began }
         inFlight = [:]
         if attempts.isEmpty { return }
         tally.summary.wasCutOff = clock.signals().count > 1
         sender.close()
-        settler.together {
-            for attempt in attempts {
-                end(attempt.destination)
-                tally.summary.cutOff += attempt.members.count
-                assessor.takeCutOff(attempt)
-            }
+        settling.beginCollecting()
+        for attempt in attempts {
+            end(attempt.destination)
+            tally.summary.cutOff += attempt.members.count
+            takeCutOff(attempt, &settling)
         }
-        settler.syncOrEndRun()
+        settling.endCollecting()
+        settling.syncOrEndRun()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import Drain
 
 /// What becomes of a file by a verdict, without a sink.
-struct SettlerTests {
+struct SettlingTests {
     private func settle(_ status: Int, _ count: Int = 1) throws -> (Parts, Bench) {
         let bench = try Bench()
         try bench.add(count)
@@ -14,7 +14,7 @@ struct SettlerTests {
         for attempt in try parts.attempts() {
             let report = SealedReport(AttemptReport(result: .status(status), duration: .zero), .none)
             let meaning = attempt.meaning(of: report, nil, at: bench.now)
-            parts.settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
+            parts.settling.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
         return (parts, bench)
     }
@@ -26,7 +26,7 @@ struct SettlerTests {
         let (parts, bench) = try settle(status)
         let summary = parts.tally.summary
         #expect(summary.delivered == (count == "delivered" ? 1 : 0))
-        #expect(parts.operations.deferred.count == (count == "deferred" ? 1 : 0))
+        #expect(parts.settling.operations.deferred.count == (count == "deferred" ? 1 : 0))
         #expect(summary.failed == (count == "failed" ? 1 : 0))
         for place in [QueueState.new, .deferred, .failed, .claimed] {
             #expect(try bench.names(place).count == (place == state ? 1 : 0), "\(place)")
@@ -35,9 +35,11 @@ struct SettlerTests {
 
     @Test func `what was settled is made durable when it is due`() throws {
         let (parts, bench) = try settle(204, 3)
-        let due = try #require(parts.settler.syncDue)
+        let next = parts.settling.syncDue
+        let due = try #require(next)
         #expect(due <= bench.instant)
-        #expect(parts.settler.syncOrEndRun() && parts.settler.syncDue == nil)
+        parts.settling.syncOrEndRun()
+        #expect(!parts.tally.hasEnded && parts.settling.syncDue == nil)
     }
 
     @Test func `operations that are put back keep their names, and are not charged`() throws {
@@ -46,8 +48,8 @@ struct SettlerTests {
         let before = try bench.names(.new)
         let parts = try Parts(bench)
         let attempts = try parts.attempts()
-        #expect(try bench.names(.new).isEmpty && parts.queue.claimTries == 3)
-        parts.settler.putBack(attempts.flatMap(\.members).compactMap(\.claim))
+        #expect(try bench.names(.new).isEmpty && parts.dispatch.queue.claimTries == 3)
+        parts.settling.putBack(attempts.flatMap(\.members).compactMap(\.claim))
         #expect(try bench.names(.new) == before)
         #expect(bench.events.isEmpty)
     }
@@ -57,7 +59,10 @@ struct SettlerTests {
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "a" }
         let parts = try Parts(bench)
-        for attempt in try parts.attempts() { try parts.settler.sendApart(attempt.members, attempt.destination) }
-        #expect(parts.operations.hasToListAgain && parts.operations.apart.count == 1 && parts.queue.claimTries == 0)
+        for attempt in try parts.attempts() {
+            try parts.dispatch.sendApart(attempt.members, attempt.destination, &parts.settling)
+        }
+        #expect(parts.settling.hasToListAgain && parts.settling.operations.apart.count == 1)
+        #expect(parts.dispatch.queue.claimTries == 0)
     }
 }

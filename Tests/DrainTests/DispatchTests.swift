@@ -6,12 +6,12 @@ import Testing
 @testable import Policy
 
 /// How much is in flight, how fast, and until when, on a clock on which no test waits.
-struct DispatcherTests {
+struct DispatchTests {
     @Test func `a rate is kept without a request in flight`() throws {
         let bench = try Bench()
         try bench.add(4)
-        let parts = try Parts(bench, rate: Rate(count: 1, per: .seconds(10)))
-        #expect(parts.dispatcher().attempt(try parts.candidates()) == 4)
+        let parts = try Parts(bench, RunOptions(rate: Rate(count: 1, per: .seconds(10))))
+        #expect(try parts.send() == 4)
         #expect(bench.slept.count == 3 && bench.slept.allSatisfy { $0 > .seconds(9) && $0 <= .seconds(10) })
         #expect(parts.tally.summary.delivered == 4)
     }
@@ -24,11 +24,11 @@ struct DispatcherTests {
     @Test func `the time limit ends the claims, and what is in flight is settled`() throws {
         let bench = try Bench()
         try bench.add(20)
-        let parts = try Parts(bench) { _ in
+        let parts = try Parts(bench, RunOptions(maxTime: .seconds(3))) { _ in
             bench.pass(.seconds(2))
             return .status(204)
         }
-        #expect(parts.dispatcher(RunOptions(maxTime: .seconds(3))).attempt(try parts.candidates()) == 6)
+        #expect(try parts.send() == 6)
         #expect(parts.tally.summary.end == .timeUp && parts.tally.summary.delivered == 6)
         #expect(try bench.names(.new).count == 14)
     }
@@ -36,12 +36,12 @@ struct DispatcherTests {
     @Test func `what is in flight when the grace time is up is cut off, uncharged`() throws {
         let bench = try Bench()
         try bench.add(20)
-        let parts = try Parts(bench) { _ in
+        let parts = try Parts(bench, RunOptions(grace: .seconds(10))) { _ in
             bench.signals = [15]
             bench.pass(.seconds(6))
             return .status(204)
         }
-        _ = parts.dispatcher(RunOptions(grace: .seconds(10))).attempt(try parts.candidates())
+        try parts.send()
         let summary = parts.tally.summary
         #expect(summary.end == .signal(15) && summary.delivered == 3 && summary.cutOff == 2 && !summary.wasCutOff)
         #expect(try bench.names(.deferred).map(\.attempts) == [0, 0])
@@ -52,7 +52,7 @@ struct DispatcherTests {
         try bench.add(3)
         bench.failure = SinkError("cannot start a delivery agent: Too many open files")
         let parts = try Parts(bench)
-        _ = parts.dispatcher().attempt(try parts.candidates())
+        try parts.send()
         #expect(parts.tally.hasEnded && parts.tally.summary.inputOutputErrors == 1)
         #expect(try bench.names(.claimed).isEmpty)
     }

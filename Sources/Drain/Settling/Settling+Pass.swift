@@ -2,7 +2,7 @@ import Policy
 import Spool
 
 /// Settles operations without an attempt: older values replaced by a newer one, and expired operations.
-extension Settler {
+extension Settling {
     /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
     /// back behind a newer value. First opens each newer file: a damaged file takes no good file with it.
     ///
@@ -10,8 +10,7 @@ extension Settler {
     /// older value that cannot be removed is with another process. Its whole sequence then waits: an operation added
     /// meanwhile may have been chosen beside the newer value. A signal or the time limit ends the removal between two
     /// values; the sequences of the rest wait.
-    func supersede(_ pass: inout Pass, limit: Int, _ stop: StopCheck) {
-        operations.takeMerged(of: &pass)
+    mutating func supersede(_ pass: inout Pass, limit: Int, _ stop: inout StopCheck) {
         if pass.superseded.isEmpty { return }
         let candidates = pass.chosen + book.destinations.values.flatMap(\.newest)
         let newest = Dictionary(
@@ -25,7 +24,7 @@ extension Settler {
             for older in first + others {
                 // A newer value in flight removes nothing: its server may refuse it, and `send` then keeps no file.
                 guard let newer = newest[older.newer] ?? pass.newer[older.newer] else { continue }
-                hasToStop = hasToStop || stop.mustStop()
+                hasToStop = hasToStop || stop.mustStop(&self)
                 if isSound[older.newer] == nil { isSound[older.newer] = try self.isSound(newer) }
                 if hasToStop || isSound[older.newer] == false {
                     waiting.insert(older.sequence)
@@ -33,7 +32,7 @@ extension Settler {
                     waiting.insert(older.sequence)
                 } else if !pass.unlisted.isEmpty {
                     // There is room for the operations left out by this pass.
-                    operations.hasToListAgain = true
+                    hasToListAgain = true
                 }
             }
             try sync()
@@ -47,7 +46,7 @@ extension Settler {
         pass.chosen.removeAll(where: isWaiting)
         // The run still takes up a newer file that is no operation, and so finds the older ones in its next listing. A
         // newer file that waits itself changes nothing: to list again for such a file would never end.
-        if pass.chosen.contains(where: { isSound[$0.entry.name.id] == false }) { operations.hasToListAgain = true }
+        if pass.chosen.contains(where: { isSound[$0.entry.name.id] == false }) { hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
 
@@ -57,7 +56,7 @@ extension Settler {
     }
 
     /// Removes an older value. Returns false if another process has it.
-    private func supersede(_ older: Pass.Superseded) throws(SpoolError) -> Bool {
+    private mutating func supersede(_ older: Pass.Superseded) throws(SpoolError) -> Bool {
         guard let claim = try spoolRun.claim(older.entry) else { return false }
         _ = try spoolRun.settle(claim, .superseded, record: nil, now: world.now())
         noteSuperseded(older.entry.name, by: older.newer)
@@ -65,7 +64,7 @@ extension Settler {
     }
 
     /// Row X → gone: removes the dead letters of a key whose newer value is delivered.
-    func supersedeDeadLetters(by newer: EntryName) {
+    mutating func supersedeDeadLetters(by newer: EntryName) {
         do throws(SpoolError) {
             for entry in try deadLetters.supersede(by: newer) { noteSuperseded(entry.name, by: newer.id) }
         } catch {
@@ -83,17 +82,17 @@ extension Settler {
     /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns the number of operations
     /// taken up. A signal or the time limit ends this between two operations; the rest stays in place. If `most` are
     /// more than a listing has in memory, the run lists again.
-    func expire(_ pass: inout Pass, atMost most: Int, _ sender: RequestSender, _ stop: StopCheck) -> Int {
+    mutating func expire(_ pass: inout Pass, atMost most: Int, _ stop: inout StopCheck) -> Int {
         let count = min(most, pass.expired.count)
         pass.leftExpired += pass.expired.count - count
-        if pass.leftExpired > 0, count > 0, count < most { operations.hasToListAgain = true }
+        if pass.leftExpired > 0, count > 0, count < most { hasToListAgain = true }
         for (done, candidate) in pass.expired.prefix(count).enumerated() {
-            if stop.mustStop() {
+            if stop.mustStop(&self) {
                 pass.leftExpired += count - done
                 return done
             }
             do throws(SpoolError) {
-                try expire(candidate, sender)
+                try expire(candidate)
             } catch {
                 setAside([candidate.entry.name.id], because: error)
             }
@@ -101,10 +100,10 @@ extension Settler {
         return count
     }
 
-    private func expire(_ candidate: Candidate, _ sender: RequestSender) throws(SpoolError) {
+    private mutating func expire(_ candidate: Candidate) throws(SpoolError) {
         guard let claim = try spoolRun.claim(candidate.entry) else { return }
         let destination = book[candidate]
-        let maker = sender.maker(of: claim.name.type, to: destination)
+        let maker = book.maker(of: claim.name.type, to: destination)
         guard case .operation(let stored) = try spoolRun.read(claim),
             let settlement = try settlementOfAge(stored.operation, maker)
         else { return try putBack(claim) }

@@ -7,7 +7,7 @@ import Testing
 @testable import Policy
 
 /// What a run makes of listings that differ.
-struct ChooserTests {
+struct ListingTests {
     /// Two values of one key wait, and the nth listing of `new/` misses the older one.
     private func bench(missingIn listing: Int, _ change: (inout Route) -> Void) throws -> (Bench, SpoolDirectory) {
         let bench = try Bench()
@@ -77,9 +77,10 @@ struct ChooserTests {
         try bench.add(1) { ($0.key, $0.createdAt) = ("b", $0.createdAt + .seconds(-3600)) }
         let parts = try Parts(bench)
         let view = QueueView(bench.spool, bench.configuration, parts.book.table, at: bench.now)
-        let pass = try Chooser(.hasSequenceLock).choose(view, budget: 9, of: consume cut, clock: bench.clock) {
+        var listing = Listing(view, budget: 9, .hasSequenceLock, began: bench.instant) {
             parts.book.destination($0.destination, bench.now)
         }
+        let pass = try listing.choose(of: consume cut, bench.clock)
         func numbers(_ names: [EntryName]) -> [String] { names.map { String($0.id.description.last!) }.sorted() }
         #expect(numbers(pass.chosen.map(\.entry.name)) == (coalesces ? ["1", "2", "3"] : ["0", "1", "3"]))
         #expect(numbers(pass.superseded.map(\.entry.name)) == (coalesces ? ["0", "5"] : []))

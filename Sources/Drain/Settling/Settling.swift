@@ -2,23 +2,28 @@ import Delivery
 import Policy
 import Spool
 
-/// The last step of an attempt: applies verdicts to the files, counts and reports, and syncs the result.
+/// The last step of an attempt: applies verdicts to the files, counts and reports, and syncs the result. Holds what the
+/// run has decided and not synced yet.
 ///
 /// If the process dies, the next run returns the unsettled operations (SpoolDirectory, table of states).
-final class Settler {
+struct Settling: ~Copyable {
     let spoolRun: SpoolRun
     let spool: SpoolDirectory
     let configuration: Configuration
-    private(set) var world: World
-    /// The source of jitter, drawn once.
-    private lazy var chance = SharedGenerator(using: &world.generator)
+    let world: World
     let tally: RunTally
     let book: DestinationBook
-    let operations: OperationBook
-    private let queue: SendQueue
+    /// The source of jitter.
+    private var chance: SharedGenerator
     /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of a delivered or refused
     /// operation, and no other operation pays for its refusal.
     let hasSubmitter: Bool
+    var operations: OperationBook
+    /// Whether to list the queue again: older operations now go before an operation that was put back, another run has
+    /// claimed chosen operations, or an answer has left a value for waiting operations.
+    var hasToListAgain = false
+    /// Whether there is room to keep values; `nil` before the first check.
+    var hasRoomToKeep: Bool?
     /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
     /// attempt.
     var outcome: (event: AttemptEvent, isApplied: Bool)?
@@ -29,20 +34,18 @@ final class Settler {
     private var newestValues: NewestValues
     var deadLetters: DeadLetters
 
-    init(
-        _ spoolRun: SpoolRun, of spool: SpoolDirectory, _ configuration: Configuration, _ world: World,
-        _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ queue: SendQueue,
-        hasSubmitter: Bool = false
-    ) {
+    /// `operations` is what an earlier configuration has made of single operations.
+    init(_ parts: RunParts, _ spoolRun: SpoolRun, _ operations: OperationBook, hasSubmitter: Bool = false) {
         self.spoolRun = spoolRun
-        self.spool = spool
-        self.configuration = configuration
-        self.world = world
-        self.tally = tally
-        self.book = book
+        spool = parts.spool
+        configuration = parts.configuration
+        world = parts.world
+        tally = parts.tally
+        book = parts.book
         self.operations = operations
-        self.queue = queue
         self.hasSubmitter = hasSubmitter
+        var generator = world.generator
+        chance = SharedGenerator(using: &generator)
         syncPace = SyncPace(now: world.clock.instant())
         newestValues = NewestValues(spool: spool, configuration: configuration, clock: world.clock)
         deadLetters = DeadLetters(spool: spool, configuration: configuration, clock: world.clock)
@@ -52,7 +55,7 @@ final class Settler {
 
     /// Settles each operation of an attempt by the answer's verdict, or by `verdict` if given.
     @discardableResult
-    func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
+    mutating func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
         let attempt = answer.attempt
         let (shared, route) = (SharedGenerator(using: &chance), attempt.route)
@@ -72,12 +75,11 @@ final class Settler {
                 setAside(member, error)
                 settlement.disposition = .putBack
             }
-            if !answer.releasesSequence { advance(member, after: settlement.disposition) }
             return settlement
         }
     }
 
-    private func settle(
+    private mutating func settle(
         _ member: Member, _ settlement: inout Settlement, _ answer: AttemptAnswer
     ) throws(SpoolError) {
         let attempt = answer.attempt
@@ -114,7 +116,7 @@ final class Settler {
 
     /// Notes what an answer makes of the submitter's operation. If its attempts or its age are used up, it is deferred
     /// all the same: no answer has ruled out its delivery.
-    private func noteOutcome(
+    private mutating func noteOutcome(
         _ settlement: inout Settlement, _ member: Member, _ answer: AttemptAnswer, _ verdict: Verdict, _ now: Timestamp
     ) {
         if verdict.outcome == .deferred, case .failed(let countsAttempt) = settlement.disposition {
@@ -123,11 +125,10 @@ final class Settler {
         outcome = (AttemptEvent(of: member, settlement, answer.attempt), isApplied: false)
     }
 
-    /// Settles an operation without a request, and lets its sequence go on or not.
-    func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
+    /// Settles an operation without a request.
+    mutating func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
         if hasSubmitter { outcome = (AttemptEvent(of: member, settlement, attempt), isApplied: true) }
         try apply(settlement, member, attempt, isSent: false)
-        advance(member, after: settlement.disposition)
     }
 
     /// Returns the settlement of an operation that must not be sent, because it has expired or could do harm when sent
@@ -139,7 +140,7 @@ final class Settler {
     }
 
     /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full.
-    private func setAside(_ member: Member, _ error: SpoolError) {
+    private mutating func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
         guard error.isFullDisk, error.kind == .io else { return tally.endRun(because: error) }
         tally.inputOutput(error)
@@ -153,17 +154,16 @@ final class Settler {
         }
     }
 
-    /// Lets the next operation of a sequence be sent, unless this operation still waits.
-    func advance(_ member: Member, after disposition: Disposition) {
-        guard let sequence = member.sequence else { return }
+    /// Returns whether the next operation of a sequence may be sent after this disposition of one of its operations.
+    mutating func continues(_ sequence: SequenceKey, of type: TypeName, after disposition: Disposition) -> Bool {
         let continues =
             switch disposition {
-            case .failed, .quarantined: !configuration.route(of: member.name.type).holdsBehindFailed
+            case .failed, .quarantined: !configuration.route(of: type).holdsBehindFailed
             case .delivered, .superseded: true
             case .deferred, .putBack, .held: false
             }
         if continues { syncPace.ended(in: sequence) }
-        queue.advance(sequence, continues: continues)
+        return continues
     }
 
     // MARK: - Several at once
@@ -178,27 +178,26 @@ final class Settler {
         let isMarked: Bool
     }
 
-    /// In a slow directory, collects the decisions of `body` about operations without an order, and applies them to the
-    /// files at the end: these calls then overlap. A crash before the end is like a crash before the answers came.
-    ///
-    /// Decisions that are all marked are left for `settleDecided`.
-    func together(_ body: () -> Void) {
-        isCollecting = true
-        body()
+    /// Collects the decisions about operations without an order until `endCollecting`: in a slow directory the calls
+    /// that apply them to the files then overlap. A crash before the end is like a crash before the answers came.
+    mutating func beginCollecting() { isCollecting = true }
+
+    /// Applies the collected decisions to the files, unless all are marked: `settleDecided` then applies them.
+    mutating func endCollecting() {
         isCollecting = false
         if !decided.allSatisfy(\.isMarked) { settleDecided() }
     }
 
     /// Applies the collected outcomes to the files. Called once the next requests have begun, before long work, and
     /// before work reported after the outcomes.
-    func settleDecided() {
+    mutating func settleDecided() {
         if decided.isEmpty { return }
         let before = tally.begin(.settling)
         defer { tally.begin(before) }
         let decisions = decided
         decided = []
-        let settlings = decisions.map { settling($0.member.claim!, $0.settlement) }
-        for (decision, outcome) in zip(decisions, spoolRun.settle(settlings, now: world.now())) {
+        let disposals = decisions.map { disposal(of: $0.member.claim!, $0.settlement) }
+        for (decision, outcome) in zip(decisions, spoolRun.settle(disposals, now: world.now())) {
             switch outcome {
             case .success(let settled):
                 tell(settled, decision.settlement, decision.member, decision.attempt, isSent: decision.isSent)
@@ -210,31 +209,31 @@ final class Settler {
     // MARK: - Files
 
     /// Applies a settlement to the files of an operation and its parts, then counts and reports it.
-    func apply(
+    mutating func apply(
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
         try settleParts(of: member, settlement, attempt)
         try keep(settlement.kept, of: member.operation, attempt.maker)
         if case .delivered = settlement.disposition { supersedeDeadLetters(by: member.name) }
         let settled = try member.claim.map { (claim) throws(SpoolError) in
-            try spoolRun.settle(settling(claim, settlement), now: world.now())
+            try spoolRun.settle(disposal(of: claim, settlement), now: world.now())
         }
         note(settlement, member, attempt)
         tell(settled, settlement, member, attempt, isSent: isSent)
     }
 
-    private func settling(_ claim: Claim, _ settlement: Settlement) -> SpoolRun.Settling {
+    private func disposal(of claim: Claim, _ settlement: Settlement) -> SpoolRun.Disposal {
         let disposition: Disposition =
             switch settlement.disposition {
             case .delivered where hasSubmitter: .delivered(keep: false)
             case .failed where hasSubmitter: .superseded
             case .delivered, .failed, .deferred, .putBack, .held, .superseded, .quarantined: settlement.disposition
             }
-        return SpoolRun.Settling(claim, disposition, record: settlement.isRecorded ? settlement.record : nil)
+        return SpoolRun.Disposal(claim, disposition, record: settlement.isRecorded ? settlement.record : nil)
     }
 
     /// Notes for this run what becomes of an operation.
-    private func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
+    private mutating func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
         let disposition = settlement.disposition
         let id = member.name.id
         operations.deferred.remove(id)
@@ -247,7 +246,7 @@ final class Settler {
     }
 
     /// Counts and reports what was done to a file.
-    private func tell(
+    private mutating func tell(
         _ settled: Settled?, _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) {
         switch settled {
@@ -270,7 +269,7 @@ final class Settler {
     }
 
     /// Row C → N or D: puts operations back that are not sent after all, uncharged.
-    func putBack(_ all: [Claim]) {
+    mutating func putBack(_ all: [Claim]) {
         let outcomes = spoolRun.settle(all.map { .init($0, .putBack) }, now: world.now())
         for (claim, outcome) in zip(all, outcomes) {
             if case .failure(let error) = outcome { setAside([claim.name.id], because: error) }
@@ -284,13 +283,13 @@ final class Settler {
     }
 
     /// Sets aside operations that could not be processed. The end of the run puts their claims back.
-    func setAside(_ ids: [OperationID], because error: SpoolError) {
+    mutating func setAside(_ ids: [OperationID], because error: SpoolError) {
         operations.setAside.formUnion(ids)
         tally.inputOutput(error)
     }
 
     /// Parks a refused operation, until a witness shows whether it or its credentials are to blame.
-    func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
+    mutating func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
         settleDecided()
         let now = world.now()
         book.apply(.parked(refusal, at: now), to: destination, at: now)
@@ -300,20 +299,20 @@ final class Settler {
     }
 
     /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
-    func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
+    mutating func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
         for member in members {
             let order = configuration.route(of: member.name.type).order
             if let group = order.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
             try putBack(member)
-            queue.advance(member.sequence, continues: false)
         }
-        queue.claimTries -= members.count
-        operations.hasToListAgain = true
+        hasToListAgain = true
     }
 
     /// Row C → gone, K or X, or back to N and D: settles the parts of a member like the member itself. Parts that leave
     /// the queue do so durably before the member.
-    private func settleParts(of member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
+    private mutating func settleParts(of member: Member, _ settlement: Settlement, _ attempt: Attempt)
+        throws(SpoolError)
+    {
         if member.parts.isEmpty { return }
         var own = settlement
         own.kept = .none
@@ -341,7 +340,7 @@ final class Settler {
 
     /// Syncs settled operations. Returns false after an error, which ends the run.
     @discardableResult
-    func syncOrEndRun() -> Bool {
+    mutating func syncOrEndRun() -> Bool {
         do throws(SpoolError) {
             try sync()
             return true
@@ -352,7 +351,7 @@ final class Settler {
     }
 
     /// Syncs settled operations.
-    func sync() throws(SpoolError) {
+    mutating func sync() throws(SpoolError) {
         settleDecided()
         let before = tally.begin(.syncing)
         let start = world.clock.instant()

@@ -1,42 +1,19 @@
 import Policy
 import Spool
 
-/// The step between choosing and sending: claims and reads operations just before they are sent, so that runs can share
-/// a queue, and puts them into attempts: alone, in a batch, or merged with older ones of their key.
-final class Claimer {
-    private let spool: SpoolDirectory
-    private let limits: Limits
-    private let clock: RunClock
-    private let settler: Settler
-    private let sender: RequestSender
-    private let queue: SendQueue
-    /// Operations claimed and read together, and not used yet.
-    private var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
-    /// The operation of `send`, claimed on acceptance; `nil` in a run.
-    var given: Member?
-
-    init(
-        _ spool: SpoolDirectory, _ limits: Limits, _ clock: RunClock, _ settler: Settler,
-        _ sender: RequestSender, _ queue: SendQueue
-    ) {
-        self.spool = spool
-        self.limits = limits
-        self.clock = clock
-        self.settler = settler
-        self.sender = sender
-        self.queue = queue
-    }
-
+/// Claims and reads operations just before they are sent, so that runs can share a queue, and puts them into attempts:
+/// alone, in a batch, or merged with older ones of their key.
+extension Dispatch {
     /// Claims and reads an operation, and others if its route sends batches. Returns `nil` if there is nothing to send.
-    func attempt(_ candidate: Candidate, isSample: Bool) -> Attempt? {
-        let destination = settler.book[candidate]
-        let maker = sender.maker(of: candidate.entry.name.type, to: destination)
-        guard let first = claim(candidate, destination, maker) else { return nil }
+    mutating func claim(_ candidate: Candidate, isSample: Bool, _ settling: inout Settling) -> Attempt? {
+        let destination = book[candidate]
+        let maker = book.maker(of: candidate.entry.name.type, to: destination)
+        guard let first = claim(candidate, destination, maker, &settling) else { return nil }
         var attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
         attempt.isSample = isSample
         if destination.state.hold != nil { attempt.probe = .planned }
         if maker.sendsBatches, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
-            fill(&attempt)
+            fill(&attempt, &settling)
         }
         return attempt
     }
@@ -45,119 +22,122 @@ final class Claimer {
 
     /// Claims and reads the next operations to begin, together. An operation that must wait for a sync is claimed at
     /// its turn.
-    func takeTogether(_ candidates: [Candidate]) {
+    mutating func takeTogether(_ candidates: [Candidate], _ settling: inout Settling) {
         sender.flush()
         var names: Set<EntryName> = []
         // Of two files with the same name, one is a copy. The second file is claimed alone, at its turn.
         let candidates = candidates.filter {
-            !settler.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
+            !settling.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
         }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
-        let outcomes = settler.spoolRun.take(candidates.map(\.entry), leavingBodies: leavesBodies)
+        let outcomes = settling.spoolRun.take(candidates.map(\.entry), leavingBodies: leavesBodies)
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
     }
 
     private func maker(of candidate: Candidate) -> RequestMaker {
-        sender.maker(of: candidate.entry.name.type, to: settler.book[candidate])
+        book.maker(of: candidate.entry.name.type, to: book[candidate])
     }
 
     /// Puts back operations claimed by `takeTogether` and not begun.
-    func putBackTaken() {
+    mutating func putBackTaken(_ settling: inout Settling) {
         if taken.isEmpty { return }
         var claims: [Claim] = []
         for (name, outcome) in taken {
             do throws(SpoolError) {
                 if let taken = try outcome.get() { claims.append(taken.claim) }
             } catch {
-                settler.setAside([name.id], because: error)
+                settling.setAside([name.id], because: error)
             }
         }
         taken = [:]
-        settler.putBack(claims)
+        settling.putBack(claims)
     }
 
     /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run was first.
-    private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
+    private mutating func take(
+        _ entry: Entry, _ maker: RequestMaker, from spoolRun: SpoolRun
+    ) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
-        return try settler.spoolRun.take(
-            entry, leavingBodies: maker.leavesBodies)
+        return try spoolRun.take(entry, leavingBodies: maker.leavesBodies)
     }
 
     // MARK: - One operation
 
     /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run was first, if the file
     /// is not an operation, or if its request lacks something.
-    private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
+    private mutating func claim(
+        _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker, _ settling: inout Settling
+    ) -> Member? {
         let id = candidate.entry.name.id
         if let member = queue.takeClaimed(id) { return member }
         queue.claimTries += 1
         do throws(SpoolError) {
-            let waitsForSync = settler.mustSync(before: candidate.sequence)
+            let waitsForSync = settling.mustSync(before: candidate.sequence)
             if waitsForSync { sender.flush() }
-            if !waitsForSync || settler.syncOrEndRun() {
-                if let given {
-                    return try ready(given, candidate, destination, maker)
-                }
-                if let taken = try take(candidate.entry, maker) {
-                    return try member(taken, candidate, destination, maker)
+            if !waitsForSync || settling.syncOrEndRun() {
+                if let given { return try ready(given, candidate, destination, maker, &settling) }
+                if let taken = try take(candidate.entry, maker, from: settling.spoolRun) {
+                    return try member(taken, candidate, destination, maker, &settling)
                 }
                 queue.lostClaimCount += 1
                 queue.claimsLost.insert(id)
             }
         } catch {
             // The end of the run puts the claim back, if any; nothing has been sent.
-            settler.setAside([id], because: error)
+            settling.setAside([id], because: error)
         }
         queue.advance(candidate.sequence, continues: false)
         return nil
     }
 
-    private func member(
-        _ taken: SpoolRun.Taken, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
+    private mutating func member(
+        _ taken: SpoolRun.Taken, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker,
+        _ settling: inout Settling
     ) throws(SpoolError) -> Member? {
         let claim = taken.claim
         switch taken.file {
         case .operation(let stored):
             let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
-            return try ready(member, candidate, destination, maker)
+            return try ready(member, candidate, destination, maker, &settling)
         case .notAnOperation(let reason):
-            try settler.quarantine(claim, reason)
-            if settler.operations.merged(into: candidate.entry.name.id) != nil {
+            try settling.quarantine(claim, reason)
+            if queue.merged[candidate.entry.name.id] != nil {
                 // The older operations to be carried come next in the order.
-                settler.operations.hasToListAgain = true
+                settling.hasToListAgain = true
                 queue.advance(candidate.sequence, continues: false)
             } else {
                 queue.advance(candidate.sequence, continues: !maker.route.holdsBehindFailed)
             }
         case .newerFormat(let version):
-            try settler.putBack(claim)
+            try settling.putBack(claim)
             throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)
         }
         return nil
     }
 
     /// Returns a claimed operation with all that its request needs; `nil` if something is missing.
-    private func ready(
-        _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
+    private mutating func ready(
+        _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker,
+        _ settling: inout Settling
     ) throws(SpoolError) -> Member? {
         var member = member
         guard
-            settler.book.takeName(
+            book.takeName(
                 of: member.operation, attempts: member.name.attempts, for: destination, at: clock.now())
         else {
-            try settler.putBack(member)
+            try settling.putBack(member)
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        guard try settler.fillOrPutBack(&member, maker) else {
+        guard try settling.fillOrPutBack(&member, maker) else {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        switch try merge(into: &member) {
+        switch try merge(into: &member, &settling) {
         case .whole: return member
-        case .impossible: try settler.sendApart([member], destination)
+        case .impossible: try sendApart([member], destination, &settling)
         case .outdated:
-            try settler.putBack(member)
+            try settling.putBack(member)
             queue.advance(candidate.sequence, continues: false)
         }
         return nil
@@ -171,29 +151,31 @@ final class Claimer {
     ///
     /// Settles operations that must not be sent, and puts back the operations that cannot go without them. Returns
     /// false if no request is left.
-    func mayBegin(_ attempt: inout Attempt) throws(SpoolError) -> Bool {
+    mutating func mayBegin(_ attempt: inout Attempt, _ settling: inout Settling) throws(SpoolError) -> Bool {
         var members: [Member] = []
-        for member in attempt.members where try !settleUnsent(member, attempt) { members.append(member) }
+        for member in attempt.members where try !settleUnsent(member, attempt, &settling) { members.append(member) }
         attempt.members = members
         if members.isEmpty { return false }
         guard attempt.probe == .planned else { return true }
         attempt.probe = .begun
         // Synced first: another process may have the lock of the ledger for long.
-        if settler.syncOrEndRun(), settler.book.beginProbe(of: attempt.destination, at: clock.now()) { return true }
+        if settling.syncOrEndRun(), book.beginProbe(of: attempt.destination, at: clock.now()) { return true }
         for member in members {
-            try settler.putBack(member)
+            try settling.putBack(member)
             queue.advance(member.sequence, continues: false)
         }
         return false
     }
 
     /// Settles an operation if it, or a part of it, must not be sent. Returns whether it did.
-    private func settleUnsent(_ member: Member, _ attempt: Attempt) throws(SpoolError) -> Bool {
+    private mutating func settleUnsent(
+        _ member: Member, _ attempt: Attempt, _ settling: inout Settling
+    ) throws(SpoolError) -> Bool {
         func settle(_ member: Member) throws(SpoolError) -> Bool {
-            guard let settlement = settler.unsent(member.operation, member.name, attempt.route) else { return false }
+            guard let settlement = settling.unsent(member.operation, member.name, attempt.route) else { return false }
             var alone = attempt
             alone.members = [member]
-            try settler.settleUnsent(member, settlement, alone)
+            try settleUnsent(member, settlement, alone, &settling)
             return true
         }
         if member.parts.isEmpty { return try settle(member) }
@@ -204,10 +186,34 @@ final class Claimer {
         for one in all where try !settle(one) { staying.append(one) }
         if staying.count == all.count { return false }
         // The run lists again what was to go together.
-        for one in staying { try settler.putBack(one) }
-        settler.operations.hasToListAgain = true
+        for one in staying { try settling.putBack(one) }
+        settling.hasToListAgain = true
         queue.advance(member.sequence, continues: false)
         return true
+    }
+
+    /// Settles an operation without a request, and lets its sequence go on or not.
+    mutating func settleUnsent(
+        _ member: Member, _ settlement: Settlement, _ attempt: Attempt, _ settling: inout Settling
+    ) throws(SpoolError) {
+        try settling.settleUnsent(member, settlement, attempt)
+        advance(member, after: settlement.disposition, &settling)
+    }
+
+    /// Lets the next operation of a sequence be sent, unless this operation still waits.
+    mutating func advance(_ member: Member, after disposition: Disposition, _ settling: inout Settling) {
+        guard let sequence = member.sequence else { return }
+        let continues = settling.continues(sequence, of: member.name.type, after: disposition)
+        queue.advance(sequence, continues: continues)
+    }
+
+    /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
+    mutating func sendApart(
+        _ members: [Member], _ destination: RunDestination, _ settling: inout Settling
+    ) throws(SpoolError) {
+        for member in members { queue.advance(member.sequence, continues: false) }
+        try settling.sendApart(members, destination)
+        queue.claimTries -= members.count
     }
 
     /// Whether the operation has to be attempted alone: a run died while it was in flight, or see
@@ -220,22 +226,24 @@ final class Claimer {
     // MARK: - Several
 
     /// Adds operations to the batch, oldest first, as long as they fit.
-    private func fill(_ attempt: inout Attempt) {
+    private mutating func fill(_ attempt: inout Attempt, _ settling: inout Settling) {
         let first = attempt.members[0].operation
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
         while !draft.isFull {
             // At most doubles the batch: the run claims in vain, and has in memory, no more than it sends.
-            let count = settler.spoolRun.isSlowToTake ? min(draft.room, attempt.members.count) : 1
+            let count = settling.spoolRun.isSlowToTake ? min(draft.room, attempt.members.count) : 1
             var dequeued = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
             if dequeued.isEmpty { return }
-            if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
+            if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate), &settling) }
             while let next = dequeued.popFirst() {
-                guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
+                guard let member = claim(next.candidate, attempt.destination, attempt.maker, &settling) else {
+                    continue
+                }
                 guard !isSentAlone(member, attempt.route), draft.admit(member.operation) else {
                     // The next batch begins with this operation.
                     queue.putBackClaimed(next, member)
                     for other in dequeued { queue.putBack(other) }
-                    return putBackTaken()
+                    return putBackTaken(&settling)
                 }
                 attempt.members.append(member)
             }
@@ -263,18 +271,18 @@ final class Claimer {
     ///   and each file has its own change.
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order, like operations
     ///   that no single document can express.
-    private func merge(into member: inout Member) throws(SpoolError) -> Merge {
-        guard let older = settler.operations.merged(into: member.name.id) else { return .whole }
+    private mutating func merge(into member: inout Member, _ settling: inout Settling) throws(SpoolError) -> Merge {
+        guard let older = queue.merged[member.name.id] else { return .whole }
         var document = MergedDocument(into: member.operation, atMost: limits.operationBytes)
         for entry in older {
-            guard let taken = try settler.spoolRun.take(entry) else {
+            guard let taken = try settling.spoolRun.take(entry) else {
                 queue.lostClaimCount += 1
                 queue.claimsLost.insert(entry.name.id)
                 return .outdated
             }
             guard case .operation(let stored) = taken.file else {
                 // Its own attempt says what is wrong.
-                try settler.putBack(taken.claim)
+                try settling.putBack(taken.claim)
                 return .impossible
             }
             member.parts.append(Member.Part(claim: taken.claim, operation: stored.operation))

@@ -2,13 +2,13 @@ import Policy
 import Spool
 
 /// Settling of chains: the values left by a delivery for later operations of its key.
-extension Settler {
+extension Settling {
     /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
     /// chosen, or if there is no room to keep its answer.
-    func fillOrPutBack(_ member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
+    mutating func fillOrPutBack(_ member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
         if !maker.isInChains { return true }
         let missing = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: spool)
-        if missing == nil, try hasRoomToKeep(maker.route) {
+        if missing == nil, try provesRoomToKeep(maker.route) {
             try checkKept(of: member.operation, maker.route, in: spool)
             return true
         }
@@ -19,29 +19,29 @@ extension Settler {
 
     /// Whether values of an answer can be kept. Without room no operation whose answer is to be kept is sent, because
     /// every run would deliver it again. Throws the first error, and then returns false for the rest of the run.
-    private func hasRoomToKeep(_ route: Route) throws(SpoolError) -> Bool {
+    private mutating func provesRoomToKeep(_ route: Route) throws(SpoolError) -> Bool {
         if route.keep.isEmpty { return true }
-        if let known = operations.hasRoomToKeep { return known }
+        if let known = hasRoomToKeep { return known }
         do throws(SpoolError) {
             try spool.proveRoomToKeep()
         } catch {
             noteLackOfRoom(error)
             throw error
         }
-        operations.hasRoomToKeep = true
+        hasRoomToKeep = true
         return true
     }
 
     /// Notes an error as lack of room, unless another process holds a lock: that says nothing about room.
-    private func noteLackOfRoom(_ error: SpoolError) {
-        if !error.isLocked { operations.hasRoomToKeep = false }
+    private mutating func noteLackOfRoom(_ error: SpoolError) {
+        if !error.isLocked { hasRoomToKeep = false }
     }
 
     /// Makes the values left by a delivery for its chain durable. The operation's file stays in row C until this
     /// returns: after a crash the operation is sent again, and its answer is kept anew.
     ///
     /// This run may send the operations that have waited for the values.
-    func keep(_ kept: KeptValues, of operation: Operation, _ maker: RequestMaker) throws(SpoolError) {
+    mutating func keep(_ kept: KeptValues, of operation: Operation, _ maker: RequestMaker) throws(SpoolError) {
         guard !kept.isEmpty, let chain = maker.route.chainOrNone(of: operation) else { return }
         // This takes long, so the collected outcomes are applied first.
         settleDecided()
@@ -55,7 +55,7 @@ extension Settler {
         for name in notStored.sorted() {
             tally.tell(.notKept(operation.header.id, name: name, reason: kept.unkept[name] ?? .missing))
         }
-        if configuration.sendsKeptValues, !kept.values.isEmpty { operations.hasToListAgain = true }
+        if configuration.sendsKeptValues, !kept.values.isEmpty { hasToListAgain = true }
     }
 
     /// Returns the settlement of an operation that has waited too long; `nil` if it may wait.

@@ -1,0 +1,116 @@
+import Policy
+import Spool
+
+/// The choice of what a run attempts next: lists the queue with what the run knows about destinations and operations.
+struct Choice: ~Copyable {
+    /// The authority of a listing over the order.
+    enum Authority {
+        /// This process has the sequence lock. It lists under the names lock, and decides the order.
+        case hasSequenceLock
+        /// The caller only shows the order.
+        case showsOnly
+        /// The listing decides nothing: another run has the sequence lock, the names lock was not free in time, or no
+        /// route has an order. Operations with an order are left to another run or pass.
+        case undecided
+    }
+
+    private let parts: RunParts
+    private let expiries = OwnExpiries()
+    /// The reported errors of listings: a later listing meets them again.
+    private var toldErrors: Set<SpoolError> = []
+    /// Whether an error in taking the names lock has been reported.
+    private var isNamesLockTold = false
+    /// How many times a pass admits up to `SpoolRun.admissionSize` foreign files.
+    private static let admissions = 10
+
+    init(_ parts: RunParts) {
+        self.parts = parts
+    }
+
+    private var tally: RunTally { parts.tally }
+
+    // MARK: - A pass
+
+    /// Lists and chooses. If the listing has foreign files, makes a cut, admits them, and decides an order only for the
+    /// operations of the cut. While one of the files cannot be named, only operations without an order are chosen.
+    mutating func pass(budget: Int, _ settling: inout Settling) throws(SpoolError) -> Pass {
+        let spoolRun = settling.spoolRun
+        // A user who names operations wants all of them now, not only this run's share.
+        let otherRuns = try spoolRun.otherRuns
+        parts.book.share(with: otherRuns.count + 1)
+        let peers = parts.options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
+        let authority: Authority = spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided
+        tally.summary.leftForeign = false
+        let pass = try choose(budget: budget, authority, peers, settling.operations)
+        if pass.foreign == 0 { return pass }
+        // Until they are admitted: a signal may come before.
+        tally.summary.leftForeign = true
+        let configuration = parts.configuration
+        var cut = try parts.spool.cut(patience: QueueView.patience) {
+            configuration.route(of: TypeName($0)).isSequential
+        }
+        let isNamed = try admit(&cut, &settling) && cut.isWhole
+        return try choose(
+            budget: budget, isNamed ? authority : .undecided, peers, settling.operations, of: consume cut)
+    }
+
+    /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
+    /// each file that was there has its name, or is in quarantine.
+    private func admit(_ cut: inout Cut, _ settling: inout Settling) throws(SpoolError) -> Bool {
+        for _ in 0..<Self.admissions where parts.world.clock.signals().count == 0 {
+            var control = AdmissionControl(parts.configuration)
+            let admission = try settling.spoolRun.admitForeign(now: parts.world.now(), within: &control)
+            cut.take(admission)
+            // First: a value may have replaced an older one, and then have been evicted itself.
+            for older in admission.superseded { settling.noteSuperseded(older.entry.name, by: older.newer) }
+            tally.count(admission)
+            if !tally.summary.leftForeign { return admission.errors.isEmpty }
+        }
+        return false
+    }
+
+    // MARK: - A listing
+
+    /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
+    /// this run's share first. With a cut, chooses no operation that has an order and came after it.
+    mutating func choose(
+        budget: Int, _ authority: Authority, _ peers: Peers = .none, _ operations: OperationBook = OperationBook(),
+        of cut: borrowing Cut? = nil
+    ) throws(SpoolError) -> Pass {
+        let now = parts.world.now()
+        let isPlanning = authority == .showsOnly
+        try parts.book.read(now)
+        if !isPlanning { try parts.book.tellDamage() }
+        parts.conditions.look(isPlanning: isPlanning)
+        let budget = isPlanning ? budget : min(budget, parts.options.portion)
+        do throws(SpoolError) {
+            return try list(budget, authority, peers, operations, now, cut)
+        } catch let error where error.isLocked && authority == .hasSequenceLock {
+            // This run has the sequence lock, but another process has the names lock. Only operations with an order are
+            // delayed.
+            if !isNamesLockTold { tally.inputOutput(error) }
+            isNamesLockTold = true
+            return try list(budget, .undecided, peers, operations, now, cut)
+        }
+    }
+
+    private mutating func list(
+        _ budget: Int, _ authority: Authority, _ peers: Peers, _ operations: OperationBook, _ now: Timestamp,
+        _ cut: borrowing Cut?
+    ) throws(SpoolError) -> Pass {
+        let (book, conditions, sender) = (parts.book, parts.conditions, parts.sender)
+        let view = QueueView(
+            parts.spool, parts.configuration, book.table, parts.options, now, waits: book.waits(now), operations,
+            peers)
+        let clock = parts.world.clock
+        var listing = Listing(view, budget: budget, authority, peers, expiries, began: clock.instant()) { kind in
+            let destination = book.destination(kind.destination, now)
+            conditions.apply(to: destination)
+            if !destination.isBlocked, authority != .showsOnly { sender.prepare(for: kind.route, destination) }
+            return destination
+        }
+        let pass = try listing.choose(of: cut, clock)
+        for error in pass.errors where toldErrors.insert(error).inserted { tally.inputOutput(error) }
+        return pass
+    }
+}

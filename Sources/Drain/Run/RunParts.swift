@@ -1,0 +1,38 @@
+import Policy
+import Spool
+
+/// What the structures of a run share: what the run was given, and the objects that its whole configuration makes.
+///
+/// A changed configuration makes all of them anew, but for the tally.
+struct RunParts {
+    let spool: SpoolDirectory
+    let configuration: Configuration
+    let options: RunOptions
+    let world: World
+    let tally: RunTally
+    let book: DestinationBook
+    let conditions: MachineConditions
+    let sender: RequestSender
+
+    init(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ options: RunOptions, _ world: World,
+        _ tally: RunTally, _ sender: RequestSender? = nil
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.options = options
+        self.world = world
+        self.tally = tally
+        book = DestinationBook(
+            spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff,
+            concurrency: options.concurrency)
+        // A user who gives `--now`, or names operations, overrides the conditions.
+        let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
+        conditions = MachineConditions(asked, world, book, tally)
+        self.sender =
+            sender
+            ?? RequestSender(
+                spool, configuration, world, concurrency: options.concurrency.most,
+                adapts: options.concurrency == .auto, rate: options.rate)
+    }
+}
