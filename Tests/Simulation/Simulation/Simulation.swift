@@ -1,6 +1,6 @@
 /// Plays histories.
 package enum Simulation {
-    /// What a history came to.
+    /// The outcome of a history.
     package struct Outcome: Sendable {
         package var history: History
         /// The same for the same plan, in debug and release builds.

@@ -4,7 +4,7 @@ internal import Drain
 internal import Policy
 internal import Spool
 
-/// One history while it happens: the disk, the clocks, the servers, the processes, and the record of what they do.
+/// A history in progress: the disk, the clocks, the servers, the processes, and the record of their events.
 final class Universe {
     let plan: Plan
     let scheduler: Scheduler
@@ -12,13 +12,13 @@ final class Universe {
     private(set) var servers: SimulatedServers!
     let configuration: Configuration
     private(set) var history: History
-    /// Of the monotonic clocks: only differences to it matter.
+    /// The base of the monotonic clocks: only differences to it matter.
     let beginning = ContinuousClock.now
     private var faults: [Int: [Int: Plan.Fault]] = [:]
-    /// The number of the actor that a process plays.
+    /// The number of the actor of a process.
     private var actors: [ProcessID: Int] = [:]
     private var chance: Chance
-    /// The first canonical name of each operation whose file has had one.
+    /// The first canonical name of each operation whose file has had a canonical name.
     private(set) var names: [Label: EntryName] = [:]
     /// The processes that wait for a moment of another process.
     private var watchers: [(process: SimulatedProcess, moment: Plan.Moment)] = []
@@ -72,7 +72,7 @@ final class Universe {
         if let wait = cuts[promises] { scheduler.plan(at: scheduler.time + wait) { [unowned self] in cutPower() } }
     }
 
-    /// Lets a process wait until another one does what the moment says, ten seconds at most.
+    /// Lets a process wait for a moment of another process, ten seconds at most.
     func watch(for moment: Plan.Moment, _ process: SimulatedProcess) {
         watchers.append((process, moment))
         process.sleep(until: scheduler.time + .seconds(10), isWakeable: true)
@@ -94,7 +94,7 @@ final class Universe {
 
     // MARK: - Processes
 
-    /// What surrounds the system calls of a process.
+    /// Returns the system calls of a process.
     func calls(of process: SimulatedProcess) -> SystemCalls {
         let gate = Gate(
             before: { [unowned self] (call) throws(Errno) in
@@ -177,7 +177,7 @@ final class Universe {
         note(.world, .damaged(label))
     }
 
-    /// The label of the operation that a canonical file has.
+    /// Returns the label of the operation in a canonical file.
     private func label(in bytes: [UInt8]) -> Label? {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         return lines.dropFirst().first.flatMap { SimulatedServers.labels(in: String($0)).first }
@@ -220,7 +220,7 @@ final class Universe {
         }
     }
 
-    /// Notes the canonical name that a file has got in `new/` or `deferred/`, if it is the first one of its operation.
+    /// Notes the canonical name of a file in `new/` or `deferred/`, if the name is the first name of its operation.
     private func noteName(_ name: [UInt8], of bytes: [UInt8]) {
         guard let name = EntryName(String(decoding: name, as: UTF8.self)), let label = label(in: bytes),
             names[label] == nil
@@ -262,7 +262,7 @@ final class Universe {
         history.endsCalmly = true
         note(.world, .calm)
         one("resume and release everything") { [unowned self] in releaseEverything($0) }
-        // What a clock that was ahead has dated waits at most until the true time is there.
+        // An operation dated by a clock that was ahead waits at most until the true time reaches its date.
         let ahead = plan.hosts.map { $0.steps.map(\.by).filter { $0 > .zero }.reduce(max($0.ahead, .zero), +) }.max()
         let patience = 3 + Int((ahead ?? .zero) / Self.calmWait)
         var idle = 0

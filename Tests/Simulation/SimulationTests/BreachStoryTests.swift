@@ -9,7 +9,7 @@ private let id = OperationID("first")!
 private let name = EntryName(
     createdAt: Timestamp(microseconds: 1_767_225_600_000_000), id: OperationID("first")!, type: TypeName("a")!)
 
-/// An operation that is accepted, lost by a killed run, and nowhere at the end, amid others.
+/// An operation that is accepted, lost by a killed run, and nowhere at the end, amid other operations.
 private func lossy() -> History {
     var history = History(setup: Setup(kinds: [Setup.Kind(type, host: "one")]))
     func note(_ milliseconds: Int, _ process: Int, _ what: Event.What) {
@@ -39,7 +39,7 @@ private func lossy() -> History {
     return history
 }
 
-@Test func `a story tells what befell the operation, marks what breaks the sentence, and counts the rest`() {
+@Test func `a story tells the events of the operation, marks the breach, and counts the rest`() {
     let history = lossy()
     let lost = history.events.firstIndex { $0.what == .answers(7, .accepted(name)) }!
     let killed = history.events.firstIndex { $0.what == .killed }!
@@ -80,7 +80,7 @@ private func lossy() -> History {
     #expect(lines.contains { $0.hasPrefix("  … ") && $0.hasSuffix("more of world") })
 }
 
-@Test func `a story without marked events tells what happened to all, and that there was no end`() {
+@Test func `a story without marked events tells the events of all, and the missing end`() {
     var history = lossy()
     history.isEndless = true
     let lines = BreachStory(history, Breach(.liveness, [], "It makes no end.")).lines()

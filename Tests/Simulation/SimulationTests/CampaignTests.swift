@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulation
 
-/// The program, which is built together with the tests.
+/// The program, built together with the tests.
 private let program: URL = {
     var directory = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     func isThere() -> Bool {
@@ -17,7 +17,7 @@ private let program: URL = {
 private let known = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../known.txt")
     .standardizedFileURL
 
-/// Runs `simulate`, and returns its exit status and what it printed.
+/// Runs `simulate`, and returns the exit status and the output.
 private func simulate(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
     let process = Process()
     process.executableURL = program
@@ -29,7 +29,7 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     let (output, error) = (Pipe(), Pipe())
     process.standardOutput = output
     process.standardError = error
-    // What a process prints to standard error is less than a pipe holds.
+    // The text on standard error is shorter than a pipe's buffer.
     try process.run()
     let text = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
@@ -48,7 +48,7 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     }
 }
 
-@Test func `the same seed gives the same history, and another seed another one`() throws {
+@Test func `the same seed gives the same history, and different seeds give different histories`() throws {
     func digest(_ seeds: String, _ jobs: String) throws -> String {
         let line = try simulate("--workload", "mixed", "--seeds", seeds, "--jobs", jobs).output
             .split(separator: "\n").last
@@ -59,7 +59,7 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     #expect(try digest("4..<8", "1") != first)
 }
 
-@Test func `a workload, a range of seeds or an option that does not exist is a usage error`() throws {
+@Test func `an unknown workload, range of seeds or option is a usage error`() throws {
     for (arguments, words) in [
         (["--workload", "nonsense"], "no workload 'nonsense'"), (["--workload", "merge,"], "no workload ''"),
         (["--seeds", "5..<5"], "'5..<5' is neither a seed nor a range"),
@@ -111,8 +111,8 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     #expect(ended.output.contains("not ok known defects, line 1: plain 0 no longer breaks 'atomic'"))
 }
 
-/// On a file system that orders only the changes of each directory, a power cut may lose an operation that a run has just
-/// claimed: a real history that breaks a sentence.
+/// Tells the story of a real history that breaks a sentence. On a file system that orders only the changes of each
+/// directory, a power cut may lose an operation just claimed by a run.
 @Test func `a history that breaks a sentence is shrunk to a story of some twenty lines`() throws {
     let told = try simulate(
         "--worker", "--tell", "kept", "--workload", "merge", "--seeds", "0..<200", "--weak", "--tries", "150")

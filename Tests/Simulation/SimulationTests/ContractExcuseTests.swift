@@ -2,10 +2,10 @@ import Policy
 import Simulation
 import Testing
 
-/// What the sentences of the model excuse, and what they do not.
+/// Excuses of the model's sentences, and their limits.
 
 @Test(arguments: [true, false])
-func `liveness: behind a damaged file in quarantine waits what a dead letter would hold`(holds: Bool) {
+func `liveness: operations wait behind a damaged file in quarantine as behind a dead letter`(holds: Bool) {
     var kind = Setup.Kind.ordered(.key)
     kind.holdsBehindFailed = holds
     var story = Story(kind)
@@ -19,7 +19,7 @@ func `liveness: behind a damaged file in quarantine waits what a dead letter wou
 }
 
 @Test(arguments: [true, false])
-func `order: a content that takes another's place was decided when that one was listed`(isBefore: Bool) {
+func `order: a run decides on a replacement when the replaced content is listed`(isBefore: Bool) {
     var story = Story(.ordered(.strict))
     story.accept(2)
     story.event(1, .begins("run"))
@@ -35,7 +35,7 @@ func `order: a content that takes another's place was decided when that one was 
 }
 
 @Test(arguments: [true, false])
-func `order: a program with SpoolWriter does not say whom it has evicted`(isQuiet: Bool) {
+func `order: a program with SpoolWriter does not report evictions`(isQuiet: Bool) {
     var story = Story(.ordered(.strict))
     (story.history.setup.operations, story.history.setup.dropsOldest) = (2, true)
     story.accept(1)
@@ -51,7 +51,7 @@ func `order: a program with SpoolWriter does not say whom it has evicted`(isQuie
 }
 
 @Test(arguments: [true, false])
-func `atomic: a content that never had its name was not in the queue, whatever replaced its id later`(isNamed: Bool) {
+func `atomic: a content without a name was not in the queue, even if its id is replaced later`(isNamed: Bool) {
     var story = Story(.plain)
     story.accept(9)
     story.offer(1, way: .atomic(batch: 7))
@@ -68,7 +68,7 @@ func `atomic: a content that never had its name was not in the queue, whatever r
     #expect(story.broken == (isNamed ? [.atomic] : []))
 }
 
-@Test func `written times: a file that is named late keeps the time at which it was written`() {
+@Test func `written times: a file named late keeps the time of its writing`() {
     var story = Story(.coalescing(.replace))
     story.wait(.seconds(10))
     story.offer(1, way: .foreign)
@@ -85,7 +85,7 @@ func `atomic: a content that never had its name was not in the queue, whatever r
     let began = story.history.began
     #expect(named(began + .seconds(11)).broken.isEmpty)
     #expect(named(began + .seconds(20)).broken == [.writtenTimes])
-    // Behind an operation from the future it comes later.
+    // A file named behind an operation from the future comes later.
     story.accept(100)
     #expect(named(began + .seconds(101)).then { $0.leave(100, in: "new") }.broken.isEmpty)
 }
@@ -106,7 +106,7 @@ func `due times: a power cut takes a deferral only before the end of its run`(ha
 }
 
 @Test(arguments: [1, 2, 5, 6])
-func `attempts: what send attempts itself is seen by nobody, and is no more than its schedule allows`(attempt: Int) {
+func `attempts: send may attempt an operation unseen as often as the schedule allows`(attempt: Int) {
     var kind = Setup.Kind.plain
     kind.delays = [.seconds(1), .seconds(1), .seconds(1)]
     var story = Story(kind)
@@ -118,7 +118,7 @@ func `attempts: what send attempts itself is seen by nobody, and is no more than
 }
 
 @Test(arguments: [true, false])
-func `holds: a parked operation is asked again once another one is delivered`(isDelivered: Bool) {
+func `holds: a parked operation is sent again once another operation is delivered`(isDelivered: Bool) {
     var story = Story(.plain)
     story.accept(1, key: nil)
     story.accept(2, key: nil)
@@ -132,7 +132,7 @@ func `holds: a parked operation is asked again once another one is delivered`(is
 }
 
 @Test(arguments: [1, 2, 3])
-func `attempts: what is deferred while retry goes on counts before or after it`(attempt: Int) {
+func `attempts: a deferral during a retry counts before or after the retry`(attempt: Int) {
     var kind = Setup.Kind.plain
     kind.delays = [.seconds(1), .seconds(1), .seconds(1)]
     var story = Story(kind)
@@ -165,7 +165,7 @@ func `repeats: a run without a processor removes an operation later`(isStalled: 
 }
 
 @Test(arguments: [true, false])
-func `liveness: an operation that still waits has kept no value`(waits: Bool) {
+func `liveness: an operation in the queue has kept no value`(waits: Bool) {
     var creates = Setup.Kind.ordered(.key)
     creates.keeps = true
     var updates = Setup.Kind(TypeName("update")!, host: "one")
@@ -181,7 +181,7 @@ func `liveness: an operation that still waits has kept no value`(waits: Bool) {
 }
 
 @Test(arguments: [true, false])
-func `kept: where clocks step, a report says what replaced a dead letter`(isSaid: Bool) {
+func `kept: after a clock step, a report names the operation that replaced a dead letter`(isSaid: Bool) {
     var story = Story(.coalescing(.replace))
     story.event(0, .clockStepped(host: 0, by: .seconds(-3600)))
     story.accept(1)
@@ -195,7 +195,7 @@ func `kept: where clocks step, a report says what replaced a dead letter`(isSaid
 }
 
 @Test(arguments: [true, false])
-func `written times: a file is named behind one that was from the future when its run was stopped`(isAhead: Bool) {
+func `written times: a file is named behind an operation dated ahead when the run was stopped`(isAhead: Bool) {
     var story = Story(.coalescing(.replace))
     var offer = Offer(label: 2, way: .foreign, type: story.history.setup.kinds[0].type, payload: story.payload(2))
     (offer.key, offer.createdAt) = ("k", story.history.began + (isAhead ? .seconds(9) : .zero))

@@ -2,7 +2,7 @@ import Policy
 import Simulation
 import Testing
 
-@Test func `attempts: a request says how many attempts have counted before it`() {
+@Test func `attempts: a request says the number of attempts counted before`() {
     var story = Story(.plain)
     story.accept(1)
     story.send([1], by: 1, status: 503, attempt: 1)
@@ -17,7 +17,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `attempts: a server that asks for time is not counted, a plain failure is`() {
+@Test func `attempts: an attempt with retry-after does not count, a plain failure counts`() {
     for (retryAfter, counted) in [(nil, true), (30, false)] as [(Int?, Bool)] {
         var story = Story(.plain)
         story.accept(1)
@@ -44,7 +44,7 @@ import Testing
     #expect(story.then { $0.send([1], by: 1, status: 503, attempt: 3) }.broken.contains(.attempts))
 }
 
-@Test func `due times: a deferred operation waits for its delay, unless it is asked for`() {
+@Test func `due times: a deferred operation waits for its delay, unless an operator asks for the operation`() {
     var kind = Setup.Kind.plain
     kind.delays = [.seconds(10), .seconds(10)]
     var story = Story(kind)
@@ -72,7 +72,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `retry after: a destination that has asked for time gets no request`() {
+@Test func `retry after: a destination gets no request before the end of its retry-after`() {
     var story = Story(.plain)
     story.accept(1)
     story.accept(2)
@@ -96,7 +96,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `holds: a destination that a run holds gets no request until a probe is due or it is released`() {
+@Test func `holds: a held destination gets no request until a probe is due or an operator releases the destination`() {
     var story = Story(.plain)
     story.accept(1)
     story.accept(2)
@@ -117,7 +117,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `holds: a probe that is delivered ends a hold, and what left before the hold does not`() {
+@Test func `holds: a delivered probe ends a hold, a delivery of a request sent before the hold does not`() {
     var story = Story(.plain)
     for label in 1...3 { story.accept(label) }
     story.leave(1, in: "new")
@@ -175,7 +175,7 @@ func `storms: one incident costs at most five operations`(count: Int) {
 }
 
 @Test(arguments: [true, false])
-func `credentials: what is refused with 401 fails only beside a delivery`(isWitnessed: Bool) {
+func `credentials: an operation refused with 401 fails only beside a delivery`(isWitnessed: Bool) {
     var story = Story(.plain)
     for label in 1...2 { story.accept(label) }
     story.event(1, .begins("run"))
@@ -208,7 +208,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
         }.broken.isEmpty)
 }
 
-@Test func `limits: all adders together keep the limit, and none is rejected while there is room`() {
+@Test func `limits: all adders together keep the limit, and no operation is rejected while the queue has room`() {
     var story = Story(.plain)
     story.history.setup.operations = 2
     for label in 1...2 {
@@ -228,7 +228,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
     #expect(free.then { $0.event(103, .answers(3, .full)) }.broken == [.limits])
 }
 
-@Test func `eviction: the oldest makes room, and not for an older one`() {
+@Test func `eviction: the oldest operation makes room, but not for an older operation`() {
     var story = Story(.plain)
     story.history.setup.operations = 2
     story.history.setup.dropsOldest = true
@@ -252,7 +252,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
         }.broken == [.eviction])
 }
 
-@Test func `expiry: an operation that has expired is not sent, and fails`() {
+@Test func `expiry: an expired operation is not sent, and fails`() {
     var kind = Setup.Kind.plain
     kind.expiresAfter = .seconds(30)
     var story = Story(kind)
@@ -272,7 +272,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
     #expect(calm.then { $0.leave(1, in: "new", name: held) }.broken == [.expired, .liveness])
 }
 
-@Test func `not before: nothing is sent before its time, unless an operator names it`() {
+@Test func `not before: an operation is not sent before its time, unless an operator names the operation`() {
     var story = Story(.plain)
     story.accept(1, notBefore: .seconds(60))
     #expect(story.then { $0.send([1], by: 1) }.broken == [.notBefore])
@@ -309,7 +309,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
     #expect(story.then { $0.send([3], by: 2, path: "/taker/") }.broken == [.keptValues])
 }
 
-@Test func `one document a key: a merged document has the key of no other`() {
+@Test func `one document a key: two merged documents never have the same key`() {
     var story = Story(.coalescing(.merge))
     story.accept(1)
     story.accept(2)
@@ -334,7 +334,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
     #expect(story.then { $0.event(102, .answers(2, .accepted($0.name(3)))) }.broken.contains(.replaced))
 }
 
-@Test func `replaced: an operation is in flight only if a process may have it`() {
+@Test func `replaced: an operation is in flight only if a process may have claimed it`() {
     var story = Story(.plain)
     story.accept(1)
     story.event(101, .ends(status: 0))
@@ -365,7 +365,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
     }
 }
 
-@Test func `run status: a run says the worst of what it has met`() {
+@Test func `run status: the status of a run is the worst of its reports`() {
     var story = Story(.plain)
     story.accept(1)
     story.event(1, .begins("run"))
@@ -378,7 +378,7 @@ func `credentials: what is refused with 401 fails only beside a delivery`(isWitn
     }
 }
 
-@Test func `run status: a run that ends with 0 leaves nothing that is due`() {
+@Test func `run status: a run that ends with 0 leaves no due operation`() {
     var story = Story(.plain)
     story.accept(1)
     story.accept(2)

@@ -2,9 +2,9 @@ import Policy
 import Simulation
 import Testing
 
-/// Histories that break the sentences on choice, places and interruptions, and histories near them that do not.
+/// Histories that break the sentences on choice, places and interruptions, and similar histories that break nothing.
 
-@Test func `choice: a run sends what its options name, and no more than its limit`() {
+@Test func `choice: a run sends only operations that its options name, and no more than its limit`() {
     var other = Setup.Kind.plain
     other.type = TypeName("other")!
     func broken(_ labels: [Label], _ change: (inout RunChoice, Story) -> Void) -> Set<Property> {
@@ -83,7 +83,7 @@ import Testing
     #expect(apart.broken.isEmpty)
 }
 
-@Test func `interruptions: after five deaths with it an operation is not sent again`() {
+@Test func `interruptions: after the deaths of five runs an operation is not sent again`() {
     var story = Story(.plain)
     story.accept(1)
     for process in 1...5 {
@@ -99,7 +99,7 @@ import Testing
     #expect(again.broken.contains(.interruptions))
 }
 
-@Test func `run status: a run until the queue is empty waits for what is due later`() {
+@Test func `run status: a run until the queue is empty waits for operations due later`() {
     var story = Story(.plain)
     var choice = RunChoice()
     choice.isUntilEmpty = true
@@ -114,7 +114,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `order: what was delivered does not come back behind a newer one`() {
+@Test func `order: a delivered operation does not come back behind a newer operation`() {
     var story = Story(.ordered(.key))
     story.accept(1)
     story.accept(2)

@@ -2,14 +2,14 @@ import Policy
 import Simulation
 import Testing
 
-@Test func `a history in which all is delivered breaks nothing`() {
+@Test func `a history with all operations delivered breaks nothing`() {
     var story = Story(.plain)
     story.accept(1)
     story.send([1], by: 1)
     #expect(story.broken.isEmpty)
 }
 
-@Test func `kept: an accepted operation that is nowhere is lost`() {
+@Test func `kept: an accepted operation without a place is lost`() {
     var story = Story(.plain)
     story.accept(1)
     #expect(story.broken == [.kept])
@@ -27,7 +27,7 @@ import Testing
     #expect(story.broken == [.kept])
 }
 
-@Test func `kept: only what nobody synced may vanish with the power`() {
+@Test func `kept: only an unsynced operation may vanish with the power`() {
     var story = Story(.plain)
     story.accept(1, durable: false)
     #expect(story.broken == [.kept])
@@ -38,7 +38,7 @@ import Testing
     #expect(durable.broken == [.kept])
 }
 
-@Test func `kept: a newer value excuses an older one only if it was good`() {
+@Test func `kept: only a valid newer value excuses an older value`() {
     var story = Story(.coalescing(.replace))
     story.accept(1)
     story.accept(2)
@@ -48,7 +48,7 @@ import Testing
     #expect(story.then { $0.leave(1, in: "new") }.broken == [.kept])
 }
 
-@Test func `kept: an operation that a dead send had in flight is in the queue`() {
+@Test func `kept: an operation in flight at the death of send is in the queue`() {
     var story = Story(.plain)
     story.offer(1, way: .send)
     _ = story.receive([1], by: 101)
@@ -56,13 +56,13 @@ import Testing
     #expect(killed.broken == [.kept])
     #expect(killed.then { $0.leave(1, in: "claimed/x") }.broken.isEmpty)
     #expect(killed.then { $0.send([1], by: 1) }.broken.isEmpty)
-    // A power cut may take what no answer has promised.
+    // A power cut may take an operation that no answer has promised.
     #expect(story.then { $0.event(0, .cutPower) }.broken.isEmpty)
     let queued = story.then { $0.event(101, .answers(1, .queued(isHeld: false))) }
     #expect(queued.then { $0.event(0, .cutPower) }.broken == [.kept])
 }
 
-@Test func `kept: a value that was refused to send excuses no older one`() {
+@Test func `kept: a value whose send was refused excuses no older value`() {
     var story = Story(.coalescing(.replace))
     story.accept(1)
     story.offer(2, way: .send)
@@ -71,7 +71,7 @@ import Testing
     #expect(story.then { $0.event(102, .answers(2, .failed)) }.broken.isEmpty)
 }
 
-@Test func `kept: a merged document excuses only the parts whose changes it has`() {
+@Test func `kept: a merged document excuses only the parts with changes in the document`() {
     var story = Story(.coalescing(.merge))
     story.accept(1)
     story.accept(2)
@@ -130,7 +130,7 @@ import Testing
     #expect(story.then { $0.send([1, 2], by: 1, text: #"{"m":1}"#) }.broken.contains(.byteForByte))
 }
 
-@Test func `repeats: an operation takes effect again only with a cause`() {
+@Test func `repeats: an operation takes effect twice only with a cause`() {
     var story = Story(.plain)
     story.accept(1)
     let delivered = story.then { $0.send([1], by: 1) }
@@ -155,7 +155,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `one idempotency key: each attempt of an operation has the same`() {
+@Test func `one idempotency key: all attempts of an operation have the same key`() {
     var story = Story(.plain)
     story.accept(1)
     story.send([1], by: 1, status: 503)
@@ -167,7 +167,7 @@ import Testing
     #expect(story.broken == [.oneKey])
 }
 
-@Test func `order: a newer operation of a key waits for an older one`() {
+@Test func `order: a newer operation waits for an older operation of its key`() {
     var story = Story(.ordered(.key))
     story.accept(1)
     story.accept(2)
@@ -189,7 +189,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `order: an older operation that came after the listing is later`() {
+@Test func `order: an older operation added after the listing may be sent later`() {
     var story = Story(.ordered(.strict))
     story.accept(2)
     story.event(1, .begins("run"))
@@ -218,7 +218,7 @@ import Testing
     }
 }
 
-@Test func `dead letter holds: nothing goes behind it until it is retried or dropped`() {
+@Test func `dead letter holds: a dead letter holds the operations behind it until a retry or drop`() {
     var kind = Setup.Kind.ordered(.key)
     kind.holdsBehindFailed = true
     var story = Story(kind)
@@ -234,7 +234,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `newest value wins: an older value never follows a newer one`() {
+@Test func `newest value wins: an older value never follows a newer value`() {
     var story = Story(.coalescing(.replace))
     story.accept(1)
     story.accept(2)
@@ -268,7 +268,7 @@ import Testing
         }.broken.isEmpty)
 }
 
-@Test func `one in flight: a sequence has one request at a time`() {
+@Test func `one in flight: a sequence has at most one request in flight`() {
     for (kind, broken) in [(Setup.Kind.ordered(.key), Set([Property.oneInFlight, .order])), (.plain, [])] {
         var story = Story(kind)
         story.accept(1)
@@ -280,7 +280,7 @@ import Testing
     }
 }
 
-@Test func `one claim: two processes never send one operation at once`() {
+@Test func `one claim: two processes never send the same operation at once`() {
     var story = Story(.plain)
     story.accept(1)
     let first = story.receive([1], by: 1)
@@ -336,7 +336,7 @@ import Testing
     #expect(story.broken == [.locks])
 }
 
-@Test func `kept: a damaged newer value excuses an older one only if its run had begun before`() {
+@Test func `kept: a damaged newer value excuses an older value only if the run had begun before the damage`() {
     var story = Story(.coalescing(.replace))
     story.accept(1)
     story.accept(2)
@@ -407,7 +407,7 @@ func `nothing from nowhere: a command that began before a replacement is about t
     #expect(story.broken == (isBefore ? [] : [.nothingFromNowhere]))
 }
 
-@Test func `concurrency: a destination has no more requests in flight than it may`() {
+@Test func `concurrency: a destination has no more requests in flight than its limit`() {
     var story = Story(.plain)
     story.history.setup.concurrency = 1
     for label in 1...2 { story.accept(label, key: nil) }

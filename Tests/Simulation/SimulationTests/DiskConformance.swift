@@ -6,10 +6,10 @@ import Simulation
 import Spool
 import Testing
 
-/// One sequence of calls, made at a real directory and at the simulated disk.
+/// A sequence of calls, made at a real directory and at the simulated disk.
 ///
-/// The working directories of both are a base directory; every other path is relative to it or to an open directory.
-/// Root also acts as other users: `setfsuid` changes for one thread as whom it acts on files.
+/// The working directory of both is a base directory; every other path is relative to the base directory or to an open
+/// directory. Root also acts as other users: `setfsuid` changes the user of a single thread for files.
 struct DiskConformance {
     private var chance: Chance
     private let disk: SimulatedDisk
@@ -17,7 +17,7 @@ struct DiskConformance {
     private let real = SystemCalls.real
     private var fakes: [UInt32: SystemCalls] = [:]
     private let users: [UInt32]
-    /// What is open in both; first the base directory.
+    /// The files open in both; first the base directory.
     private var open: [(real: Int32, fake: Int32)] = []
     private(set) var story: [String] = []
     /// How often each call ended with each error, or 0: `rename 2`.
@@ -37,7 +37,7 @@ struct DiskConformance {
             before: { (_) throws(Errno) in }, now: { Timestamp(microseconds: 0) }, elapsed: { .zero }, sleep: { _ in },
             random: { random.next() })
         for user in Set(users) {
-            // One process, as with the real calls.
+            // A single process, as with the real calls.
             fakes[user] = disk.calls(of: ProcessID(1), user: user, host: "one", through: gate)
         }
         let mode = chance.pick(
@@ -56,7 +56,7 @@ struct DiskConformance {
         place()
     }
 
-    /// Puts directories, files, links, FIFOs and sockets there.
+    /// Puts directories, files, links, FIFOs and sockets into both directories.
     private mutating func place() {
         for path in ["d", "d/e", "e", "e/a"] where chance.below(3) > 0 {
             if mkdir("\(base)/\(path)", 0o700) < 0 { continue }
@@ -89,7 +89,7 @@ struct DiskConformance {
 
     func end() {
         for file in open { CSystem.close(file.real) }
-        // What is left goes with the whole scratch directory.
+        // The remaining files go with the whole scratch directory.
         try? FileManager.default.removeItem(atPath: base)
     }
 
@@ -116,7 +116,7 @@ struct DiskConformance {
         var description: String { text }
     }
 
-    /// Makes one call at both; false if the results differ.
+    /// Makes a call at both; false if the results differ.
     mutating func step() -> Bool {
         let user = chance.pick(users)
         let fake = fakes[user]!
@@ -269,7 +269,7 @@ struct DiskConformance {
         return isSame
     }
 
-    /// The open files that are this one.
+    /// Returns the indices of the open files with the inode of `status`.
     private func same(as status: FileStatus, _ calls: SystemCalls, _ open: [Int32]) -> String {
         let same = open.indices.filter { index in
             guard let other = try? calls.status(open[index]) else { return false }
@@ -301,7 +301,8 @@ extension SimulatedDisk {
 }
 
 extension FileStatus {
-    /// What both file systems must say. The size and links of directories are each file system's own.
+    /// The part of the status that must agree on both file systems. The size and links of directories are each file
+    /// system's own.
     fileprivate var words: String {
         let counts = kind == .directory ? "" : " \(size) \(links)"
         return "\(kind)\(counts) \(owner) \(String(permissions, radix: 8)) \(isSticky)"
@@ -316,7 +317,7 @@ private func protection(_ name: String) -> Bool {
     return !text.hasPrefix("0")
 }
 
-/// setfsuid(2) for root; `nil` for others and elsewhere.
+/// setfsuid(2) for root; `nil` for other users and elsewhere.
 private let setUser: (@Sendable @convention(c) (UInt32) -> Int32)? = {
     guard geteuid() == 0, let symbol = dlsym(dlopen(nil, RTLD_NOW), "setfsuid") else { return nil }
     return unsafeBitCast(symbol, to: (@Sendable @convention(c) (UInt32) -> Int32).self)

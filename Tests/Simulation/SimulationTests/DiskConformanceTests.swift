@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `DRAINQ_TORTURE=10` makes ten times as many sequences.
-@Test func `the simulated disk answers random calls as the real one does, error for error`() throws {
+@Test func `the simulated disk answers random calls like the real disk, error for error`() throws {
     let factor = ProcessInfo.processInfo.environment["DRAINQ_TORTURE"].flatMap(UInt64.init) ?? 1
     var outcomes: [String: Int] = [:]
     for seed in 1...1000 * factor {
@@ -21,7 +21,7 @@ import Testing
     }
 }
 
-/// What each call ends with some time, besides 0.
+/// The errors of each call that occur at some time, besides 0.
 private let expected: [String: [Int32]] = [
     "open": [ENOENT, ENXIO, EBADF, EEXIST, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP],
     "close": [], "write": [EBADF], "read": [EBADF, EISDIR, ESPIPE], "fsync": [EINVAL], "chmod": [], "status": [],

@@ -22,7 +22,7 @@ struct LockTableTests {
         table.lacks(from: from, to: to) { locks.contains($0) }
     }
 
-    @Test func `a file of a run or writer moves under the lock of that directory`() {
+    @Test func `a file of a run or writer moves under the lock of its directory`() {
         #expect(lacks("tmp/w/\(Self.plain)", "new/\(Self.plain)") == ["tmp/w/lock"])
         #expect(lacks("tmp/w/\(Self.plain)", "new/\(Self.plain)", having: "tmp/w/lock").isEmpty)
         #expect(lacks("new/\(Self.plain)", "claimed/r/\(Self.plain)", having: "claimed/s/lock") == ["claimed/r/lock"])
@@ -32,7 +32,7 @@ struct LockTableTests {
         #expect(lacks("state/spare", "claimed/r").isEmpty)
     }
 
-    @Test func `only an operation that has an order needs the lock of orders to be claimed`() {
+    @Test func `only a claim of an operation with an order needs the lock of orders`() {
         for name in [Self.plain, Self.keyless] {
             #expect(lacks("new/\(name)", "claimed/r/\(name)", having: "claimed/r/lock").isEmpty)
         }
@@ -63,7 +63,7 @@ struct LockTableTests {
         }
     }
 
-    @Test func `whoever gives an operation another name, or brings it back, has the names lock`() {
+    @Test func `a process needs the names lock to rename an operation or to bring an operation back`() {
         for (from, to) in [("new", "deferred"), ("failed", "new"), ("quarantine", "new"), ("delivered", "deferred")] {
             #expect(lacks("\(from)/\(Self.keyed)", "\(to)/\(Self.keyed)") == ["state/names.lock"])
             #expect(lacks("\(from)/\(Self.plain)", "\(to)/\(Self.plain)").isEmpty)

@@ -4,9 +4,9 @@ import Simulation
 import Spool
 import Testing
 
-/// What a power cut leaves, in both models, over many chances.
+/// The disk after a power cut, in both models, over many chances.
 struct PowerCutTests {
-    /// Returns what may be left: the states after a power cut of many disks that did the same.
+    /// Returns the possible states after a power cut: the states of many disks with the same calls.
     func outcomes(
         _ journal: Setup.Journal, _ work: (SystemCalls) throws -> Void
     ) throws -> Set<[String: String]> {
@@ -29,7 +29,7 @@ struct PowerCutTests {
     }
 
     @Test(arguments: Setup.Journal.allCases)
-    func `a file that is synced, in a directory that is synced, stays`(journal: Setup.Journal) throws {
+    func `a synced file in a synced directory stays`(journal: Setup.Journal) throws {
         let left = try outcomes(journal) { calls in
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.sync("/queue/a")
@@ -38,7 +38,7 @@ struct PowerCutTests {
     }
 
     @Test(arguments: Setup.Journal.allCases)
-    func `content that is not synced is there, cut, zeros or missing`(journal: Setup.Journal) throws {
+    func `unsynced content is there, cut, zeros or missing`(journal: Setup.Journal) throws {
         let left = try outcomes(journal) { calls in
             try calls.write("one", to: "/queue/a/f")
             try calls.sync("/queue/a")
@@ -51,7 +51,7 @@ struct PowerCutTests {
     }
 
     @Test(arguments: Setup.Journal.allCases)
-    func `what was synced before stays in front of what was not`(journal: Setup.Journal) throws {
+    func `synced content stays in front of unsynced content`(journal: Setup.Journal) throws {
         let left = try outcomes(journal) { calls in
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.sync("/queue/a")
@@ -61,13 +61,13 @@ struct PowerCutTests {
         #expect(left == [["a/f": "one"], ["a/f": "one2"], ["a/f": "one\0"]])
     }
 
-    @Test func `ordered: a sync of the file makes its name durable, per directory it does not`() throws {
+    @Test func `a sync of a file makes its name durable only with an ordered journal`() throws {
         func work(_ calls: SystemCalls) throws { try calls.write("one", to: "/queue/a/f", syncs: true) }
         #expect(try outcomes(.ordered, work) == [["a/f": "one"]])
         #expect(try outcomes(.perDirectory, work) == [["a/f": "one"], [:]])
     }
 
-    @Test func `ordered: a rename is whole, per directory it may be in both or in none`() throws {
+    @Test func `only an ordered journal keeps a rename between two directories whole`() throws {
         func work(_ calls: SystemCalls) throws {
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.sync("/queue/a")
@@ -89,7 +89,7 @@ struct PowerCutTests {
         #expect(left == [["a/f": "one", "a/g": "two"], ["a/g": "one"]])
     }
 
-    @Test func `ordered: what is synced has before it all that came before`() throws {
+    @Test func `ordered: a synced change keeps all earlier changes`() throws {
         func work(_ calls: SystemCalls) throws {
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.sync("/queue/a")
@@ -114,7 +114,7 @@ struct PowerCutTests {
     }
 
     @Test(arguments: Setup.Journal.allCases)
-    func `a second name, and one that is removed, may each be lost`(journal: Setup.Journal) throws {
+    func `a synced second name stays, and an unsynced removal of a name may be lost`(journal: Setup.Journal) throws {
         let left = try outcomes(journal) { calls in
             try calls.write("one", to: "/queue/a/f", syncs: true)
             try calls.sync("/queue/a")
@@ -126,7 +126,7 @@ struct PowerCutTests {
     }
 
     @Test(arguments: Setup.Journal.allCases)
-    func `a directory that comes back has what was in it`(journal: Setup.Journal) throws {
+    func `a directory that comes back has its content`(journal: Setup.Journal) throws {
         let left = try outcomes(journal) { calls in
             try calls.makeDirectory("/queue/a/d")
             try calls.write("one", to: "/queue/a/d/f", syncs: true)
@@ -150,7 +150,7 @@ struct PowerCutTests {
         #expect(left == [["b/f": "one"]])
     }
 
-    @Test func `after a failed sync no later one makes the content durable, and syncfs says so once`() throws {
+    @Test func `after a failed sync no later sync makes the content durable, and syncfs says so once`() throws {
         let machine = SimulatedMachine()
         let calls = machine.calls(of: 1)
         try calls.makeDirectory("/queue")
@@ -168,7 +168,7 @@ struct PowerCutTests {
         #expect(machine.disk.content(of: "f") != Array("one".utf8))
     }
 
-    @Test func `every process that has the file open is told of a failed sync once, also of one of the whole disk`()
+    @Test func `every process with the file open is told once of a failed sync, also of a sync of the whole disk`()
         throws
     {
         let machine = SimulatedMachine()
@@ -205,7 +205,7 @@ struct PowerCutTests {
         #expect(try machine.calls(of: 2).lock(again))
     }
 
-    @Test func `room and inodes that a power cut frees are there again`() throws {
+    @Test func `a power cut gives freed bytes and inodes back`() throws {
         for seed in UInt64(1)...50 {
             let machine = SimulatedMachine(.perDirectory)
             machine.disk.freeBytes = 100

@@ -5,7 +5,7 @@ import Testing
 
 private let type = TypeName("a")!
 
-/// A plan with everything that the shrinker can take away.
+/// A plan with all parts that the shrinker can take away.
 private func richPlan() -> Plan {
     var kind = Setup.Kind(type, host: "one")
     (kind.order, kind.batch, kind.keeps, kind.hasSecret) = (.key, 5, true, true)
@@ -35,8 +35,8 @@ private func richPlan() -> Plan {
     return plan
 }
 
-/// What a history of this plan would break, if it takes a key's order, the seventh operation, the death of the first run,
-/// one change point and a server that refuses.
+/// The sentences that a history of the plan would break, if a breach takes a key's order, the seventh operation, the
+/// death of the first run, a change point and a server that refuses.
 private func broken(_ plan: Plan) -> Set<String> {
     let labels = plan.actors.flatMap(\.role.offers).map(\.label)
     let hasRun = plan.actors.contains { $0.number == 2 }
@@ -47,7 +47,7 @@ private func broken(_ plan: Plan) -> Set<String> {
     return isBroken ? ["lost", "stale"] : labels.isEmpty ? [] : ["stale"]
 }
 
-@Test func `a shrunk plan has nothing left that the sentence can be broken without`() {
+@Test func `a shrunk plan has only parts that the breach needs`() {
     let small = Shrinker.shrink(richPlan(), breaking: "lost", broken: broken)
     #expect(broken(small).contains("lost"))
     #expect(small.actors.map(\.number) == [1, 2])
@@ -71,7 +71,7 @@ private func broken(_ plan: Plan) -> Set<String> {
     #expect(small.setup == Setup(kinds: [kind]))
 }
 
-@Test func `a plan stays as it is if each part is needed, and another sentence does not count`() {
+@Test func `a plan without needless parts stays unchanged, and breaches of other sentences do not count`() {
     var plan = richPlan()
     plan.actors.removeLast(2)
     let count = plan.faults.count
@@ -82,18 +82,18 @@ private func broken(_ plan: Plan) -> Set<String> {
     #expect(Shrinker.shrink(plan, breaking: "never", broken: broken).actors.count == 2)
 }
 
-@Test func `the shrinker plays no more plans than it may`() {
+@Test func `the shrinker plays no more plans than its limit`() {
     var shrinker = Shrinker(richPlan(), breaking: "lost", mostTries: 13, broken: broken)
     shrinker.shrink()
     #expect(shrinker.tries == 13)
     #expect(broken(shrinker.plan).contains("lost"))
-    // A round that changes nothing is the last one.
+    // A round without changes is the last round.
     var patient = Shrinker(richPlan(), breaking: "lost", mostTries: 10_000, broken: broken)
     patient.shrink()
     #expect(patient.tries < 200)
 }
 
-@Test func `a dead actor's faults go with it`() {
+@Test func `a removed actor takes its faults along`() {
     let small = Shrinker.shrink(richPlan(), breaking: "any") { $0.actors.isEmpty ? [] : ["any"] }
     #expect(small.actors.count == 1)
     #expect(small.faults.isEmpty)

@@ -4,7 +4,7 @@ import Simulation
 import Spool
 import Testing
 
-/// What the comparison with a real directory cannot show: several processes, faults, bounds and digests.
+/// Tests beyond the comparison with a real directory: several processes, faults, bounds and digests.
 struct SimulatedDiskTests {
     let machine = SimulatedMachine()
     let calls: SystemCalls
@@ -17,7 +17,8 @@ struct SimulatedDiskTests {
     }
 
     @Test func `every call goes to the disk`() {
-        // Not made on the disk: what the gate tells, and constants. A new closure of SystemCalls belongs in `calls(of:)`.
+        // Closures of SystemCalls that the disk does not make: the answers of the gate, and constants. A new closure of
+        // SystemCalls belongs in `calls(of:)`.
         let known: Set<String> = [
             "open", "close", "write", "read", "fsync", "syncfs", "chmod", "rename", "renameNoReplace", "link",
             "unlink", "removeDirectory", "makeDirectory", "status", "statusAt", "realPath", "user", "lock", "unlock",
@@ -46,7 +47,7 @@ struct SimulatedDiskTests {
             ])
     }
 
-    @Test func `a lock excludes each other opener, and goes with unlock, close and the end of its process`() throws {
+    @Test func `a lock excludes all other openers, and ends with unlock, close and the end of its process`() throws {
         let others = machine.calls(of: 2)
         try calls.write("", to: "/queue/lock")
         let one = try calls.open(AT_FDCWD, "/queue/lock", O_RDWR, 0)
@@ -62,7 +63,7 @@ struct SimulatedDiskTests {
         #expect(try calls.lock(one))
     }
 
-    @Test func `a lock that does not reach other hosts excludes only its own`() throws {
+    @Test func `a lock that does not reach other hosts excludes only openers on its host`() throws {
         machine.disk.fileSystem = FileSystem(type: "nfs4", options: ["local_lock=all"])
         try calls.write("", to: "/queue/lock")
         let gate = Gate(
@@ -75,7 +76,7 @@ struct SimulatedDiskTests {
         #expect(try calls.lock(one) && !calls.lock(two) && remote.lock(other))
     }
 
-    @Test func `an unlinked file lives while it is open`() throws {
+    @Test func `an unlinked open file lives until its close`() throws {
         try calls.write("one", to: "/queue/f")
         let file = try calls.open(AT_FDCWD, "/queue/f", O_RDONLY, 0)
         try calls.unlink(AT_FDCWD, "/queue/f")
@@ -88,7 +89,7 @@ struct SimulatedDiskTests {
         #expect(try calls.realPath(file) == Array("/queue/f (deleted)".utf8))
     }
 
-    @Test func `a file that moves between two portions is listed under both names, one or none`() throws {
+    @Test func `a file that moves between two portions is listed under both names, either name or none`() throws {
         var seen: Set<Set<String>> = []
         for seed in UInt64(1)...100 {
             let machine = SimulatedMachine(seed: seed)
@@ -129,7 +130,7 @@ struct SimulatedDiskTests {
         #expect(throws: Errno(EBADF)) { try calls.close(file) }
     }
 
-    @Test func `a full disk writes what fits, and then nothing`() throws {
+    @Test func `a full disk writes only the bytes that fit`() throws {
         machine.disk.freeBytes = 5
         let file = try calls.open(AT_FDCWD, "/queue/f", O_RDWR | O_CREAT, 0o600)
         #expect(throws: Errno(ENOSPC)) { try calls.append("0123456789", to: file) }
@@ -200,7 +201,7 @@ struct SimulatedDiskTests {
         #expect(machine.disk.status(of: "f")?.owner == 1000 && machine.disk.status(of: "d")?.owner == 1000)
     }
 
-    @Test func `equal states have equal digests, whatever came before`() throws {
+    @Test func `equal states have equal digests, whatever the calls before`() throws {
         let other = SimulatedMachine()
         let same = other.calls(of: 1)
         for path in ["/queue", "/queue/new", "/queue/old"] { try same.makeDirectory(path) }

@@ -3,7 +3,7 @@ import Policy
 import Simulation
 import Spool
 
-/// A disk with processes that act on it, for tests of the disk itself.
+/// A disk with processes, for tests of the disk itself.
 final class SimulatedMachine {
     let disk: SimulatedDisk
     /// Called before each call.
@@ -36,7 +36,7 @@ final class SimulatedMachine {
 }
 
 extension SystemCalls {
-    /// Makes a file with this content, not synced.
+    /// Makes a file with the content; syncs the file if `syncs`.
     func write(_ text: String, to path: String, syncs: Bool = false) throws(Errno) {
         let file = try open(AT_FDCWD, path, O_WRONLY | O_CREAT, 0o600)
         try append(text, to: file)

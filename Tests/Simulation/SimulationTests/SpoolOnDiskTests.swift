@@ -54,7 +54,7 @@ struct SpoolOnDiskTests {
     }
 
     @Test(arguments: Setup.Journal.allCases)
-    func `what was accepted survives the death of a run, a power cut, and both`(journal: Setup.Journal) throws {
+    func `an accepted operation survives the death of a run, a power cut, and both`(journal: Setup.Journal) throws {
         for seed in UInt64(1)...60 {
             let machine = SimulatedMachine(journal, seed: seed)
             var queue: SpoolDirectory? = try SpoolDirectory.create(at: "/queue", system: machine.calls(of: 1))
@@ -84,14 +84,14 @@ struct SpoolOnDiskTests {
                 #expect(left.map(\.name.id.description) == expected, "seed \(seed)")
                 #expect(left.allSatisfy { $0.state == .new })
             } else {
-                // A claim that is not synced may be in no directory: this model is weaker than the promise.
+                // An unsynced claim may be in no directory: this model is weaker than the promise.
                 #expect(Set(left.map(\.name.id.description)).isSubset(of: expected), "seed \(seed)")
                 #expect(left.map(\.name.id.description).contains("c"), "seed \(seed)")
             }
         }
     }
 
-    @Test func `another process that has the lock of a run keeps its claims from recovery`() throws {
+    @Test func `another process with the lock of a run keeps the run's claims from recovery`() throws {
         let machine = SimulatedMachine()
         let queue = try SpoolDirectory.create(at: "/queue", system: machine.calls(of: 1))
         let added = try add(["a"], to: queue)

@@ -1,7 +1,7 @@
 import Policy
 import Simulation
 
-/// Builds a history by hand: each line is an event, a second after the one before.
+/// Builds a history by hand: each line is an event, a second after the preceding event.
 struct Story {
     var history: History
     private var now = Duration.zero
@@ -14,7 +14,7 @@ struct Story {
         history.events.append(Event(time: now, process: ProcessID(process), what: what))
     }
 
-    /// Hands an operation in, whose name has the label as its time of creation and its id.
+    /// Hands an operation in. The operation's name has the label as its time of creation and its id.
     mutating func accept(
         _ label: Label, key: String? = "k", way: Offer.Way = .add, member: String? = nil, durable: Bool = true,
         type: TypeName? = nil, notBefore: Duration? = nil
@@ -36,7 +36,7 @@ struct Story {
         event(100 + label, .offers(offer))
     }
 
-    /// Begins to import an operation in the place of another one, under its id.
+    /// Begins to import an operation in place of an older operation, under the same id.
     mutating func replace(_ old: Label, by new: Label) {
         var offer = Offer(label: new, way: .replacing, type: history.setup.kinds[0].type, payload: payload(new))
         offer.key = "k"
@@ -59,7 +59,7 @@ struct Story {
             createdAt: history.began + .seconds(label), id: id(label), type: history.setup.kinds[0].type)
     }
 
-    /// A request arrives; returns its number.
+    /// Notes the arrival of a request; returns the request's number.
     mutating func receive(
         _ labels: [Label], by process: Int, text: String? = nil, attempt: Int? = nil, key: String? = nil,
         path: String = ""
@@ -115,7 +115,7 @@ struct Story {
                 bytes: Array("\(header)\n\(body)\n".utf8)))
     }
 
-    /// The properties that the history breaks.
+    /// The properties broken by the history.
     var broken: Set<Property> { Set(Contract.broken(by: history).map(\.rule)) }
 
     /// Returns the history with more events.

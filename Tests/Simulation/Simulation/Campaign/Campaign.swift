@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Plays many histories in several processes, and prints what they broke.
 ///
-/// Each process plays some hundred histories and ends: the threads of killed processes stay until then.
+/// Each process plays some hundred histories and ends, because the threads of killed processes stay until then.
 package struct Campaign {
     private let options: CampaignOptions
     private let program: String
@@ -13,11 +13,12 @@ package struct Campaign {
         self.program = program
     }
 
-    /// The variable with which the order of sets and dictionaries is the same in every process. A program reads it when
-    /// it starts.
+    /// The environment variable that gives sets and dictionaries the same order in every process. A program reads the
+    /// variable when the program starts.
     package static let hashing = "SWIFT_DETERMINISTIC_HASHING"
 
-    /// Plays, and returns the exit status: 0, or 1 if any sentence was broken that is not known.
+    /// Plays the campaign and returns the exit status: 0, or 1 if a history broke a sentence without a known defect, or
+    /// if the example of a known defect breaks nothing any more.
     package func callAsFunction() throws -> Int32 {
         if options.isWorker {
             let worker = Worker(options: options)
@@ -57,7 +58,8 @@ package struct Campaign {
 
     // MARK: - Other processes
 
-    /// Plays seeds in another process. If it dies, notes the seed and plays those after it in a new one.
+    /// Plays seeds in another process. If the process dies, notes the seed and plays the remaining seeds in a new
+    /// process.
     private func play(_ workload: Workload, _ seeds: Range<UInt64>, _ results: Results) throws {
         var left = seeds
         while !left.isEmpty {
@@ -83,7 +85,8 @@ package struct Campaign {
         }
     }
 
-    /// Returns the story of a broken sentence: of the shrunk history, or of the whole one if shrinking fails.
+    /// Returns the story of a broken sentence: the story of the shrunk history, or of the whole history if shrinking
+    /// fails.
     private func story(of found: Found) throws -> String {
         guard let workload = Workload(rawValue: found.workload) else { return "" }
         let seeds = found.seed..<found.seed + 1
@@ -105,7 +108,7 @@ package struct Campaign {
         return 0
     }
 
-    /// Lets another process play, and returns what it printed and how it failed; `nil` if it did not.
+    /// Lets another process play. Returns the output and how the process failed; `nil` if the process succeeded.
     private func child(
         of workload: Workload, _ seeds: Range<UInt64>, _ arguments: [String] = []
     ) throws -> (output: Data, end: String?) {

@@ -5,19 +5,19 @@ package struct CampaignOptions: Sendable {
     /// The number of processes that play at once.
     package var jobs = 2
     package var isJSON = false
-    /// Whether to shrink the first history of each broken property and to print it as a story.
+    /// Whether to shrink the first history of each broken property and to print a story of the history.
     package var tells = false
     /// Whether each history has a power cut on a file system that keeps no order between directories.
     package var isWeak = false
-    /// Whether to print every event of each history; with `tells`, of the shrunk ones.
+    /// Whether to print every event of each history; with `tells`, of the shrunk histories.
     package var traces = false
     /// The file of known defects, which do not count; `nil` for none.
     package var known: String?
     /// The most plays that shrink a history.
     package var tries = 300
-    /// Whether this process plays for another one, and prints `WorkerLine`s.
+    /// Whether this process plays for a parent process and prints `WorkerLine`s.
     package var isWorker = false
-    /// The property that this process tells a story of, for another one.
+    /// The property whose story this process tells to a parent process.
     package var told: Property?
 
     package static let usage = """

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The defects that the simulation has found and that are not mended yet (`Tests/Simulation/known.txt`). A sentence
-/// that one of them breaks does not count as broken.
+/// The defects that the simulation has found and nobody has mended yet (`Tests/Simulation/known.txt`). A sentence
+/// broken by a known defect does not count as broken.
 struct KnownDefects {
     struct Entry {
-        /// The workload in which it breaks the sentence; `nil` for all.
+        /// The workload in which the defect breaks the sentence; `nil` for all.
         var workload: Workload?
         var property: Property
         /// A history that breaks the sentence.
@@ -38,7 +38,7 @@ struct KnownDefects {
         self.entries = entries
     }
 
-    /// Returns whether a sentence that was found broken is one of these.
+    /// Whether a known defect explains a broken sentence.
     func contains(_ found: Found) -> Bool {
         entries.contains {
             $0.property.rawValue == found.property && ($0.workload.map { $0.rawValue == found.workload } ?? true)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the processes of a campaign have found.
+/// The results of a campaign's processes.
 final class Results: @unchecked Sendable {
     private struct Share {
         var histories = 0
@@ -15,7 +15,7 @@ final class Results: @unchecked Sendable {
     private var told = Date()
     private var tally = Tally()
     private var shares: [String: Share] = [:]
-    /// The examples of known defects that break their sentence, by the line of the file.
+    /// The line numbers in the file of the known defects whose example still breaks the sentence.
     private var confirmed: Set<Int> = []
 
     init(_ options: CampaignOptions, _ known: KnownDefects) {
@@ -45,7 +45,7 @@ final class Results: @unchecked Sendable {
         lock.withLock { note(found) }
     }
 
-    /// Notes that the example of a known defect still breaks its sentence.
+    /// Notes that the example of a known defect still breaks the sentence.
     func confirm(_ entry: KnownDefects.Entry) {
         lock.withLock { _ = confirmed.insert(entry.line) }
     }
@@ -61,7 +61,7 @@ final class Results: @unchecked Sendable {
         }
     }
 
-    /// The first history of each property that is broken and not known.
+    /// The first history of each property that is broken without a known defect.
     var firsts: [Found] {
         let all = lock.withLock { shares.values.flatMap(\.firsts.values) }.filter { !known.contains($0) }
         let order = Dictionary(uniqueKeysWithValues: Workload.allCases.enumerated().map { ($1.rawValue, $0) })
@@ -70,7 +70,7 @@ final class Results: @unchecked Sendable {
             .sorted { $0.property < $1.property }
     }
 
-    /// The known defects whose example no longer breaks its sentence.
+    /// The known defects whose example no longer breaks the sentence.
     private var stale: [KnownDefects.Entry] { known.entries.filter { !confirmed.contains($0.line) } }
 
     var isGood: Bool { firsts.isEmpty && stale.isEmpty }

@@ -1,11 +1,11 @@
-/// What playing some histories came to.
+/// Sums over some histories.
 package struct Tally: Hashable, Codable, Sendable {
     package var histories = 0
     package var steps = 0
     package var seconds = 0.0
-    /// The histories that broke any sentence.
+    /// The number of histories that broke a sentence.
     package var bad = 0
-    /// The digest of all histories, whatever the order in which they were played.
+    /// The digest of all histories. The order of the histories does not change the digest.
     package var digest: UInt64 = 0
 
     package init() {}

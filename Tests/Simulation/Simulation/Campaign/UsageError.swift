@@ -1,4 +1,4 @@
-/// Arguments, or a file that they name, that `simulate` cannot use: exit status 64.
+/// An error in the arguments, or in a file named by the arguments: exit status 64.
 package struct UsageError: Error, CustomStringConvertible {
     package var description: String
 

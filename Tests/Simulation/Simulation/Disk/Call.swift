@@ -1,16 +1,16 @@
-/// A system call that is about to be made.
+/// A system call before its effect.
 package struct Call: Hashable, Sendable {
     package enum Name: String, Hashable, Sendable, CaseIterable {
         case open, close, write, read, fsync, syncfs, chmod, rename, renameNoReplace, link, unlink, removeDirectory
         case makeDirectory, status, statusAt, realPath, lock, unlock, list, listPart, freeBytes
 
-        /// Its place in the list, for digests.
+        /// The place of the call in the list, for digests.
         var order: Int { Self.allCases.firstIndex(of: self)! }
     }
 
     package var name: Name
-    /// Relative to the queue: `new/2026…`, and `.` for the queue itself. The absolute path of a file elsewhere. For a
-    /// call on a descriptor the path under which it was opened.
+    /// The path relative to the queue, such as `new/2026…`; `.` for the queue. A file outside the queue has its
+    /// absolute path. A call on a descriptor has the path of the `open`.
     package var path: String
     /// The new name of a rename or link.
     package var target: String?

@@ -1,6 +1,6 @@
 import CSystem
 
-/// The descriptors of one process. A new one gets the lowest free number, from 3.
+/// The descriptors of a process. A new descriptor gets the lowest free number, from 3.
 final class Descriptors {
     private var files: [OpenFile?] = []
     private static let first = 3
@@ -11,7 +11,7 @@ final class Descriptors {
         return file
     }
 
-    /// Throws EMFILE if there are `limit`.
+    /// Throws EMFILE if the process has `limit` descriptors.
     func checkRoom(limit: Int) throws(Errno) {
         if files.count >= limit, !files.contains(where: { $0 == nil }) { throw Errno(EMFILE) }
     }

@@ -1,8 +1,7 @@
-/// A name of a file. A rename moves the entry, so an open file knows where its name is now (readlink of
-/// `/proc/self/fd`).
+/// A name of a file. A rename moves the entry, so an open file knows its present name (readlink of `/proc/self/fd`).
 final class DirectoryEntry {
     var name: FileName
-    /// The directory that has it, or had it before it was removed.
+    /// The directory of the entry; after a removal, the last directory.
     var parent: Inode
     let inode: Inode
     var isRemoved = false

@@ -21,7 +21,7 @@ extension DiskCaller {
         return descriptor
     }
 
-    /// The kernel copies the path before it looks for a free descriptor.
+    /// Checks a path before the search for a free descriptor, in the order of the kernel.
     private func checkPath(_ path: Path) throws(Errno) {
         if path[0] == 0 { throw Errno(ENOENT) }
         if strlen(path) > 4095 { throw Errno(ENAMETOOLONG) }
@@ -212,7 +212,7 @@ extension DiskCaller {
 
     func realPath(_ descriptor: Int32) throws(Errno) -> [UInt8] {
         try before(.realPath, descriptor)
-        // Without the file there is no name of it below /proc, which the real call takes for a missing /proc.
+        // An unknown descriptor has no name below /proc. The real call takes a missing name for a missing /proc.
         guard let file = try? descriptors.file(descriptor) else { throw Errno(ENOSYS) }
         return disk.path(of: file)
     }
@@ -247,7 +247,7 @@ extension DiskCaller {
         let found = try disk.find(last(directory, path), as: user)
         if !found.inode.isDirectory { throw Errno(ENOTDIR) }
         if !disk.may(found.inode, 4, user) { throw Errno(EACCES) }
-        // The descriptor is the process's: its death in the middle closes it.
+        // The descriptor belongs to the process, so the death of the process in the middle closes the descriptor.
         let descriptor = descriptors.insert(file(found, O_RDONLY | O_DIRECTORY, text))
         defer { if let file = try? descriptors.remove(descriptor) { disk.close(file) } }
         var next: UInt64? = 0

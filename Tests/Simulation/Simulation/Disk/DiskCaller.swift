@@ -2,9 +2,9 @@ import CSystem
 import Policy
 import Spool
 
-/// Makes the calls of one process.
+/// Makes the system calls of a process.
 ///
-/// Each call asks the gate first and looks at the disk afterwards, so what it sees is of the moment of its effect.
+/// Each call passes the gate before the call looks at the disk, so the call sees the disk at the moment of its effect.
 final class DiskCaller {
     typealias Path = SystemCalls.Path
 
@@ -27,7 +27,7 @@ final class DiskCaller {
     // MARK: - The gate
 
     func before(_ name: Call.Name, _ descriptor: Int32) throws(Errno) {
-        // What is not open has no path; the call fails after the gate.
+        // A closed descriptor has no path. The call fails after the gate.
         let path = (try? descriptors.file(descriptor))?.path ?? ""
         try gate.before(Call(name, path: path))
     }
@@ -39,7 +39,7 @@ final class DiskCaller {
             Call(name, path: text(directory, path), target: target.map { text($0.directory, $0.path) }))
     }
 
-    /// Returns a path as `Call` has it.
+    /// Returns a path in the form of `Call`.
     func text(_ directory: Int32, _ path: Path) -> String {
         let text = String(cString: path)
         if text.utf8.first == UInt8(ascii: "/") {
@@ -116,7 +116,7 @@ final class DiskCaller {
         disk.move(entry, to: new.name, in: new.directory, at: gate.now())
     }
 
-    /// Whether a directory is another one or above it.
+    /// Whether a directory is `other` or lies above `other`.
     private func contains(_ directory: Inode, _ other: Inode) -> Bool {
         var next: Inode? = other
         while let inode = next {
@@ -182,7 +182,7 @@ final class DiskCaller {
         giveToOwner(of: directory, made)
     }
 
-    /// Gives what root has made to the owner of the directory, as `SystemCalls.real` does.
+    /// Gives a file made by root to the owner of the directory, as `SystemCalls.real` does.
     func giveToOwner(of directory: Int32, _ made: Inode) {
         guard user == 0, made.owner == 0, made.links == 1, directory >= 0,
             let owner = (try? descriptors.file(directory))?.inode.owner

@@ -1,17 +1,17 @@
 package import CSystem
 package import Policy
 
-/// What surrounds the calls of one process. The schedule decides here which process goes on, which call fails, and
+/// The surroundings of the calls of a process. Here the schedule decides which process continues, which call fails, and
 /// which process dies.
 package struct Gate {
     /// The error that a call throws.
     package typealias Failure = Errno
 
-    /// Called before each call has an effect. May hand the baton to other processes, so the disk may be another one
-    /// afterwards; may never return (the process was killed); may throw an error, which the call then throws without
-    /// an effect. A `close` that fails has closed all the same, as on Linux.
+    /// Called before a call has an effect. May hand the baton to other processes, so the disk may have changed
+    /// afterwards. May never return (the process was killed). May throw an error; the call then throws the error
+    /// without an effect. A failed `close` still closes the descriptor, as on Linux.
     package var before: (Call) throws(Errno) -> Void
-    /// The wall clock of the process's host, which the times of files come from.
+    /// Returns the wall clock of the process's host, the source of file times.
     package var now: () -> Timestamp
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void

@@ -1,33 +1,33 @@
 import Policy
 import Spool
 
-/// A file, a directory or another thing that has names.
+/// A file, a directory or another object with names.
 final class Inode {
     let kind: FileStatus.Kind
     var number: UInt64
     var owner: UInt32
     /// The permission bits with the sticky bit and setgid: 0o1777.
     var mode: UInt32
-    /// The names of a file; for a directory only whether it has one.
+    /// The number of names of a file; for a directory 1 or 0.
     var links = 0
-    /// The open files that refer to it, over all processes.
+    /// The number of open files of the inode, over all processes.
     var opens = 0
-    /// Those of them that read: the other ends of a FIFO.
+    /// The number of open files that read: the read ends of a FIFO.
     var readers = 0
     var modified: Timestamp
     var changed: Timestamp
-    /// The open files that have its lock: one, or one of each host if locks do not reach other hosts.
+    /// The open files that have the lock: at most one, or one for each host if locks do not reach other hosts.
     var locks: [OpenFile] = []
 
     /// The content of a regular file, the target of a symbolic link.
     var bytes: [UInt8] = []
-    /// The content that a power cut keeps.
+    /// The content after a power cut.
     var synced: [UInt8] = []
-    /// Whether the two may differ.
+    /// Whether `bytes` and `synced` may differ.
     var isDirty = false
-    /// Whether a sync has failed: the kernel takes its pages for clean, so no later sync writes them.
+    /// Whether a sync has failed. The kernel takes the pages for clean, so no later sync writes them.
     var hasLostWrites = false
-    /// How many syncs have failed, and whether no process has been told of the last one.
+    /// The number of failed syncs, and whether no process has been told of the last failure.
     var failures = 0
     var hasUntoldFailure = false
 
@@ -37,9 +37,9 @@ final class Inode {
     /// The entry of a directory; `nil` for the root directory.
     var entry: DirectoryEntry?
 
-    /// The number of the last group of changes that concerns it.
+    /// The group number of the last change of the inode.
     var lastGroup = 0
-    /// The changes that are not synced, in the model `perDirectory`: of a directory its names, of a file its mode.
+    /// The unsynced changes, in the model `perDirectory`: names for a directory, the mode for a file.
     var log: [Change] = []
 
     struct Slot {
@@ -57,7 +57,7 @@ final class Inode {
     }
 
     var isDirectory: Bool { kind == .directory }
-    /// Whether it is a directory that has been removed, and is only open any more.
+    /// Whether the inode is a directory without a name. Only open files refer to a removed directory.
     var isDead: Bool { isDirectory && links == 0 }
 
     /// Returns the index of the first slot whose hash is not less.

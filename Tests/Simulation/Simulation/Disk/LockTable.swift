@@ -1,8 +1,8 @@
 import Policy
 
-/// The locks that a process has while it renames a file, as drainq-queue(5) lists them (State).
+/// The locks that a process needs to rename a file, as drainq-queue(5) lists them (State).
 ///
-/// Paths are relative to the queue. A directory of the queue is its first component.
+/// Paths are relative to the queue. The directory of a file is the first component of the path.
 struct LockTable {
     let setup: Setup
 
@@ -10,7 +10,7 @@ struct LockTable {
     private static let entered = waiting.union(["claimed"])
     private static let ended: Set<String> = ["failed", "quarantine", "delivered"]
 
-    /// Returns the locks that the process lacks. `has` says whether the process has the lock on a file.
+    /// Returns the missing locks of the process. `has` says whether the process has the lock on a file.
     func lacks(from: String, to: String, _ has: (_ lock: String) -> Bool) -> [String] {
         let (source, target) = (Place(from), Place(to))
         var lacks: [String] = []
@@ -19,7 +19,8 @@ struct LockTable {
         }
         if source.name == "lock" || target.name == "lock" { return [] }
         for place in [source, target] {
-            // Whoever takes a file out of another process's directory has found its lock free, and taken it.
+            // A process that takes a file out of another process's directory has found that directory's lock free, and
+            // taken it.
             if let owner = place.owner, place.name != nil { needs("\(place.directory)/\(owner)/lock") }
         }
         if source.directory == "state", target.directory == "state", source.owner == nil { needs("state/lock") }
@@ -48,7 +49,7 @@ struct LockTable {
         return lacks
     }
 
-    /// Whether operations wait for each other because of this one.
+    /// Whether operations wait for each other because of this name's type and key.
     private func hasOrder(_ name: EntryName) -> Bool {
         let kind = setup.kind(of: name.type)
         return kind.order == .strict || kind.isSequential && name.keyDigest != nil
@@ -57,7 +58,7 @@ struct LockTable {
     /// The place of a file: `claimed/<owner>/<name>`, `new/<name>`.
     private struct Place {
         let directory: String
-        /// The run or writer whose directory it is in, if any.
+        /// The run or writer whose directory contains the file, if any.
         let owner: String?
         /// `nil` for a directory of a run or writer itself.
         let name: String?

@@ -1,17 +1,17 @@
-/// An open file description: what open(2) makes and a lock belongs to.
+/// An open file description: the result of open(2) and the owner of a lock.
 final class OpenFile {
     let inode: Inode
-    /// The name under which it was opened; `nil` for the root directory.
+    /// The entry of the path at the time of `open`; `nil` for the root directory.
     let entry: DirectoryEntry?
     let flags: Int32
     var position = 0
     /// The path in `Call`s.
     let path: String
-    /// Whether it is the queue's directory, to which paths are relative.
+    /// Whether the file is the queue's directory, the base of relative paths.
     let isQueue: Bool
     let host: String
     let process: ProcessID
-    /// How many failed syncs of the file, and of the whole disk, it has been told of.
+    /// The number of failed syncs already reported to this open file: of the file, and of the whole disk.
     var knownFailures: (file: Int, disk: Int)
 
     init(

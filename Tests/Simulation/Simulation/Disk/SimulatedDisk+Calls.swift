@@ -2,8 +2,8 @@ import CSystem
 package import Spool
 
 extension SimulatedDisk {
-    /// Makes the calls of a process. `user` is as whom it acts on files (0 for root), `host` the text of its machine.
-    /// Several such values of one process share its descriptors.
+    /// Makes the calls of a process. `user` is the user for files (0 for root), `host` the name of the machine. Several
+    /// values of one process share its descriptors.
     package func calls(of process: ProcessID, user: UInt32, host: String, through gate: Gate) -> SystemCalls {
         let caller = DiskCaller(self, process, user: user, host: host, gate: gate)
         var calls = SystemCalls.real
@@ -50,7 +50,7 @@ extension SimulatedDisk {
         calls.elapsed = gate.elapsed
         calls.sleep = gate.sleep
         calls.random = gate.random
-        // One after the other, in an order by chance: which process goes on is decided at each call.
+        // Works on the files in sequence, in a random order: the schedule chooses the next process at each call.
         calls.overlap = { count, _, work in
             var left = Array(0..<count)
             while !left.isEmpty { work(left.remove(at: Int(gate.random() % UInt64(left.count)))) }

@@ -2,11 +2,11 @@ import CSystem
 package import Policy
 package import Spool
 
-/// What a test, another program or the story does and sees without a process.
+/// Actions and views of a test, another program or the story, without a process.
 extension SimulatedDisk {
-    /// Puts something at a path, durably, where nothing is; its directory is there. A path that does not begin at the
+    /// Puts a file or directory at a free path, durably; the parent directory exists. A path that does not begin at the
     /// root directory is relative to the queue. `bytes` are the content of a file or the target of a symbolic link.
-    /// Where that is impossible the test is wrong, and stops.
+    /// Traps if the placement is impossible, because the test is wrong then.
     package func place(
         _ kind: FileStatus.Kind, at path: String, bytes: [UInt8] = [], owner: UInt32 = 0, mode: UInt32 = 0o600,
         time: Timestamp = Timestamp(microseconds: 0)
@@ -22,19 +22,19 @@ extension SimulatedDisk {
         }
     }
 
-    /// Calls `body` from now on with each file that gets a name in one of these directories.
+    /// Calls `body` from now on with each file that gets a name in the directories.
     func watch(_ directories: [String], _ body: @escaping (_ name: [UInt8], _ bytes: [UInt8]) -> Void) {
         watched = directories.compactMap { inode($0) }
         named = body
     }
 
-    /// Returns the content of a file; `nil` if nothing is there.
+    /// Returns the content of a file; `nil` if the path is free.
     package func content(of path: String) -> [UInt8]? { inode(path)?.bytes }
 
-    /// Returns the status of a name; `nil` if nothing is there.
+    /// Returns the status of a name; `nil` if the path is free.
     package func status(of path: String) -> FileStatus? { inode(path)?.status }
 
-    /// Changes owner and mode of what is at a path, durably.
+    /// Changes owner and mode of a file or directory, durably.
     package func change(_ path: String, owner: UInt32, mode: UInt32) {
         guard let inode = inode(path) else { preconditionFailure("\(path) is missing") }
         inode.owner = owner
@@ -49,8 +49,8 @@ extension SimulatedDisk {
         inode.isDirty = false
     }
 
-    /// Returns the regular files below a directory, sorted by path, as it is relative to the queue: all of the queue
-    /// for `.` or `/queue`.
+    /// Returns the regular files below a directory, sorted by path. Paths are relative to the queue. `.` and `/queue`
+    /// stand for the whole queue.
     package func files(in directory: String) -> [LeftFile] {
         guard let start = inode(directory) else { return [] }
         var files: [LeftFile] = []

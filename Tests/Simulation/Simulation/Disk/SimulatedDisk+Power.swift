@@ -1,9 +1,9 @@
 import CSystem
 import Policy
 
-/// What is synced, and what a power cut leaves.
+/// Syncs, and the effect of a power cut.
 extension SimulatedDisk {
-    /// Writes down that a name of a directory has changed.
+    /// Notes a change of a name in a directory.
     func note(_ directory: Inode, _ name: FileName, before: Inode?, after: Inode?) {
         note(Change(group: group, inode: directory, name: name, before: before))
         before?.lastGroup = group
@@ -54,7 +54,7 @@ extension SimulatedDisk {
         inode.isDirty = false
     }
 
-    /// Makes what is not synced of these files impossible to sync.
+    /// Makes the unsynced content of the files impossible to sync.
     func failSync(of inodes: [Inode]) {
         for inode in inodes where inode.isDirty && !inode.hasLostWrites {
             inode.hasLostWrites = true
@@ -64,7 +64,7 @@ extension SimulatedDisk {
         failures += 1
     }
 
-    /// Tells an open file of failed syncs, each of which it is told of once; false if there are none.
+    /// Tells an open file of failed syncs, once for each sync; false if all are told.
     @discardableResult
     func tell(_ file: OpenFile) -> Bool {
         file.inode.hasUntoldFailure = false
@@ -75,7 +75,7 @@ extension SimulatedDisk {
 
     // MARK: - Power cuts
 
-    /// Loses what was not synced, as the journal's model allows, by chance. The descriptors of all processes end.
+    /// Loses unsynced changes, as the journal's model allows, by chance. Ends the descriptors of all processes.
     package func cutPower(using chance: inout Chance) {
         powerCuts += 1
         for process in processes.keys.sorted() { end(process) }
@@ -95,7 +95,7 @@ extension SimulatedDisk {
         freeInodes? += count - left.count
     }
 
-    /// Undoes the changes behind a prefix, which has all or nothing of each group.
+    /// Undoes the changes behind a prefix. The prefix has all or none of the changes of a group.
     private func undo(_ changes: inout [Change], using chance: inout Chance) {
         var groups = 0
         var previous: Int?
@@ -127,7 +127,8 @@ extension SimulatedDisk {
         if let before = change.before { insert(DirectoryEntry(name, in: directory, of: before), into: directory) }
     }
 
-    /// Undoes changes of names from the root downwards: a directory that comes back loses its own changes too.
+    /// Undoes changes of names from the root downwards: a directory that comes back loses unsynced changes of its own,
+    /// too.
     private func undoNames(using chance: inout Chance) {
         var seen: Set<ObjectIdentifier> = []
         var next = [root]
@@ -156,7 +157,7 @@ extension SimulatedDisk {
         inode.hasLostWrites = false
     }
 
-    /// Counts names again, and gives each file a number of its own.
+    /// Counts the names of each file again, and gives each file a unique number.
     private func recount(_ inodes: [Inode]) {
         var numbers: Set<UInt64> = []
         for inode in inodes {
@@ -179,7 +180,7 @@ extension SimulatedDisk {
         freeNumbers = []
     }
 
-    /// Returns everything that has a name, each once, in the order of the listings, the root directory first.
+    /// Returns each inode with a name once, in the order of the listings, the root directory first.
     func inodes() -> [Inode] {
         var seen: Set<ObjectIdentifier> = [ObjectIdentifier(root)]
         var inodes = [root]

@@ -1,15 +1,15 @@
 import CSystem
 import Spool
 
-/// Paths, as path_resolution(7) has them.
+/// Paths, as in path_resolution(7).
 extension SimulatedDisk {
-    /// What a path leads to.
+    /// The inode and entry at the end of a path.
     struct Found {
         var inode: Inode
         var entry: DirectoryEntry?
     }
 
-    /// The last component of a path, in the directory that the rest of it leads to.
+    /// The last component of a path, in the directory of the preceding components.
     struct Last {
         enum Kind {
             case name
@@ -20,7 +20,7 @@ extension SimulatedDisk {
 
         var kind: Kind
         var directory: Inode
-        /// Its bytes, in the caller's path.
+        /// The component's bytes, in the caller's path.
         var bytes: UnsafeBufferPointer<UInt8>
         var hash: UInt64
         var hasSlash: Bool
@@ -33,7 +33,7 @@ extension SimulatedDisk {
                 return kind == .name ? directory.entry(hash) : nil
             }
         }
-        /// Whether nothing can be made there, because something is there.
+        /// Whether the path is taken, so that nothing can be made there.
         var isTaken: Bool {
             get throws(Errno) {
                 let entry = try entry
@@ -42,7 +42,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// The most symbolic links of one path.
+    /// The maximal number of symbolic links in a path.
     private static var links: Int { 40 }
 
     /// Finds the directory of the last component. `start` is where a relative path begins.
@@ -84,7 +84,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Returns what the last component leads to, through symbolic links.
+    /// Returns the target of the last component, through symbolic links.
     func follow(_ last: Last, as user: UInt32, links: inout Int) throws(Errno) -> Found {
         switch last.kind {
         case .same: return Found(inode: last.directory, entry: last.directory.entry)
@@ -109,7 +109,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Returns what the last component is, a symbolic link itself too, unless a slash follows it.
+    /// Returns the inode of the last component. Follows a symbolic link only before a slash.
     func find(_ last: Last, as user: UInt32) throws(Errno) -> Found {
         if let entry = try last.entry, !last.hasSlash || entry.inode.kind != .symbolicLink {
             if last.hasSlash, !entry.inode.isDirectory { throw Errno(ENOTDIR) }
@@ -121,18 +121,19 @@ extension SimulatedDisk {
 
     // MARK: - Permissions
 
-    /// Whether the mode lets a user do this: 4 read, 2 write, 1 search.
+    /// Whether the mode grants a user the access `wanted`: 4 read, 2 write, 1 search.
     func may(_ inode: Inode, _ wanted: UInt32, _ user: UInt32) -> Bool {
         user == 0 || (user == inode.owner ? inode.mode >> 6 : inode.mode) & wanted == wanted
     }
 
-    /// Checks that a name may be added to a directory.
+    /// Checks that a user may add a name to a directory.
     func checkAdding(to directory: Inode, as user: UInt32) throws(Errno) {
         if directory.isDead { throw Errno(ENOENT) }
         if !may(directory, 3, user) { throw Errno(EACCES) }
     }
 
-    /// Checks that a name may be taken from its directory, for a directory or for something else.
+    /// Checks that a user may remove a name from its directory. `asDirectory` says whether the caller expects a
+    /// directory.
     func checkTaking(_ entry: DirectoryEntry, as user: UInt32, asDirectory: Bool) throws(Errno) {
         if !may(entry.parent, 3, user) { throw Errno(EACCES) }
         if entry.parent.mode & 0o1000 != 0, user != 0, user != entry.inode.owner, user != entry.parent.owner {
@@ -141,14 +142,15 @@ extension SimulatedDisk {
         if asDirectory != entry.inode.isDirectory { throw Errno(asDirectory ? ENOTDIR : EISDIR) }
     }
 
-    /// Whether O_CREAT must not open this existing file: in a sticky directory that all may write it can be a trap.
+    /// Whether O_CREAT must not open an existing file: the file can be a trap in a sticky directory that everybody may
+    /// write.
     func isProtected(_ entry: DirectoryEntry, from user: UInt32) -> Bool {
         let (directory, inode) = (entry.parent, entry.inode)
         if directory.mode & 0o1002 != 0o1002 || inode.owner == directory.owner || inode.owner == user { return false }
         return protectsSticky || inode.kind != .regular && inode.kind != .fifo
     }
 
-    /// Returns the path of an open file, with ` (deleted)` if its name is gone.
+    /// Returns the path of an open file, with ` (deleted)` if the name is gone.
     func path(of file: OpenFile) -> [UInt8] {
         guard let entry = file.entry else { return Array("/".utf8) }
         var names: [[UInt8]] = []

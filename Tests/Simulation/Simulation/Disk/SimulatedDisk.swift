@@ -4,36 +4,36 @@ package import Spool
 
 /// A file system in memory, for several processes, users and hosts, that can lose power.
 ///
-/// It makes what `SystemCalls.real` makes on Linux, error for error; `ConformanceTests` compares the two. The real
-/// closures repeat a call after EINTR themselves, so no call of `SystemCalls` ends with EINTR and none does here.
+/// Makes the calls of `SystemCalls.real` on Linux, error for error; `DiskConformance` compares the two. The real
+/// closures repeat a call after EINTR themselves, so no call ends with EINTR, neither there nor here.
 ///
-/// **Listings** are in the order of a hash of the name, as in a directory of ext4, and are read in portions of a few
-/// names: the kernel's are of some hundred. Other processes act between two portions. A file that is renamed meanwhile
-/// is listed under both names, one of them or none. tmpfs and btrfs list in the order of creation, which no test may
-/// rely on.
+/// **Listings** are in the order of a hash of the name, as in a directory of ext4. A process reads a listing in
+/// portions of a few names; the kernel's portions have some hundred names. Other processes act between two portions. A
+/// file renamed meanwhile is listed under both names, under either name or not at all. tmpfs and btrfs list in the
+/// order of creation; no test may rely on the order.
 ///
-/// **Power cuts.** Each change of a name or a mode is synced or not, and so is each file's content.
+/// **Power cuts.** Each change of a name or a mode is synced or unsynced, and so is the content of each file.
 /// - `ordered` is ext4, xfs and btrfs: a power cut keeps a prefix of all changes, and a rename is one change. The
-///   prefix has at least the last change of each inode that was synced since, as with xfs. It may end there: ext4 also
-///   commits what other files have changed before that moment. A sync of an inode without changes commits nothing, as
-///   with ext4.
-/// - `perDirectory` is weaker than any of them: POSIX promises no more. Each directory keeps a prefix of its own
-///   changes, at least up to its own last sync, so a rename between two directories may be in both or in none, and a
-///   sync of a file does not sync its name.
-/// - Content that was not synced may be missing, cut or zeros, in both models, also behind a rename over another file,
-///   where ext4 writes it earlier (auto_da_alloc), and where data=ordered allows no zeros. What has been synced stays.
-/// - Stronger than real: owners and times are durable at once; a file's bytes do not tear within what a sync has
-///   written before; an inode is back whole or not at all.
+///   prefix has at least the last change of each inode synced since, as with xfs. The prefix may end there: ext4 also
+///   commits earlier changes of other files. A sync of an inode without changes commits nothing, as with ext4.
+/// - `perDirectory` is weaker than ext4, xfs and btrfs: POSIX promises no more. Each directory keeps a prefix of its
+///   own changes, at least up to its own last sync, so a rename between two directories may be in both or in none, and
+///   a sync of a file does not sync its name.
+/// - Unsynced content may be missing, cut or zeros, in both models, also behind a rename over another file, where ext4
+///   writes the content earlier (auto_da_alloc), and where data=ordered allows no zeros. Synced content stays.
+/// - Stronger than real: owners and times are durable at once; a file's bytes do not tear within the part written
+///   before a sync; an inode is back whole or not at all.
 ///
-/// **Failed syncs.** If the gate throws at `fsync`, the content that was not synced stays readable and no later sync
-/// makes it durable, as Linux takes the pages for clean; if it throws at `syncfs`, that of every file. The next `fsync`
-/// of each other descriptor of the file throws EIO, and the next `syncfs` of each other descriptor, once.
+/// **Failed syncs.** If the gate throws at `fsync`, the unsynced content of the file stays readable and no later sync
+/// makes the content durable, as Linux takes the pages for clean; if the gate throws at `syncfs`, the same is true of
+/// every file. The next `fsync` of each other descriptor of the file throws EIO once, and so does the next `syncfs` of
+/// each other descriptor.
 ///
-/// Not here: groups (nobody is a member of a file's group), ACLs, EXDEV, the times of access, the blocks of files
-/// (a byte takes a byte), and signals. fs.protected_symlinks. Nothing passes through a FIFO; an open of one that would
-/// wait for another process throws EDEADLK, which no real open does.
+/// Not here: groups (nobody is a member of a file's group), ACLs, EXDEV, the times of access, the blocks of files (a
+/// byte takes a byte), signals, and fs.protected_symlinks. Nothing passes through a FIFO; an open of a FIFO throws
+/// EDEADLK where the real open would wait for another process.
 ///
-/// Several processes use it in turn, one at a time. While `Gate.before` runs nothing of it is in use.
+/// Several processes use the disk in turn. During `Gate.before` no code uses the disk.
 package final class SimulatedDisk {
     package let journal: Setup.Journal
     let seed: UInt64
@@ -41,42 +41,42 @@ package final class SimulatedDisk {
 
     /// How often the power has been cut.
     var powerCuts = 0
-    /// The bytes that may still be written; `nil` for no bound. A write beyond it throws ENOSPC.
+    /// The bytes that processes may still write; `nil` for no bound. A write beyond the bound throws ENOSPC.
     package var freeBytes: Int?
-    /// Told of each write that finds no free byte, with the path under which the file was opened.
+    /// Called for each write that finds no free byte, with the path of the file's `open`.
     var refused: (ProcessID, Call.Name, _ path: String) -> Void = { _, _, _ in }
-    /// Told of each rename of a file that is about to take effect, with its paths as in `Call`.
+    /// Called before each rename of a file takes effect, with the paths in the form of `Call`.
     var moves: (ProcessID, _ from: String, _ to: String) -> Void = { _, _, _ in }
-    /// The files that may still be made; `nil` for no bound.
+    /// The number of files that processes may still make; `nil` for no bound.
     package var freeInodes: Int?
-    /// The descriptors that one process may have.
+    /// The maximal number of descriptors of a process.
     package var descriptorLimit = 200
-    /// One of so many writes writes less than all; 0 for none.
+    /// One in `shortWriteRate` writes is short; 0 for none.
     package var shortWriteRate: UInt64 = 16
     /// The most names of a portion of a listing.
     package var portion: UInt64 = 8
     /// False as on NFS: `renameNoReplace` throws EINVAL.
     package var renamesWithoutReplacing = true
-    /// What processes are told; a lock reaches other hosts if it says so.
+    /// The reported file system. Its type and options decide whether a lock reaches other hosts.
     package var fileSystem = FileSystem(type: "ext4", options: ["rw"])
-    /// Whether only who owns a file, or may read and write it, can give it another name (fs.protected_hardlinks).
+    /// Whether a user may link a file only if the user owns the file or may read and write it (fs.protected_hardlinks).
     package var protectsHardLinks = true
     /// Whether O_CREAT refuses another user's file in a directory like /tmp (fs.protected_regular and protected_fifos).
     package var protectsSticky = true
-    /// The bits that new files do not get.
+    /// The permission bits that new files do not get.
     package var umask: UInt32 = 0o022
 
     var processes: [ProcessID: Descriptors] = [:]
-    /// The changes that are not synced, in the model `ordered`.
+    /// The unsynced changes, in the model `ordered`.
     var pending: [Change] = []
-    /// The number of the call that changes names or modes.
+    /// The number of the last call that changed names or modes.
     var group = 0
     /// How many syncs have failed.
     var failures = 0
     var nextNumber: UInt64 = 2
     var freeNumbers: [UInt64] = []
 
-    /// Makes a disk with an empty root directory, in which every user may make files.
+    /// Makes a disk with an empty root directory. Every user may make files in the root directory.
     package init(journal: Setup.Journal, seed: UInt64) {
         self.journal = journal
         self.seed = seed
@@ -85,7 +85,7 @@ package final class SimulatedDisk {
     }
 
     deinit {
-        // Entries and directories refer to each other.
+        // Breaks the reference cycles between entries and directories.
         var directories = [root]
         while let directory = directories.popLast() {
             directories += directory.slots.lazy.map(\.entry.inode).filter(\.isDirectory)
@@ -94,7 +94,7 @@ package final class SimulatedDisk {
         }
     }
 
-    /// Closes what a process had open, and releases its locks: its death or its end.
+    /// Closes the files of a process and releases the locks: the process has ended or died.
     package func end(_ process: ProcessID) {
         for file in processes.removeValue(forKey: process)?.removeAll() ?? [] { close(file) }
     }
@@ -143,7 +143,7 @@ package final class SimulatedDisk {
         return Inode(kind, nextNumber, owner: owner, mode: mode, at: time)
     }
 
-    /// Frees a file that has no name and is not open.
+    /// Frees a closed file without a name.
     func release(_ inode: Inode) {
         if inode.links > 0 || inode.opens > 0 { return }
         freeBytes? += inode.bytes.count
@@ -153,7 +153,7 @@ package final class SimulatedDisk {
 
     // MARK: - Names
 
-    /// Begins the changes of one call.
+    /// Begins the group of changes of a call.
     func beginChanges() {
         group += 1
     }
@@ -172,7 +172,7 @@ package final class SimulatedDisk {
         release(entry.inode)
     }
 
-    /// Moves an entry to a name that is free, or whose entry it replaces.
+    /// Moves an entry to a free name, or replaces the entry with the name.
     func move(_ entry: DirectoryEntry, to name: FileName, in directory: Inode, at time: Timestamp) {
         let (source, inode) = (entry.parent, entry.inode)
         let replaced = directory.entry(name.hash)
@@ -189,9 +189,9 @@ package final class SimulatedDisk {
         tell(name, directory, inode)
     }
 
-    /// Told of each file that gets a name in a watched directory, and of its content.
+    /// Called for each file that gets a name in a watched directory, with the content of the file.
     var named: (_ name: [UInt8], _ bytes: [UInt8]) -> Void = { _, _ in }
-    /// The directories of which `named` is told.
+    /// The directories whose new names `named` gets.
     var watched: [Inode] = []
 
     private func tell(_ name: FileName, _ directory: Inode, _ inode: Inode) {

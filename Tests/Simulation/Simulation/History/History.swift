@@ -1,7 +1,7 @@
 package import Policy
 
-/// What the outside world saw of one history, in one order, and what was on the disk at its end. The model judges this
-/// and nothing else.
+/// The events of a history, as the outside world saw them, in order, and the files on the disk at the end. The model
+/// judges only a `History`.
 package struct History: Sendable {
     package var setup: Setup
     package var events: [Event] = []
@@ -12,9 +12,9 @@ package struct History: Sendable {
     package var endsCalmly = false
     /// Whether the history had to be broken off, because something made no end.
     package var isEndless = false
-    /// What a clock that is right shows at the start of the history.
+    /// The true time of day at the start of the history.
     package var began = Timestamp(microseconds: 1_795_251_600_000_000)
-    /// The host of each process; a process that is missing is on host 0.
+    /// The host of each process; a missing process is on host 0.
     package var hosts: [ProcessID: Int] = [:]
 
     package init(setup: Setup) {
@@ -34,7 +34,7 @@ package struct LeftFile: Hashable, Sendable {
     }
 }
 
-/// One process of a history; 0 is the world itself: servers, faults, clocks.
+/// A process of a history; 0 is the world itself: servers, faults, clocks.
 package struct ProcessID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var number: Int
 
@@ -47,9 +47,9 @@ package struct ProcessID: Hashable, Sendable, Comparable, CustomStringConvertibl
     package var description: String { number == 0 ? "world" : "p\(number)" }
 }
 
-/// Something that happened.
+/// An event of a history.
 package struct Event: Hashable, Sendable {
-    /// The true time since the start of the history. Hosts' wall clocks may differ from it.
+    /// The true time since the start of the history. The wall clocks of hosts may differ.
     package var time: Duration
     package var process: ProcessID
     package var what: What
@@ -61,21 +61,21 @@ package struct Event: Hashable, Sendable {
     }
 }
 
-/// The number of an operation's content in a history: it stands in the payload, so that a server's log tells which
-/// operations it received, and is never used twice.
+/// The number of an operation's content in a history. The payload has the label, so a server's log tells which
+/// operations the server received. No label is used twice.
 package typealias Label = Int
 
-/// An operation as somebody hands it in.
+/// An operation as a submitter hands it in.
 package struct Offer: Hashable, Sendable {
     package enum Way: Hashable, Sendable {
         case add
-        /// All of one batch, or none: `add --atomic`, `import --atomic`. The number tells batches apart.
+        /// All of a batch, or none: `add --atomic`, `import --atomic`. Batches have different numbers.
         case atomic(batch: Int)
         case importing
-        /// `import --replace`: takes the place of the operation with this id.
+        /// `import --replace`: replaces the operation with the same id.
         case replacing
         case send
-        /// `send --no-queue`: nothing of it is ever in the queue.
+        /// `send --no-queue`: the operation never enters the queue.
         case sendUnqueued
         /// A file that another program renames into `new/`, under a name that is not canonical.
         case foreign
@@ -87,23 +87,24 @@ package struct Offer: Hashable, Sendable {
     package var way: Way
     package var type: TypeName
     package var key: String?
-    /// The id that the submitter chose; `nil` lets drainq make one.
+    /// The id chosen by the submitter; `nil` lets drainq make an id.
     package var id: OperationID?
-    /// The time of creation that the submitter gave; for a foreign file without one, the file's mtime.
+    /// The time of creation given by the submitter; for a foreign file without a time, the file's mtime.
     package var createdAt: Timestamp?
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
-    /// The payload, `{"m3":17}`: a member that is the operation's own or shared with others of its key, and the label.
+    /// The payload, `{"m3":17}`: a member of this operation alone or of several operations of the key, and the label.
     package var payload: String
-    /// Whether it takes the place of the operation with its id, also as one of an atomic batch.
+    /// Whether the content replaces the operation with the same id, also within an atomic batch.
     package var isReplacing = false
-    /// Whether its submitter is not told which operations made room for it: the writer tells nobody.
+    /// Whether the submitter is not told of evictions in favour of the operation: SpoolWriter reports no evictions.
     package var isQuiet = false
-    /// Whether it enters as a dead letter: the edited export of one.
+    /// Whether the operation enters as a dead letter: the edited export of a dead letter.
     package var isDeadLetter = false
     /// Whether the submitter is another user than the queue's owner.
     package var isStranger = false
-    /// Whether the file was synced before it was renamed into `new/`, and `new/` after it. Else a power cut may lose it.
+    /// Whether the program synced the file before the rename into `new/`, and `new/` after the rename. Otherwise a
+    /// power cut may lose the file.
     package var isDurable = true
 
     package init(label: Label, way: Way, type: TypeName, payload: String) {
@@ -114,29 +115,29 @@ package struct Offer: Hashable, Sendable {
     }
 }
 
-/// What a submitter was told.
+/// The answer to a submitter.
 package enum Answer: Hashable, Sendable {
-    /// It is in the queue under this name, durably if its offer is durable.
+    /// The operation is in the queue under this name, durably if the offer is durable.
     case accepted(EntryName)
-    /// An operation with its id is in the queue, or was a moment ago.
+    /// An operation with the same id is in the queue, or was a moment ago.
     case duplicate
     /// The queue has no room.
     case full
-    /// It could never be sent.
+    /// No run could ever send the operation.
     case refused
-    /// Another operation of its batch kept it out.
+    /// Another operation of the batch kept the operation out.
     case notAttempted
-    /// `import --replace`: the operation that it should replace is in flight.
+    /// `import --replace`: the operation to replace is in flight.
     case inFlight
-    /// An error of the machine; whether it is in the queue is not known.
+    /// An error of the machine. The submitter does not know whether the operation is in the queue.
     case error(String)
     /// `send`: delivered, not kept; with the part of the server's answer.
     case delivered
     /// `send`: refused for good, not kept.
     case failed
-    /// `send`: in the queue for later, durably. `isHeld` says that its destination is held.
+    /// `send`: in the queue for later, durably. `isHeld` says whether the destination is held.
     case queued(isHeld: Bool)
-    /// A foreign file has its name in `new/`: nothing is promised yet but that it stays.
+    /// A foreign file has a name in `new/`. The only promise so far: the file stays.
     case placed
 }
 
@@ -145,17 +146,17 @@ package struct Request: Hashable, Sendable {
     /// Counts from 1 over the whole history.
     package var number: Int
     package var host: String
-    /// The bodies: one, or several of a batch. Each has the labels of the operations in it, several if it is merged.
+    /// The bodies: one, or several for a batch. Each has the labels of its operations: several if the body is merged.
     package var bodies: [[Label]]
-    /// The merged document or single payload, byte for byte; a batch's members one a line.
+    /// The merged document or the single payload, byte for byte; for a batch, a line for each member.
     package var text: String
     package var idempotencyKey: String?
-    /// The header `drainq-attempt` or what stands for it; `nil` if the request has none.
+    /// The header `drainq-attempt` or its substitute; `nil` if the request has neither.
     package var attempt: Int?
     package var secret: String?
-    /// The path and query of its url.
+    /// The path and query of the url.
     package var path = ""
-    /// The process that sent it.
+    /// The process that sent the request.
     package var sender: ProcessID?
 
     package init(number: Int, host: String, bodies: [[Label]], text: String) {
@@ -166,11 +167,11 @@ package struct Request: Hashable, Sendable {
     }
 }
 
-/// What a server does with a request.
+/// A server's treatment of a request.
 package struct Reply: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case status(Int)
-        /// No answer: the connection ends before the client has one.
+        /// No answer: the connection ends before the client has an answer.
         case lost
         /// The delivery agent dies.
         case agentDied
@@ -190,14 +191,14 @@ package struct Reply: Hashable, Sendable {
     }
 }
 
-/// What a run says about one operation, or about a destination.
+/// A run's report on an operation or a destination.
 package enum Report: Hashable, Sendable {
     case delivered(OperationID)
     /// `counted` says whether the attempt counts.
     case deferred(OperationID, counted: Bool)
     case putBack(OperationID)
     case failed(OperationID, isExpired: Bool)
-    /// Held by itself: it is not known whether the server received it.
+    /// Held alone: nobody knows whether the server received the operation.
     case ambiguous(OperationID)
     case superseded(OperationID, by: OperationID?)
     case parked(OperationID)
@@ -209,17 +210,17 @@ package enum Report: Hashable, Sendable {
     case error(String)
 }
 
-/// The options of a run that say what it sends, and when.
+/// The options of a run that choose operations and times.
 package struct RunChoice: Hashable, Sendable {
-    /// The operations that the command line names; `nil` for all.
+    /// The operations named on the command line; `nil` for all.
     package var ids: Set<OperationID>?
-    /// The types that the command line names; empty for all.
+    /// The types named on the command line; empty for all.
     package var types: Set<TypeName> = []
     package var limit = 100
     /// `--now`: attempts deferred operations before their time.
     package var isNow = false
     package var maxTime: Duration?
-    /// Whether it stays until the queue is empty, or for a time.
+    /// Whether the run stays until the queue is empty, or for a time.
     package var stays = false
     package var isUntilEmpty = false
 
@@ -243,13 +244,13 @@ package struct Command: Hashable, Sendable {
     package var verb: Verb
     /// The ids on the command line; `nil` for a filter or for none.
     package var ids: [OperationID]?
-    /// The type that a filter names, `--all` if `nil`.
+    /// The type of a filter; `nil` for `--all`.
     package var type: TypeName?
-    /// The host of the destination that the command names; `nil` for the queue.
+    /// The host of the destination on the command line; `nil` for the queue.
     package var host: String?
-    /// `drop`: whether the option is given that drops what is held behind a failed operation, too.
+    /// `drop`: whether the command also drops the operations held behind a failed operation.
     package var takesFollowers = false
-    /// `retry`: whether the option is given that sends an older value again after a newer one.
+    /// `retry`: whether the command sends an older value again after a newer value.
     package var insists = false
 
     package init(_ verb: Verb) {
@@ -258,7 +259,7 @@ package struct Command: Hashable, Sendable {
 }
 
 extension Event.What {
-    /// Whether somebody may rely on it from now on.
+    /// Whether somebody may rely on the event from now on.
     var isPromise: Bool {
         switch self {
         case .answers, .changed, .done, .learns, .reports: true
@@ -270,21 +271,21 @@ extension Event.What {
 extension Event {
     package enum What: Hashable, Sendable {
         // MARK: Processes
-        /// A process begins; the text says as what, as a person would write the command.
+        /// A process begins. The text is the command as an operator would write it.
         case begins(String)
         /// The process is a run with these options.
         case runs(RunChoice)
-        /// It ends by itself, with this exit status: 0 if all that was due is delivered or nothing was due.
+        /// The process ends by itself with an exit status: 0 if all due operations are delivered or none was due.
         case ends(status: Int32)
-        /// A run ends: what it left.
+        /// A run ends, with the operations left.
         case endsRun(status: Int32, leftDue: Int, waits: Bool)
 
         // MARK: Faults
         case killed
         case stopped
-        /// It gets no processor for a while.
+        /// The process gets no processor for a while.
         case stalled
-        /// It goes on, after it was stopped or had no processor for a while.
+        /// The process continues after a stop or a time without a processor.
         case woken
         case interrupted
         case cutPower
@@ -296,15 +297,15 @@ extension Event {
         case refusedCall(String, path: String, Int32)
 
         // MARK: Handing in
-        /// A process begins to hand an operation in. Nothing of it is anywhere before.
+        /// A process begins to hand an operation in. No part of the operation exists before.
         case offers(Offer)
         case answers(Label, Answer)
-        /// The operation's file has its canonical name for the first time. Tells the id and the time of creation where no
-        /// answer does: of a `send`, and of a foreign file.
+        /// The operation's file has its canonical name for the first time. Tells the id and the time of creation of
+        /// operations whose answers do not: `send` and foreign files.
         case names(Label, EntryName)
         /// The process begins to list `new/` or `deferred/`.
         case lists
-        /// The process renames a file and lacks a lock that the rename needs.
+        /// The process renames a file without a lock that the rename needs.
         case movesUnlocked(from: String, to: String, lacks: String)
 
         // MARK: Servers
@@ -314,13 +315,13 @@ extension Event {
         case receives(Request)
         /// A server has decided; effects happen now.
         case replies(request: Int, Reply)
-        /// The process that sent it has the answer, or knows that none comes.
+        /// The sender has the answer, or knows that no answer comes.
         case learns(request: Int)
-        /// The process that sent it takes the answer in.
+        /// The sender takes the answer in.
         case takesIn(request: Int)
-        /// The process that sent it knows that no answer comes: its agent has died or was killed.
+        /// The sender knows that no answer comes: the agent has died or was killed.
         case loses(request: Int)
-        /// What a server does from now on: `well`, `401`, `down`.
+        /// The server changes its mode: `well`, `401`, `down`.
         case serverTurns(host: String, String)
         /// The calm end begins.
         case calm
@@ -329,11 +330,11 @@ extension Event {
         case reports(Report)
         /// An operator's command begins.
         case commands(Command)
-        /// The command has answered that it changed this operation, durably.
+        /// The command has answered that the operation is changed, durably.
         case changed(OperationID)
-        /// The command has answered that it did not.
+        /// The command has answered that the operation is unchanged.
         case leftAlone(OperationID)
-        /// The command has done what it does to the queue or a destination.
+        /// The command has changed the queue or a destination.
         case done
     }
 }

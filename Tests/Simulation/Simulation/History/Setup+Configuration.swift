@@ -2,7 +2,7 @@ internal import Configuration
 package import Policy
 
 extension Setup {
-    /// The configuration that runs get for this setup.
+    /// The configuration for runs of this setup.
     package var configuration: Policy.Configuration {
         do throws(ConfigurationErrors) {
             return try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/queue")
@@ -11,7 +11,8 @@ extension Setup {
         }
     }
 
-    /// Whether drainq accepts the configuration: a setup with fewer options may ask for what has no meaning.
+    /// Whether drainq accepts the configuration: a setup with fewer options may ask for a configuration without
+    /// meaning.
     package var isValid: Bool {
         do throws(ConfigurationErrors) {
             _ = try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/queue")
@@ -40,7 +41,7 @@ extension Setup {
             """
     }
 
-    /// Returns the object of a route. It inherits nothing from the default route, which is not set.
+    /// Returns the object of a route. The route inherits nothing: the default route is unset.
     private func text(of kind: Kind) -> String {
         let delays = kind.delays.map { Self.text(of: $0) }.joined(separator: ", ")
         var members = [
@@ -58,7 +59,7 @@ extension Setup {
         }
         if let age = kind.expiresAfter { members.append("expiresAfter: \(Self.text(of: age))") }
         if kind.keeps { members.append("keep: { id: '/id' }") }
-        // The same chains by another name than the key's.
+        // The chain has the key's groups under another name than the key.
         if kind.keeps || kind.needsKept, keepsDelivered > .zero { members.append("chain: 'chain of {key}'") }
         if let most = kind.batch {
             let results = kind.hasResults ? ", results: { pointer: '/results', status: '/status' }" : ""

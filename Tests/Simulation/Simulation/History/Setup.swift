@@ -1,7 +1,7 @@
 package import Policy
 
-/// What one history is about: the routes, the limits and the file system. The model reads it as a user reads
-/// drainq.json; `Setup+Configuration` makes the value of Policy that runs get.
+/// The subject of a history: the routes, the limits and the file system. The model reads a setup as a user reads
+/// drainq.json; `Setup+Configuration` makes the configuration of Policy for runs.
 package struct Setup: Hashable, Sendable {
     /// A type of operation and its route.
     package struct Kind: Hashable, Sendable {
@@ -14,9 +14,9 @@ package struct Setup: Hashable, Sendable {
 
         package enum Coalescing: String, Hashable, Sendable, CaseIterable {
             case none
-            /// A newer operation of the key replaces older ones.
+            /// A newer operation of the key replaces older operations.
             case replace
-            /// One request carries the changes of the newest operation of a key and of all older ones (RFC 7396).
+            /// A request carries the changes of the newest operation of a key and of all older operations (RFC 7396).
             case merge
         }
 
@@ -25,23 +25,23 @@ package struct Setup: Hashable, Sendable {
         package var host: String
         package var order = Order.any
         package var coalescing = Coalescing.none
-        /// Whether operations behind a dead letter are held with it (`onFailure: "hold"`).
+        /// Whether a dead letter holds the operations behind it (`onFailure: "hold"`).
         package var holdsBehindFailed = false
-        /// The most operations of one request; `nil` sends each alone.
+        /// The maximal number of operations of a request; `nil` sends each operation alone.
         package var batch: Int?
         /// Whether the answer to a batch has a result for each operation.
         package var hasResults = false
         /// Whether the answer leaves a value for later operations of the key (`keep`).
         package var keeps = false
-        /// Whether a request needs that value (`{kept.…}`).
+        /// Whether a request needs a kept value (`{kept.…}`).
         package var needsKept = false
-        /// The delays of the schedule; the attempts are one more.
+        /// The delays of the schedule. The schedule has one attempt more.
         package var delays: [Duration] = [.seconds(2), .seconds(5), .seconds(20), .seconds(60)]
-        /// The part by which a delay is randomly shorter or longer.
+        /// The largest random deviation of a delay, as a part of the delay.
         package var jitter = 0.0
-        /// The age at which an operation expires unsent; `nil` for none.
+        /// The age at which an unsent operation expires; `nil` for none.
         package var expiresAfter: Duration?
-        /// Whether requests carry a secret, which a server may refuse.
+        /// Whether requests carry a secret. A server may refuse the secret.
         package var hasSecret = false
 
         package init(_ type: TypeName, host: String) {
@@ -49,16 +49,16 @@ package struct Setup: Hashable, Sendable {
             self.host = host
         }
 
-        /// Whether operations of this type wait for each other.
+        /// Whether operations of the type wait for each other.
         package var isSequential: Bool { order == .key || order == .strict || coalescing != .none }
     }
 
     /// How much of the metadata a power cut keeps.
     package enum Journal: String, Hashable, Sendable, CaseIterable {
-        /// A prefix of all changes of names, in their order; a rename is whole (ext4, xfs, btrfs). The promise of
-        /// drainq-queue(5) is made for these file systems.
+        /// A prefix of all changes of names, in their order; a rename is whole (ext4, xfs, btrfs). drainq-queue(5)
+        /// makes its promises for these file systems.
         case ordered
-        /// For each directory a prefix of its own changes.
+        /// A prefix of the changes of each directory.
         case perDirectory
     }
 
@@ -67,13 +67,13 @@ package struct Setup: Hashable, Sendable {
     /// The most waiting operations; `nil` for no limit.
     package var operations: Int?
     package var dropsOldest = false
-    /// The time for which copies of delivered operations are kept; zero keeps none.
+    /// The retention time of copies of delivered operations; zero keeps none.
     package var keepsDelivered: Duration = .zero
-    /// The age at which dead letters go; `nil` keeps them for ever.
+    /// The age at which retention removes a dead letter; `nil` keeps dead letters for ever.
     package var keepsFailed: Duration?
-    /// Interruptions of one operation after which it goes to quarantine.
+    /// The number of interruptions after which an operation goes to quarantine.
     package var interruptions = 5
-    /// The attempts that one destination may have in flight, over all processes; `nil` for no limit.
+    /// The maximal number of attempts of a destination in flight, over all processes; `nil` for no limit.
     package var concurrency: Int?
     /// Whether a destination has a circuit breaker, a storm guard and holds as by default. Always as by default today.
     package var holdProbe: Duration? = .seconds(3600)

@@ -1,9 +1,9 @@
-/// A sentence of the contract that a history breaks.
+/// A broken sentence of the contract.
 package struct Breach: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var rule: Property
     /// The indices of the events concerned, in their order.
     package var events: [Int]
-    /// One sentence: what is wrong.
+    /// A sentence about the defect.
     package var sentence: String
 
     init(_ property: Property, _ events: [Int?], _ sentence: String) {
@@ -12,7 +12,7 @@ package struct Breach: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.sentence = sentence
     }
 
-    /// Orders the breaches of one property by their events, so that the same history gives the same list.
+    /// Orders the breaches of a property by their events, so that the same history gives the same list.
     package static func < (left: Breach, right: Breach) -> Bool {
         left.events == right.events
             ? left.sentence < right.sentence : left.events.lexicographicallyPrecedes(right.events)

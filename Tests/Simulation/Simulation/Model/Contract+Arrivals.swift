@@ -1,7 +1,8 @@
 import Policy
 
 extension Contract {
-    /// A server receives only what was handed in, was not refused, and was not stopped by an operator before.
+    /// A server receives only operations of submitters: no refused operation, and no operation stopped by an operator
+    /// before.
     static func nothingFromNowhere(_ record: Record) -> [Breach] {
         var breaches: [Breach] = []
         let pauses = Pauses(record)
@@ -54,7 +55,7 @@ extension Contract {
         return breaches
     }
 
-    /// Returns what forbade to send the operation: the event and the words.
+    /// Returns the event that forbade the operation, and the reason in words.
     private static func prohibition(of life: Life, for exchange: Exchange, in record: Record) -> (Int, String)? {
         let index = exchange.received
         if life.isRejected, let answer = life.answers.first, answer.at < index {
@@ -94,15 +95,15 @@ extension Record {
     }
 }
 
-/// The times in which no request may go to a destination, or to any.
+/// The times without requests to a destination, or to any destination.
 struct Pauses {
     private struct Pause {
         /// The event that told the operator.
         var told: Int
-        /// The event at which the command that ends it began.
+        /// The event at which the ending command began.
         var end: Int
         var host: String?
-        /// The command that ends it.
+        /// The verb that ends the pause.
         var ending: Command.Verb
     }
 
@@ -135,7 +136,7 @@ struct Pauses {
         }
     }
 
-    /// Returns the end of the command that forbade this request, if its process had the time to notice.
+    /// Returns the end of the command that forbade the request, if the process had the time to notice.
     func forbidding(_ exchange: Exchange, in record: Record) -> Int? {
         let now = record.events[exchange.received].time
         let course = record.course(of: exchange.process)

@@ -12,7 +12,7 @@ extension Contract {
                 record.lives[index].isRejected && record.lives[index].answer != .duplicate || fates[index] == .lost
                     || fates[index] == .absent && !mayBeReplaced(index, record)
             }.filter { index in
-                // Of one id a batch takes the first.
+                // A batch takes only the first operation of an id.
                 !inside.contains { record.lives[$0].id != nil && record.lives[$0].id == record.lives[index].id }
             }
             guard let one = inside.first, let other = outside.first(where: { !inside.contains($0) }) else { return [] }
@@ -30,13 +30,13 @@ extension Contract {
         switch fate {
         case .present: return life.left.contains { $0.isInQueue && $0.directory != .quarantine }
         case .delivered, .merged, .superseded, .evicted, .pruned: return true
-        // A later content of the id may have replaced the one before this one.
+        // A later content of the id may have replaced the content before this content.
         case .replaced: return life.named != nil
         case .dropped, .refused, .vanished, .absent, .lost: return false
         }
     }
 
-    /// Whether a newer value, or a rule, may have removed an operation that nobody had promised.
+    /// Whether a newer value, or a rule, may have removed an operation without a promise.
     private static func mayBeReplaced(_ index: Int, _ record: Record) -> Bool {
         let life = record.lives[index]
         if life.answer == .duplicate || record.history.setup.dropsOldest || record.history.setup.keepsFailed != nil {

@@ -1,8 +1,8 @@
 import Policy
 
 extension Contract {
-    /// A request says how many attempts of its operation have counted before it, and one more. An operation fails by its
-    /// attempts when so many have counted as its schedule allows, neither earlier nor later.
+    /// A request says the number of counted attempts before it, plus one. An operation fails by its attempts when its
+    /// schedule is used up, neither earlier nor later.
     static func attempts(_ record: Record) -> [Breach] {
         let kills = record.kills
         return record.lives.flatMap { life in
@@ -11,8 +11,8 @@ extension Contract {
         }
     }
 
-    /// Whether an attempt with this status counts, if its operation is deferred: not if the server asked for time.
-    /// `nil` if the operation is not deferred for it.
+    /// Whether an attempt with this status counts, if its operation is deferred. The attempt does not count if the
+    /// server asked for time. `nil` if the status does not defer the operation.
     static func counts(_ reply: Reply?, _ status: Int?) -> Bool? {
         guard let status else { return true }
         switch status {
@@ -22,8 +22,7 @@ extension Contract {
     }
 }
 
-/// The attempts of one operation that have counted, as far as the outside world can tell: at least so many, at most so
-/// many.
+/// The counted attempts of an operation, as far as the outside world can tell: between `least` and `most`.
 private struct AttemptCounts {
     private enum Step {
         case request(Int)
@@ -39,16 +38,16 @@ private struct AttemptCounts {
     private let record: Record
     private var least = 0
     private var most = 0
-    /// Those since an operator's command began that begins the count anew.
+    /// The upper bound of attempts since the start of an operator's command that begins the count anew.
     private var since = 0
     private var found: [Breach] = []
-    /// The requests by process since the last report of it about the operation.
+    /// The requests by process since the process's last report on the operation.
     private var unreported: [ProcessID: [Int]] = [:]
 
     init(of life: Life, in record: Record) {
         self.life = life
         self.record = record
-        // An import keeps the attempts of the export, and `send` its own.
+        // An import keeps the attempts of the export, and `send` keeps its own.
         for (_, answer) in life.answers {
             if case .accepted(let name) = answer { (least, most) = (name.attempts, name.attempts) }
         }
@@ -56,7 +55,7 @@ private struct AttemptCounts {
     }
 
     mutating func breaches(_ kills: [Int]) -> [Breach] {
-        // The parts of a merged document have counts that nobody sees; what `send` attempts has no file yet.
+        // Nobody sees the counts of a merged document's parts. Operations of `send --no-queue` have no file.
         guard life.kind.coalescing != .merge, life.offer.way != .sendUnqueued else { return [] }
         let entered = life.named ?? life.entered ?? life.offered
         if life.offer.way == .send { add(least: 0, most: limit) }
@@ -90,9 +89,9 @@ private struct AttemptCounts {
         case .report(.failed(_, let isExpired)): if !isExpired { judgeFailure(at) }
         case .report: unreported[record.events[at].process] = nil
         case .frees: (least, since) = (0, 0)
-        // The command took effect before or after what was reported since it began.
+        // The command took effect before or after the reports since its start.
         case .freed: (least, most) = (0, since)
-        // A process may have written its last result, and not have said so.
+        // A process may have written its last result without a report.
         case .dies: add(least: 0, most: 2)
         case .cutPower:
             least = 0
@@ -106,7 +105,7 @@ private struct AttemptCounts {
         since += many
     }
 
-    /// The attempts that the schedule allows.
+    /// The number of attempts in the schedule.
     private var limit: Int { life.kind.delays.count + 1 }
 
     private mutating func judge(_ exchange: Exchange) {
@@ -121,7 +120,7 @@ private struct AttemptCounts {
                     "request \(exchange.request.number) of operation \(life.label) says attempt \(attempt), and not \(expected)"
                 ))
         }
-        // What `send` has used up gets one more from a run.
+        // A run may add an attempt to a schedule used up by `send`.
         if least + 1 > limit + (life.offer.way == .send ? 1 : 0) {
             found.append(
                 Breach(
@@ -136,12 +135,12 @@ private struct AttemptCounts {
         let places = (unreported.removeValue(forKey: process) ?? []).filter {
             record.exchanges[$0].learned ?? .max < at
         }
-        // A file whose name could not change keeps its count.
+        // A file without a new name keeps its count.
         add(least: counted && course.refusals.isEmpty ? 1 : 0, most: counted ? 1 : 0)
         guard places.count == 1, let exchange = places.first.map({ record.exchanges[$0] }), exchange.labels.count == 1,
             let counts = Contract.counts(exchange.reply, exchange.status(ofBody: 0)), counts != counted
         else { return }
-        // The end of a run cuts attempts off, which does not count.
+        // The end of a run cuts attempts off. A cut attempt does not count.
         let isCut = !counted && (course.choice?.maxTime != nil || !course.interruptions.isEmpty)
         if isCut || exchange.isLost { return }
         found.append(
@@ -167,7 +166,8 @@ private struct AttemptCounts {
 }
 
 extension Exchange {
-    /// Whether the run sends the operation again at once: its agent ended, or a batch with it was refused.
+    /// Whether the run sends the operation again at once: the agent ended, or the server refused a batch with the
+    /// operation.
     fileprivate func isSentAgain(_ life: Life) -> Bool {
         guard !isLost else { return true }
         return labels.count > 1 && status(of: life.label).map { !(200..<300).contains($0) } ?? false

@@ -29,13 +29,13 @@ extension Contract {
         guard first.kind.coalescing == .merge, lives.allSatisfy({ $0.sequences == first.sequences }) else {
             return false
         }
-        // Parts whose every member a newer one has replaced leave no trace.
+        // Parts whose every member a newer part has replaced leave no trace.
         let sorted = lives.sorted { $0.precedes($1) }
         let merged = sorted.compactMap(\.patch).reduce(nil as Document?) { $0?.followed(by: $1) ?? $1 }
         return Document(text) == merged
     }
 
-    /// Every request for an operation carries the same idempotency key, and no other operation has it.
+    /// All requests for an operation carry the same idempotency key, and no other operation has the key.
     static func oneKey(_ record: Record) -> [Breach] {
         var keys: [[Label]: (key: String?, at: Int)] = [:]
         var owners: [String: (labels: [Label], at: Int)] = [:]
@@ -64,7 +64,7 @@ extension Contract {
         return breaches
     }
 
-    /// Whether the two are contents of the same ids: replacements, or ids that were free again.
+    /// Whether the two lists are contents of the same ids: replacements, or ids that were free again.
     private static func replaces(_ one: [Label], _ other: [Label], _ record: Record) -> Bool {
         let ids = one.map { record.life($0)?.id }
         return ids.allSatisfy { $0 != nil } && ids == other.map { record.life($0)?.id }

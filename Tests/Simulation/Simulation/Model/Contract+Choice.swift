@@ -1,7 +1,8 @@
 import Policy
 
 extension Contract {
-    /// A run sends only operations that its options name, by id and by type, and in one pass no more than its limit.
+    /// A run sends only operations that its options name, by id and by type. In a pass a run sends no more operations
+    /// than its limit.
     static func choice(_ record: Record) -> [Breach] {
         Dictionary(grouping: record.exchanges, by: \.process).sorted { $0.key < $1.key }.flatMap {
             process, exchanges -> [Breach] in

@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// An idempotency key stands for one document: merged documents with one key are equal.
+    /// An idempotency key stands for a single document: merged documents with the same key are equal.
     static func documentKeys(_ record: Record) -> [Breach] {
         var documents: [String: (text: [UInt8], place: Int)] = [:]
         var breaches: [Breach] = []
@@ -15,8 +15,8 @@ extension Contract {
                 continue
             }
             let first = record.exchanges[known.place]
-            // An import that replaces a part keeps its id, and with it the key; so does one that replaces an operation
-            // without a key, which goes alone.
+            // An import that replaces a part keeps the id of the part, and so the key. The same is true of an import
+            // that replaces an operation without a key; such an operation goes alone.
             let values = life.sequences.first(where: \.isValue).flatMap { record.sequences[$0] } ?? []
             let isReplaced =
                 values.contains { record.lives[$0].isReplacing }
@@ -31,8 +31,8 @@ extension Contract {
         return breaches
     }
 
-    /// Once `import --replace` has answered, the old operation is not sent, and the new one has its place in the order.
-    /// The answer is "in flight" only if the old one may be.
+    /// Once `import --replace` has answered, no run sends the old operation, and the new operation has the old place in
+    /// the order. The answer is "in flight" only if the old operation may be in flight.
     static func replaced(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
             guard life.isReplacing, let id = life.id, let answer = life.answers.last, !record.sharesID(life) else {
@@ -69,7 +69,7 @@ extension Contract {
                     process != life.submitter && course.began < answer.at
                         && (course.ended ?? .max) > record.course(of: life.submitter).began
                 }
-                // The claims of a dead run are in flight until another one returns them.
+                // The claims of a dead run are in flight until another run returns them.
                 if mayFly || record.isKilled(between: 0, and: answer.at) { return [] }
                 return [
                     Breach(

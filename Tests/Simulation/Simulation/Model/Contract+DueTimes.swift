@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// A deferred operation is not sent before the delay of its schedule is over, unless an operator asks for it.
+    /// A deferred operation waits for the delay of its schedule, unless an operator asks for the operation.
     static func dueTimes(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         return record.lives.flatMap { life -> [Breach] in
@@ -12,7 +12,7 @@ extension Contract {
                 guard let last = deferrals.last(where: { $0.told < exchange.received }),
                     record.time(at: exchange.received) < last.due, !record.isExcusedSender(of: exchange),
                     !record.isWanted(life, by: exchange.process),
-                    // A later end of an attempt, which somebody wanted, has set another time.
+                    // A later end of an attempt, at an operator's wish, has set another time.
                     !life.reports.contains(where: { $0.at > last.told && $0.at < exchange.received }),
                     !record.isTakenByPowerCut(last.told, before: exchange.received),
                     !life.touches.contains(where: {
@@ -26,8 +26,8 @@ extension Contract {
         }
     }
 
-    /// Returns the deferrals of an operation whose attempt counted: when its process knew, when it said so, and the
-    /// earliest time of the next attempt.
+    /// Returns the deferrals of an operation whose attempt counted: the moment at which the process knew, the moment of
+    /// the report, and the earliest time of the next attempt.
     private static func deferrals(
         of life: Life, in record: Record
     ) -> [(learned: Int, told: Int, due: Timestamp)] {
@@ -40,7 +40,7 @@ extension Contract {
                 counts(record.exchanges[place].reply, record.exchanges[place].status(of: life.label)) == true,
                 let attempt = record.exchanges[place].request.attempt
             else { return nil }
-            // Not every earlier request needs to have counted, but those that a run has reported so have.
+            // Earlier requests may not have counted, but the requests that a run has reported as counted have.
             let isCertain = record.kills.isEmpty && life.touches.isEmpty && !life.isReplacing
             let counted =
                 isCertain
@@ -51,8 +51,8 @@ extension Contract {
         }
     }
 
-    /// While a server has asked for time, its destination gets no request: not from the run that has the answer, and soon
-    /// not from others.
+    /// A destination gets no request before the end of its retry-after: none from the run with the answer, and soon
+    /// none from other runs.
     static func retryAfter(_ record: Record) -> [Breach] {
         var asked: [(exchange: Exchange, learned: Int, until: Timestamp)] = []
         for exchange in record.exchanges {
@@ -80,7 +80,7 @@ extension Contract {
     }
 }
 
-/// The events that may end what blocks a destination: an operator's release, and a power cut, which may lose the state.
+/// The events that may end a block of a destination: an operator's release, and a power cut, which may lose the state.
 struct Releases {
     private var moments: [(at: Int, told: Int, host: String?)] = []
 
@@ -99,21 +99,21 @@ struct Releases {
         for (at, host) in running.values { moments.append((at, .max, host)) }
     }
 
-    /// Whether one of them may have been between two events.
+    /// Whether a release may have happened between two events.
     func any(of host: String, from first: Int, to last: Int) -> Bool {
         moments.contains { ($0.host == nil || $0.host == host) && $0.told > first && $0.at < last }
     }
 }
 
 extension Record {
-    /// Whether the operation is the newest, or the only one, of its body in a request.
+    /// Whether the operation is the newest operation of its body in a request.
     func isNewest(_ life: Life, in exchange: Exchange) -> Bool {
         guard let body = exchange.body(of: life.label) else { return false }
         return newest(of: exchange.request.bodies[body]).map { lives[$0].label == life.label } ?? false
     }
 
-    /// Whether a power cut before `next` may have taken what a run had reported at `told`: a run syncs at its end what it
-    /// has deferred, and one that was killed has not.
+    /// Whether a power cut before `next` may have lost a deferral reported at `told`: a run syncs its deferrals at its
+    /// end, and a killed run has not synced.
     fileprivate func isTakenByPowerCut(_ told: Int, before next: Int) -> Bool {
         let course = course(of: events[told].process)
         let ended = course.killed == nil ? course.ended ?? .max : .max
@@ -126,8 +126,8 @@ extension Record {
         return choice.isNow || choice.ids.map { ids in life.id.map(ids.contains) ?? true } ?? false
     }
 
-    /// Whether what a process learned is in the state of its destination: it did not die soon after, and no call of it
-    /// was refused.
+    /// Whether the state of the destination has the answer learned by a process: the process did not die soon after,
+    /// and none of its calls was refused.
     func isTold(by process: ProcessID, since learned: Int) -> Bool {
         let course = course(of: process)
         guard course.refusals.isEmpty else { return false }
@@ -135,7 +135,7 @@ extension Record {
         return killed > learned && events[killed].time - events[learned].time > Contract.removal
     }
 
-    /// Whether the process that sent a request was stopped shortly before.
+    /// Whether the sender of a request was stopped shortly before.
     func hasJustWoken(_ exchange: Exchange) -> Bool {
         course(of: exchange.process).wakes.contains {
             $0 < exchange.received && events[exchange.received].time - events[$0].time <= Contract.lateness
@@ -144,6 +144,6 @@ extension Record {
 }
 
 extension Exchange {
-    /// Returns the status that the server gave to an operation; `nil` if it gave none.
+    /// Returns the server's status for an operation; `nil` without a status.
     func status(of label: Label) -> Int? { body(of: label).flatMap { status(ofBody: $0) } }
 }

@@ -1,26 +1,26 @@
 import Policy
 
 extension Contract {
-    /// What became of an operation, judged at the end of its history.
+    /// The fate of an operation, judged at the end of its history.
     enum Fate: Equatable {
-        /// Its file is in the queue, a dead letter or in quarantine.
+        /// The operation's file is in the queue, a dead letter or in quarantine.
         case present
         case delivered
-        /// A delivered document carried its changes.
+        /// A delivered document carried the changes.
         case merged
         case superseded
         case dropped
         case evicted
-        /// A dead letter that retention has removed.
+        /// Retention has removed the dead letter.
         case pruned
         case replaced
-        /// Its submitter was told that the server refused it.
+        /// The submitter was told of the server's refusal.
         case refused
-        /// A power cut took it before anybody had promised it.
+        /// A power cut took the operation before anybody had promised it.
         case vanished
-        /// Nobody promised that it is in the queue, and it is not.
+        /// The operation is not in the queue, and nobody promised the contrary.
         case absent
-        /// It was promised, and is nowhere.
+        /// The operation was promised, and is nowhere.
         case lost
     }
 
@@ -29,7 +29,7 @@ extension Contract {
         let deliveries = MergedDeliveries(record)
         var fates = record.lives.map { fate(of: $0, in: record, deliveries) }
         excuseEvictedFiles(&fates, record)
-        // A newer value excuses an older one, and has to be excused first itself.
+        // A newer value excuses an older value only after the newer value itself is excused.
         for (sequence, members) in record.sequences where sequence.isValue {
             let isMerging = record.lives[members[0]].kind.coalescing == .merge
             let newestFirst = members.sorted { bound(record.lives[$0]) > bound(record.lives[$1]) }
@@ -37,7 +37,7 @@ extension Contract {
                 // The parts of a merged document do not replace each other, but a newer value replaces a dead letter.
                 if isMerging, !mayHaveFailed(record.lives[index], in: record) { continue }
                 let isReplaced = newestFirst.contains { newer in
-                    // Of a foreign file that was never named nobody knows the place in the order.
+                    // Nobody knows the place of a foreign file in the order before the file is named.
                     (record.lives[index].created == nil && newer != index
                         || record.lives[index].precedes(record.lives[newer])
                         || isSaidToReplace(record.lives[newer], record.lives[index], record))
@@ -50,8 +50,8 @@ extension Contract {
         return fates
     }
 
-    /// A run may evict a foreign file as it admits it: the report has an id that nothing else tells. Each such report
-    /// excuses one file.
+    /// A run may evict a foreign file during its admission. Only the report has the id. Each such report excuses a
+    /// file.
     private static func excuseEvictedFiles(_ fates: inout [Fate], _ record: Record) {
         var unknown = record.unknownEvictions
         for index in record.lives.indices where fates[index] == .lost && record.lives[index].offer.way == .foreign {
@@ -61,15 +61,16 @@ extension Contract {
         }
     }
 
-    /// Whether the operation was a dead letter, or may have been: the run that failed it may have died before it said so.
+    /// Whether the operation was a dead letter, or may have been: the run may have died before its report of the
+    /// failure.
     private static func mayHaveFailed(_ life: Life, in record: Record) -> Bool {
         life.leaves.contains { if case .failed = $0.leave { true } else { false } }
             || record.isKilled(after: life.offered)
     }
 
-    /// Whether a report says that the newer operation supersedes the older one, where nothing tells the newer one's time:
-    /// the clocks step, and `send` claims it without a name that anybody sees; or a run evicts a foreign file as it names
-    /// it, so that nobody knows its id either.
+    /// Whether a report says that the newer operation supersedes the older operation, in cases without a known time of
+    /// the newer operation: the clocks step, and `send` claims the operation without a visible name; or a run evicts a
+    /// foreign file while it names the file, so that nobody knows the id either.
     private static func isSaidToReplace(_ newer: Life, _ older: Life, _ record: Record) -> Bool {
         guard newer.created == nil else { return false }
         return older.reports.contains { _, report in
@@ -81,8 +82,8 @@ extension Contract {
 
     private static func bound(_ life: Life) -> Timestamp { life.created?.lowerBound ?? Timestamp(microseconds: .max) }
 
-    /// Whether a newer value was good and in the queue, so that an older one could go for it. One that went to quarantine
-    /// unsent was not.
+    /// Whether a newer value was valid and in the queue, so that an older value could go for it. A newer value in
+    /// quarantine that no run has sent was not valid.
     private static func canSupersede(_ life: Life, _ fate: Fate) -> Bool {
         switch fate {
         case .lost, .absent, .vanished, .refused: false
@@ -91,8 +92,8 @@ extension Contract {
         }
     }
 
-    /// Whether a process that had begun before the file of the newer operation was damaged says that it superseded the
-    /// older one.
+    /// Whether a process that began before the damage of the newer operation's file reports the older operation as
+    /// superseded.
     private static func wasSound(_ newer: Life, before older: Life, _ record: Record) -> Bool {
         guard let damaged = newer.damaged else { return false }
         if record.isKilled(after: older.offered) || record.history.setup.operations != nil { return true }
@@ -130,7 +131,8 @@ extension Contract {
         return .lost
     }
 
-    /// Whether a run that evicted the operation named a newer file of another program: an older one takes no room from it.
+    /// Whether a run that evicted the operation named a newer file of another program: a run does not evict an
+    /// operation for an older file.
     private static func madeRoom(_ life: Life, for report: Int, in record: Record) -> Bool {
         let process = record.events[report].process
         if life.created == nil || record.lives.contains(where: { $0.submitter == process }) { return true }
@@ -142,7 +144,8 @@ extension Contract {
         }
     }
 
-    /// Whether a `send` died, but not with the machine, while the operation was in flight: the queue has it then.
+    /// Whether a `send` died, but not with the machine, while the operation was in flight: then the queue has the
+    /// operation.
     private static func isLeftBySend(_ life: Life, in record: Record) -> Bool {
         guard life.offer.way == .send, life.answers.isEmpty, let killed = record.course(of: life.submitter).killed,
             let last = life.exchanges.last(where: { record.exchanges[$0].process == life.submitter })
@@ -152,8 +155,8 @@ extension Contract {
             && !record.powerCuts.contains { $0 > life.offered }
     }
 
-    /// Whether the operation was a dead letter for as long as retention keeps one. The run that failed it may have died
-    /// before it said so.
+    /// Whether the operation was a dead letter for the retention time. The run may have died before its report of the
+    /// failure.
     private static func wasPruned(_ life: Life, after kept: Duration, in record: Record) -> Bool {
         let failed = life.leaves.first { if case .failed = $0.leave { true } else { false } }?.at
         guard let since = failed ?? (record.isKilled(after: life.offered) ? life.offered : nil) else { return false }
@@ -161,7 +164,7 @@ extension Contract {
         return record.hasClockSteps || record.time(at: last) - record.time(at: since) >= kept
     }
 
-    /// Whether an `import --replace` that died has put its content in the operation's place.
+    /// Whether an `import --replace` died after its content had replaced the operation.
     private static func isReplacedByHalf(_ life: Life, in record: Record) -> Bool {
         guard let id = life.id else { return false }
         return record.lives(of: id, before: record.events.count).map { record.lives[$0] }.contains {
@@ -190,7 +193,7 @@ struct MergedDeliveries {
         }
     }
 
-    /// Whether a document that was delivered after the operation was handed in has its changes, in its place of the order.
+    /// Whether a document delivered after the offer has the operation's changes, in their place of the order.
     func cover(_ life: Life, in record: Record) -> Bool {
         guard life.kind.coalescing == .merge, let patch = life.patch else { return false }
         return life.sequences.filter(\.isValue).contains { sequence in
@@ -202,7 +205,7 @@ struct MergedDeliveries {
 }
 
 extension Record {
-    /// Returns the newest of the operations of one body, by its place.
+    /// Returns the newest operation of a body, by its place.
     func newest(of labels: [Label]) -> Int? {
         labels.compactMap { byLabel[$0] }.reduce(nil) { newest, next in
             guard let newest else { return next }
@@ -210,7 +213,7 @@ extension Record {
         }
     }
 
-    /// Whether a process was killed or lost its power after an event.
+    /// Whether a process was killed or lost power after an event.
     func isKilled(after index: Int) -> Bool { lastKill > index }
 
     /// Whether several hosts share the queue.

@@ -1,5 +1,5 @@
 extension Contract {
-    /// Of one sequence one request is in flight at a time.
+    /// A sequence has at most one request in flight.
     static func oneInFlight(_ record: Record) -> [Breach] {
         batchesWithinSequences(record)
             + record.sequences.values.flatMap { members in
@@ -14,7 +14,7 @@ extension Contract {
             }
     }
 
-    /// Returns a breach for each batch that carries two operations of one sequence.
+    /// Returns a breach for each batch with two operations of the same sequence.
     private static func batchesWithinSequences(_ record: Record) -> [Breach] {
         record.exchanges.compactMap { exchange in
             var met: Set<Sequence> = []
@@ -30,7 +30,7 @@ extension Contract {
         }
     }
 
-    /// No two requests carry one operation at the same time.
+    /// No two requests carry the same operation at the same time.
     static func oneClaim(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             overlaps(of: life.exchanges, in: record).map { first, second in
@@ -43,17 +43,17 @@ extension Contract {
         }
     }
 
-    /// A destination has no more requests in flight than its `concurrency`, by all processes together.
+    /// A destination has no more requests in flight than its `concurrency`, over all processes.
     static func concurrency(_ record: Record) -> [Breach] {
         guard let most = record.history.setup.concurrency, !record.hasSeveralHosts else { return [] }
         var flying: [String: [(number: Int, end: Int)]] = [:]
         return record.exchanges.compactMap { exchange in
-            // A run that cannot lock a slot says so, and goes on by its own limit.
+            // A run without a lock on a slot says so, and continues by its own limit.
             if record.isExcusedSender(of: exchange) || !record.course(of: exchange.process).refusals.isEmpty {
                 return nil
             }
             let host = exchange.request.host
-            // An attempt that a run cuts off ends before anybody learns it.
+            // An attempt that a run cuts off ends before anybody learns the answer.
             let known = exchange.isLost ? exchange.ended : exchange.learned
             let end = known ?? record.course(of: exchange.process).killed ?? exchange.received
             let others = (flying[host] ?? []).filter { $0.end > exchange.received }
@@ -66,7 +66,7 @@ extension Contract {
         }
     }
 
-    /// Returns the requests that began before another one of the list was over.
+    /// Returns the requests that began before an earlier request of the list was over, each with the earlier request.
     private static func overlaps(of places: [Int], in record: Record) -> [(Int, Int)] {
         var overlaps: [(Int, Int)] = []
         var last: (place: Int, end: Int)?
@@ -82,8 +82,7 @@ extension Contract {
 }
 
 extension Record {
-    /// The end of the time in which a request was in flight. Where hosts share a queue, a process that stands still may
-    /// have lost its lock.
+    /// The end of the flight of a request. If hosts share a queue, a process that stands still may have lost its lock.
     func flightEnd(of exchange: Exchange) -> Int {
         let stop = hasSeveralHosts ? course(of: exchange.process).stops.first { $0 > exchange.received } : nil
         return min(exchange.ended ?? .max, stop ?? .max)

@@ -1,9 +1,9 @@
 import Policy
 
 extension Contract {
-    /// While a run's hold of a destination lasts, it gets no request but a probe each `holdProbe`. A probe that is
-    /// delivered ends the hold, and nothing that left before the hold does. A parked operation is not sent for five
-    /// minutes, unless a witness is delivered or an operator asks for it.
+    /// While a run holds a destination, the destination gets no request except a probe each `holdProbe`. The delivery
+    /// of a probe ends the hold; the delivery of a request sent before the hold does not. A parked operation waits five
+    /// minutes, unless a witness is delivered or an operator asks for the operation.
     static func holds(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         return destinationHolds(record) + holdEnds(record) + parkings(record)
@@ -69,7 +69,7 @@ extension Contract {
         return holds.compactMap { hold in
             let told = record.time(at: hold.told)
             let probe = told + (record.history.setup.holdProbe ?? .seconds(86_400))
-            // Whoever has delivered something there since has shown that the hold has no cause.
+            // A later delivery to the destination has shown that the hold has no cause.
             let delivered = record.exchanges.compactMap { exchange in
                 exchange.request.host == hold.host ? exchange.delivered(body: 0) : nil
             }.filter { $0 > hold.told }.min()
@@ -97,7 +97,7 @@ extension Contract {
         destination.split(separator: "/").last.map(String.init) ?? destination
     }
 
-    /// The time after which a parked operation is attempted again if no witness comes, and no probe is due before.
+    /// The time after which a run attempts a parked operation again, if no witness comes and no probe is due before.
     private static let parking = Duration.seconds(300)
 
     private static func parkings(_ record: Record) -> [Breach] {

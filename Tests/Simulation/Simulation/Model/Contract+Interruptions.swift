@@ -20,7 +20,8 @@ extension Contract {
         }
     }
 
-    /// Judges operations that go alone: of a batch or a merged document the operations are sent one by one meanwhile.
+    /// Judges operations that go alone. After an interruption a run sends the operations of a batch or a merged
+    /// document separately.
     private static func late(_ life: Life, _ record: Record) -> [Breach] {
         guard life.kind.batch == nil, life.kind.coalescing != .merge, !record.hasSeveralHosts else { return [] }
         var deaths: [Int] = []
@@ -29,7 +30,7 @@ extension Contract {
             let wasReset =
                 record.powerCuts.contains { $0 > deaths.first ?? .max && $0 < exchange.received }
                 || life.touches.contains { $0.began < exchange.received && $0.told ?? .max > deaths.first ?? .max }
-                // The end of an attempt that reached no server.
+                // A report of an attempt that reached no server.
                 || life.reports.contains { $0.at > deaths.first ?? .max && $0.at < exchange.received }
             if wasReset { deaths = [] }
             if deaths.count >= record.history.setup.interruptions {

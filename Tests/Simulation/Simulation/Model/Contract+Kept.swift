@@ -1,8 +1,8 @@
 import Policy
 
 extension Contract {
-    /// From the answer on, until it is delivered or a rule or an operator removes it, an accepted operation is in exactly
-    /// one place.
+    /// From the answer until its delivery, or until a rule or an operator removes the operation, an accepted operation
+    /// is in exactly one place.
     static func kept(_ record: Record) -> [Breach] {
         var breaches: [Breach] = []
         let fates = fates(record)

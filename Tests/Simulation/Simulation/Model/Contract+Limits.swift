@@ -1,8 +1,8 @@
 import Policy
 
 extension Contract {
-    /// With `whenFull: "reject"` no operation is accepted beyond the limit, whoever adds, and none is rejected while
-    /// there is room.
+    /// With `whenFull: "reject"` no submitter adds an operation beyond the limit, and the queue rejects no operation
+    /// while it has room.
     static func limits(_ record: Record) -> [Breach] {
         guard let most = record.history.setup.operations, !record.history.setup.dropsOldest else { return [] }
         let spans = entered(record)
@@ -30,8 +30,8 @@ extension Contract {
         }
     }
 
-    /// The times in which operations certainly waited that a submitter had added. What other programs rename into
-    /// `new/` and what an operator puts back has no limit.
+    /// The times in which operations of submitters certainly waited. Operations that other programs rename into `new/`
+    /// or an operator puts back have no limit.
     private static func entered(_ record: Record) -> [(index: Int, from: Int, to: Int)] {
         let waits = Waits(record)
         return record.lives.indices.compactMap { index in
@@ -43,8 +43,8 @@ extension Contract {
         }
     }
 
-    /// Whether a newer value of its key was accepted by then, which makes an older one that waits superfluous. A run may
-    /// have the older one in flight.
+    /// Whether the queue had accepted a newer value of the key by then. The newer value makes a waiting older value
+    /// superfluous. A run may have the older value in flight.
     private static func isOutdated(_ index: Int, at: Int, _ record: Record) -> Bool {
         let life = record.lives[index]
         guard life.kind.coalescing == .replace, let values = life.values else { return false }
@@ -61,7 +61,7 @@ extension Contract {
         return life.touches.contains { $0.verb.frees && ($0.told ?? .max) > leave }
     }
 
-    /// Of the waiting operations the oldest makes room, and never for an older one.
+    /// The oldest waiting operation makes room, and never for an older operation.
     static func eviction(_ record: Record) -> [Breach] {
         guard record.history.setup.operations != nil, record.history.setup.dropsOldest else { return [] }
         let waits = Waits(record)
@@ -80,7 +80,7 @@ extension Contract {
         let needing = record.lives.filter { other in
             other.offered < at && (isRun ? other.offer.way == .foreign : other.submitter == process)
         }
-        // A file that comes back from quarantine needs room too, and no process has handed it in.
+        // A file that comes back from quarantine needs room too, and no process has handed the file in.
         guard !needing.isEmpty, needing.allSatisfy({ $0.label != life.label && $0.precedes(life) }) else { return nil }
         return Breach(
             .eviction, [life.offered, at], "operation \(life.label) made room for an operation that is older")
@@ -92,11 +92,11 @@ extension Contract {
         let course = record.course(of: process)
         let listed =
             record.lives.filter { $0.submitter == process && $0.offered < at }.map(\.offered).max() ?? course.began
-        // Another process may have had the older one in its hands.
+        // Another process may have claimed the older operation.
         let isShared = record.courses.contains { other, course in
             other != process && course.began < at && (course.ended ?? .max) > listed
         }
-        // The claims of the dead are in flight until a run returns them.
+        // The claims of dead processes are in flight until a run returns them.
         if isShared || !course.refusals.isEmpty || record.isKilled(between: -1, and: at) { return nil }
         let older = record.lives.indices.first { index in
             record.lives[index].precedes(life) && record.lives[index].named ?? .max < listed
@@ -112,14 +112,15 @@ extension Contract {
 }
 
 extension Record {
-    /// The last event at which an operation shows itself in the queue: nobody says when it left.
+    /// The last event at which an operation is visibly in the queue, if no report says when the operation left.
     func certainEnd(of life: Life) -> Int {
         if life.left.contains(where: { $0.directory == .new || $0.directory == .deferred }) { return events.count }
         let requests = life.exchanges.map { exchanges[$0].received }
         return max(life.entered ?? 0, requests.max() ?? 0, life.touches.map(\.began).max() ?? 0)
     }
 
-    /// Whether a process died soon after it had removed an operation: it may not have marked that for those who count.
+    /// Whether a process died soon after the removal of an operation: the mark of the removal may be missing for
+    /// processes that count operations.
     func hasUnmarkedRemoval(before index: Int) -> Bool {
         lives.contains { life in
             life.leaves.contains { leave in

@@ -24,7 +24,7 @@ extension Contract {
         }
     }
 
-    /// An accepted operation goes to quarantine only if its run died again and again; a power cut is not its fault.
+    /// An accepted operation goes to quarantine only if its runs died again and again. A power cut does not count.
     private static func quarantined(_ life: Life, _ record: Record) -> Breach? {
         guard life.isPromised, life.offer.way != .foreign, life.left.contains(where: { $0.directory == .quarantine }),
             record.kills.count - record.powerCuts.count < record.history.setup.interruptions
@@ -33,7 +33,7 @@ extension Contract {
             .liveness, [life.offered, life.entered], "operation \(life.label) was accepted and is in quarantine")
     }
 
-    /// Whether the operation waits with a newer one of its key, whose request would carry its changes.
+    /// Whether the operation waits with a newer operation of its key, whose request would carry the changes of both.
     private static func waitsForNewest(_ life: Life, at end: Timestamp, in record: Record) -> Bool {
         guard life.kind.coalescing == .merge, let values = life.values else { return false }
         return (record.sequences[values] ?? []).map { record.lives[$0] }.contains { newer in
@@ -49,7 +49,7 @@ extension Contract {
         if let name = place.name, place.directory != .tmp {
             switch name.gate {
             case .notBefore(let time): if time > end { return true }
-            // A clock that was ahead has set it; a server may ask for up to a day.
+            // A clock that was ahead has set the time; a server may ask for up to a day.
             case .retryAt(let time): if time > end, record.hasClockSteps { return true }
             case .open: break
             }
@@ -60,7 +60,7 @@ extension Contract {
             (record.sequences[sequence] ?? []).contains { other in
                 let older = record.lives[other]
                 guard older.label != life.label, older.precedes(life) else { return false }
-                // Of a damaged file only the name is left.
+                // Only the name of a damaged file is left.
                 if older.damaged != nil, older.kind.needsKept, !record.hasKeptValue(for: older) { return true }
                 let damaged = older.damaged == nil ? [] : record.strays.filter { $0.name?.id == older.id }
                 return (older.left + damaged).contains { place in
@@ -79,8 +79,8 @@ extension Contract {
 }
 
 extension Record {
-    /// Whether an operation of the same key was delivered by a kind that keeps a value of its answer. A run keeps the
-    /// value before it removes the operation, so one that waits still has left none.
+    /// Whether an operation of the same key was delivered by a kind that keeps a value of the answer. A run keeps the
+    /// value before the run removes the operation, so an operation that still waits has left no value.
     func hasKeptValue(for life: Life) -> Bool {
         guard let key = life.offer.key else { return false }
         return lives.contains { other in

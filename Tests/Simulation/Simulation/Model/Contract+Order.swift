@@ -1,5 +1,5 @@
 extension Contract {
-    /// In a sequence a run sends the next operation only when the one before it is delivered, has failed or is removed.
+    /// A run sends an operation of a sequence only when the preceding operation is delivered, has failed or is removed.
     static func order(_ record: Record) -> [Breach] {
         let waits = Waits(record)
         return record.sequences.flatMap { sequence, members -> [Breach] in
@@ -19,11 +19,11 @@ extension Contract {
         }
     }
 
-    /// An operation that was delivered does not come back once a newer one of its sequence has been sent.
+    /// A delivered operation does not come back once a newer operation of its sequence has been sent.
     private static func cameBack(_ members: [Int], _ record: Record) -> [Breach] {
         members.compactMap { index in
             let older = record.lives[index]
-            // A value of a kind that coalesces has the place of the newest value of its key.
+            // A value of a coalescing kind has the place of the newest value of its key.
             if older.kind.coalescing != .none { return nil }
             let exchanges = older.exchanges.map { record.exchanges[$0] }
             let taken = exchanges.first { exchange in
@@ -44,12 +44,12 @@ extension Contract {
         }
     }
 
-    /// Behind a dead letter, or a file in quarantine, with `onFailure: "hold"` no request of its sequence goes out.
+    /// Behind a dead letter, or a file in quarantine, with `onFailure: "hold"` no request of the sequence goes out.
     static func deadLetterHolds(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
             guard life.kind.holdsBehindFailed, let failed = life.deadFrom, !record.sharesID(life) else { return [] }
             let touched = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }
-            // Another content, edited and put in its place, is no dead letter.
+            // An edited content in place of the operation is no dead letter.
             let replaced = life.leaves.first { $0.leave == .replaced && $0.at > failed }
             // A power cut may take the failure, and the operation is then delivered.
             let delivered = life.leaves.first { $0.leave == .delivered && record.isKilled(between: failed, and: $0.at) }
@@ -72,7 +72,7 @@ extension Contract {
         }
     }
 
-    /// On a kind that coalesces an older value never follows a newer one that was in the queue together with it.
+    /// With coalescing an older value never follows a newer value that was in the queue at the same time.
     static func newestValueWins(_ record: Record) -> [Breach] {
         record.sequences.filter(\.key.isValue).values.flatMap { members -> [Breach] in
             let requests = record.bodies(of: members)
@@ -98,7 +98,7 @@ extension Contract {
     }
 }
 
-/// One body of a request, with the newest operation in it.
+/// A body of a request, with the newest operation in the body.
 struct Carried {
     var exchange: Int
     var body: Int
@@ -106,8 +106,8 @@ struct Carried {
 }
 
 extension Life {
-    /// When it was told that the operation is a dead letter or in quarantine. A file with an id that the queue has already
-    /// goes to quarantine without ever having been an operation.
+    /// The event that told of the operation's end as a dead letter or in quarantine; `nil` without such an event. A
+    /// file with an id of another operation in the queue goes to quarantine without ever having been an operation.
     var deadFrom: Int? {
         leaves.first { leave in
             switch leave.leave {
@@ -120,9 +120,9 @@ extension Life {
 }
 
 extension Record {
-    /// Returns the earliest listing by which a process may have decided to send an operation. What was in the queue before
-    /// it, was there together with the operation. A content that has taken the place of another one goes by that one's
-    /// listing.
+    /// Returns the earliest listing by which a process may have decided to send an operation. Operations that were in
+    /// the queue before the listing were there together with the operation. A replacement goes by the listing of the
+    /// replaced content.
     func cut(of life: Life, in place: Int) -> Int {
         let exchange = exchanges[place]
         let course = course(of: exchange.process)
@@ -135,7 +135,7 @@ extension Record {
         return hasClockSteps || events[index].time - events[failed].time >= kept
     }
 
-    /// The bodies of requests that carried operations of a sequence, in the order of the requests.
+    /// Returns the bodies of requests that carried operations of a sequence, in the order of the requests.
     func bodies(of members: [Int]) -> [Carried] {
         let members = Set(members)
         return Set(members.flatMap { lives[$0].exchanges }).sorted().flatMap { place in
@@ -153,7 +153,7 @@ extension Record {
         return exchange.reply?.applied.contains(lives[carried.newest].label) == true ? exchange.replied : nil
     }
 
-    /// Whether the process that sent a request was dead when it arrived, or had lost its lock to another host.
+    /// Whether the sender of a request was dead at the arrival, or had lost its lock to another host.
     func isExcusedSender(of place: Int) -> Bool { isExcusedSender(of: exchanges[place]) }
 
     func isExcusedSender(of exchange: Exchange) -> Bool {
@@ -165,14 +165,14 @@ extension Record {
             }
     }
 
-    /// Whether an operator has asked for the older value, or a server has refused the merged document, so that each part
-    /// goes alone.
+    /// Whether an operator has asked for the older value, or a server has refused the merged document, so that each
+    /// part goes alone.
     func isExcused(_ older: Life, _ place: Int, after newer: Life, _ effect: Int, in requests: [Carried]) -> Bool {
         let received = exchanges[place].received
         let insists = older.touches.contains { $0.verb == .retry && $0.insists && $0.began < received }
         if insists { return true }
         guard older.kind.coalescing == .merge else { return false }
-        // Parts that no document can carry together go one after the other.
+        // Parts without a common document go in sequence.
         if let values = older.values, let parts = sequences[values], parts.contains(where: { lives[$0].damaged != nil })
         {
             return true

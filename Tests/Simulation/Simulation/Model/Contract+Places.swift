@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// A dead letter is an operation that has failed, and a copy in `delivered/` one that a server took.
+    /// A dead letter is a failed operation, and a copy in `delivered/` is an operation that a server took.
     static func places(_ record: Record) -> [Breach] {
         record.lives.compactMap { life in
             let directories = Set(life.left.map(\.directory))
@@ -14,7 +14,7 @@ extension Contract {
                 let exchange = record.exchanges[place]
                 return exchange.body(of: life.label).flatMap { exchange.delivered(body: $0) } != nil
             }
-            // The changes of a merged part may stand in no request by its own number.
+            // The changes of a merged part may stand in no request under the part's own number.
             if directories.contains(.delivered), !wasTaken, life.kind.coalescing != .merge {
                 return Breach(
                     .places, [life.offered, last], "operation \(life.label) is in delivered/ and no server took it")
@@ -23,11 +23,11 @@ extension Contract {
         }
     }
 
-    /// Whether a process has said that it failed, or died when it may have known that.
+    /// Whether a process has reported the failure, or died when the process may have known of the failure.
     private static func mayBeDeadLetter(_ life: Life, _ record: Record) -> Bool {
         if life.offer.isDeadLetter || life.offer.expiresAt != nil || life.kind.expiresAfter != nil { return true }
         if life.reports.contains(where: { if case .failed = $0.report { true } else { false } }) { return true }
-        // What replaces a dead letter is one.
+        // A replacement of a dead letter is a dead letter.
         if life.isReplacing { return true }
         return life.exchanges.map { record.exchanges[$0] }.contains { exchange in
             guard record.course(of: exchange.process).killed != nil else { return false }
@@ -36,7 +36,7 @@ extension Contract {
         }
     }
 
-    /// A command says that it has changed an operation only if no request carries that at the time.
+    /// A command reports a changed operation only if no request carries the operation at the time.
     static func inFlight(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.touches.compactMap { touch -> Breach? in
@@ -53,8 +53,8 @@ extension Contract {
         }
     }
 
-    /// The operations of a merged document or a batch that a server has refused are sent by themselves before one of
-    /// them fails.
+    /// If a server refuses a merged document or a batch, a run sends the operations separately before any of them
+    /// fails.
     static func sentApart(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report -> Breach? in

@@ -1,6 +1,6 @@
 extension Contract {
-    /// An operation takes effect more than once only if its process died before its next request, or the power was cut,
-    /// or its own answer was lost or no delivery, or an operator queued it again.
+    /// An operation takes effect twice only if its process died before the next request, the power was cut, the answer
+    /// to the operation was lost or was no delivery, or an operator queued the operation again.
     static func repeats(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
             let effects = record.effects(of: life)
@@ -28,11 +28,11 @@ extension Contract {
         let course = record.course(of: first.process)
         let wasStopped = course.stops.contains { $0 > first.received && $0 < second.received }
         if wasStopped, record.hasSeveralHosts { return true }
-        // The second request was under way before the first one was over: `one claim` judges that.
+        // The second request began before the first request was over: `one claim` judges this case.
         guard let learned = first.delivered(body: body) else {
             return first.ended.map { $0 < second.received } ?? false
         }
-        // A removal that the system refused is no removal.
+        // A removal refused by the system removes nothing.
         if course.refusals.contains(where: { $0 > learned && $0 < second.received }) { return true }
         if let killed = course.killed, killed < second.received {
             let wasPowerCut = record.powerCuts.contains { $0 > learned && $0 < second.received }
@@ -41,7 +41,7 @@ extension Contract {
             {
                 return false
             }
-            // A run that got no processor for a while removes the operation later, and then says so.
+            // A run that got no processor for a while removes the operation later, and reports the removal afterwards.
             let told = life.reports.last { $0.at < killed && record.events[$0.at].process == first.process }?.at
             let distance = record.events[killed].time - record.events[max(learned, told ?? learned)].time
             let wasStalled = course.stalls.contains { stall in
@@ -54,7 +54,7 @@ extension Contract {
 }
 
 extension Record {
-    /// The effects of an operation that requests carried visibly, in the order of the requests.
+    /// Returns the visible effects of an operation, in the order of the requests.
     func effects(of life: Life) -> [Effect] {
         life.exchanges.compactMap { place in
             let exchange = exchanges[place]

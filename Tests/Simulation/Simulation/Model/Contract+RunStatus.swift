@@ -1,8 +1,8 @@
 import Policy
 
 extension Contract {
-    /// The status of a run says the worst of what it has reported, and a run that ends with 0 leaves no operation that was
-    /// due and that it may send.
+    /// The status of a run is the worst of its reports. A run that ends with 0 leaves no due operation that the run may
+    /// send.
     static func runStatus(_ record: Record) -> [Breach] {
         let reports = Dictionary(grouping: record.events.indices.filter { record.events[$0].isReport }) {
             record.events[$0].process
@@ -15,7 +15,7 @@ extension Contract {
         }
     }
 
-    /// The statuses of EXIT STATUS in drainq(1) that a run can end with, the first that applies first.
+    /// The statuses of EXIT STATUS in drainq(1) for runs. The first status that applies wins.
     private static let precedence: [Int32] = [130, 143, 74, 69, 1, 65, 75, 0]
 
     private static func said(_ status: Int32, _ reports: [Int], _ end: Int, _ record: Record) -> [Breach] {
@@ -39,7 +39,7 @@ extension Contract {
             case .error:
                 least.append((74, at))
                 causes.insert(74)
-            // A hold may have ended, or no due operation may wait for it.
+            // The hold may have ended, or no due operation may wait for the hold to end.
             case .destinationHeld: causes.insert(69)
             case .recovered: causes.insert(65)
             case .delivered, .putBack, .superseded, .parked, .evicted, .holdEnded: break
@@ -57,7 +57,7 @@ extension Contract {
         return causes.contains(status) ? [] : [Breach(.runStatus, [end], "a run ended with \(status) without a cause")]
     }
 
-    /// Whether others may have had an operation in their hands, or have changed what may be sent.
+    /// Whether other processes may have claimed an operation, or have changed the set of eligible operations.
     private static func isShared(_ process: ProcessID, until end: Int, _ record: Record) -> Bool {
         record.courses.contains { other, its in
             other != process && its.began < end && (its.ended ?? .max) > record.course(of: process).began
@@ -99,7 +99,7 @@ extension Contract {
         }
     }
 
-    /// Whether an operation without any attempt was due during a whole run and waits for no other one.
+    /// Whether an operation without any attempt was due during the whole run and waits for no other operation.
     private static func isFresh(_ index: Int, at began: Int, _ end: Int, _ record: Record) -> Bool {
         let life = record.lives[index]
         guard let entered = life.entered, entered < began, life.kind.coalescing == .none, !life.kind.needsKept,
@@ -109,7 +109,7 @@ extension Contract {
             !life.leaves.contains(where: { $0.since < end }), life.touches.isEmpty,
             !life.exchanges.contains(where: { record.exchanges[$0].received < end }),
             !life.reports.contains(where: { $0.at < end }),
-            // It shows itself later: nobody has removed it without a word.
+            // The operation is visible later: no process has removed the operation without a report.
             record.certainEnd(of: life) > end
         else { return false }
         return life.sequences.allSatisfy { sequence in
@@ -121,7 +121,7 @@ extension Contract {
 }
 
 extension Life {
-    /// Whether a replacement has the due time of the operation whose place it took, and that is later.
+    /// Whether a replacement has inherited a due time after `time`.
     fileprivate func hasDueTime(after time: Timestamp) -> Bool {
         guard case .accepted(let name) = answer, case .retryAt(let due) = name.gate else { return false }
         return due > time

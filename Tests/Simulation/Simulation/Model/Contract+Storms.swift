@@ -1,13 +1,13 @@
 import Policy
 
 extension Contract {
-    /// The most operations that one incident may cost a destination.
+    /// The maximal number of operations that an incident may cost a destination.
     private static let stormGuard = 5
-    /// The statuses that end an operation and hold no destination by themselves.
+    /// The permanent statuses. They end an operation and hold no destination by themselves.
     private static let permanent: Set<Int> = [400, 404, 405, 406, 410, 422, 501, 505]
 
-    /// One incident costs a destination at most five operations: no more fail in a row by one permanent status, in one
-    /// run or in several. A delivery ends the row, and so does another permanent status.
+    /// An incident costs a destination at most five operations: at most five operations in a row fail by the same
+    /// permanent status, in one run or in several. A delivery ends the row, and so does another permanent status.
     static func storms(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         let releases = Releases(record)
@@ -33,13 +33,13 @@ extension Contract {
         }
     }
 
-    /// Failures of one status, with no delivery between them.
+    /// Failures of the same status, without a delivery between them.
     private struct Row {
         let status: Int
         var failures: [(at: Int, process: ProcessID)] = []
 
-        /// The number of runs that failed operations while another one did: each learns of the others' failures only
-        /// from the state that these write.
+        /// The number of runs that failed operations side by side. Each run learns of the failures of other runs only
+        /// from the state that those runs write.
         func sideBySide(_ record: Record) -> Int {
             let spans = Set(failures.map(\.process)).map { process in
                 let course = record.course(of: process)
@@ -58,8 +58,8 @@ extension Contract {
         case failure(status: Int, ProcessID)
     }
 
-    /// Returns what changes the count of a destination's failures, in order. A delivery stands twice: it may count when
-    /// the server answers, and when its run learns the answer.
+    /// Returns the steps that change the count of a destination's failures, in order. A delivery stands twice: it may
+    /// count when the server answers, and when its run learns the answer.
     private static func steps(of host: String, in record: Record) -> [(at: Int, what: Step)] {
         var steps: [(at: Int, what: Step)] = []
         for exchange in record.exchanges where exchange.request.host == host {
@@ -83,8 +83,8 @@ extension Contract {
 
     // MARK: - Credentials
 
-    /// An operation whose credentials were refused fails only if another one was delivered since: a token that expired
-    /// costs no operation.
+    /// An operation with refused credentials fails only after a delivery of another operation: an expired token costs
+    /// no operation.
     static func credentials(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report -> Breach? in
@@ -110,7 +110,7 @@ extension Contract {
 }
 
 extension Record {
-    /// Returns the status that a process got last for an operation; `nil` if it got none.
+    /// Returns the last status that a process got for an operation; `nil` without a status.
     fileprivate func lastStatus(of life: Life, to process: ProcessID, before index: Int) -> Int? {
         life.exchanges.last { exchanges[$0].process == process && exchanges[$0].learned.map { $0 < index } ?? false }
             .flatMap { exchanges[$0].status(of: life.label) }

@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// Only a newer value of its type, key and destination, whose time has come, supersedes an operation.
+    /// Only a newer value of the same type, key and destination supersedes an operation, once the value is due.
     static func superseded(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report in
@@ -16,7 +16,7 @@ extension Contract {
                     guard by == nil || rival.id == nil || rival.id == by, rival.offered < at, !rival.isRejected else {
                         return false
                     }
-                    // A value that opens later leaves the older one to be sent before.
+                    // An older value is sent before a value that opens later.
                     if let opens = rival.offer.notBefore, !rival.isReplacing, rival.touches.isEmpty,
                         !record.hasClockSteps, !record.hasSeveralHosts, !record.isNamed(rival, before: at),
                         record.time(at: at) + lateness < opens
@@ -24,7 +24,7 @@ extension Contract {
                         return false
                     }
                     guard life.precedes(rival) || rival.created == nil || life.created == nil else { return false }
-                    // A value that a rule or an operator had removed before replaces nothing.
+                    // A value removed before by a rule or an operator replaces no operation.
                     return !rival.leaves.contains { leave in
                         switch leave.leave {
                         case .evicted, .quarantined, .refused: leave.at < at

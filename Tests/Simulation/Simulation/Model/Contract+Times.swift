@@ -1,7 +1,7 @@
 import Policy
 
 extension Contract {
-    /// An operation that has expired is not sent, and none expires before its time.
+    /// No run sends an expired operation, and no operation expires before its time.
     static func expiry(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         return record.lives.flatMap { life -> [Breach] in
@@ -28,8 +28,7 @@ extension Contract {
         }
     }
 
-    /// At the end no operation waits that has expired, whatever it waits for. Runs of the calm end come every half an
-    /// hour.
+    /// At the end no expired operation waits, whatever the wait reason. Runs of the calm end come every half an hour.
     static func expired(_ record: Record) -> [Breach] {
         if record.hasClockSteps || !record.history.endsCalmly { return [] }
         let end = record.history.began + (record.events.last?.time ?? .zero) - .seconds(1801)
@@ -43,20 +42,21 @@ extension Contract {
         }
     }
 
-    /// Returns when an operation expires for certain; `nil` if it does not, or if nothing tells when it was created.
+    /// Returns the time at which an operation certainly expires; `nil` if the operation does not expire, or its time of
+    /// creation is unknown.
     private static func expiry(of life: Life) -> Timestamp? {
         let age = life.kind.expiresAfter.flatMap { age in life.created.map { $0.upperBound + age } }
         return [life.offer.expiresAt, age].compactMap(\.self).min()
     }
 
-    /// Nothing is sent before its `notBefore`, unless an operator asks for it by name.
+    /// No run sends an operation before its `notBefore`, unless an operator asks for the operation by name.
     static func notBefore(_ record: Record) -> [Breach] {
         if record.hasClockSteps { return [] }
         return record.lives.flatMap { life -> [Breach] in
             guard let time = life.offer.notBefore, life.offer.way != .send, life.offer.way != .sendUnqueued else {
                 return []
             }
-            // A content that takes another's place keeps the due time that the other one had.
+            // A replacement keeps the due time of the replaced content.
             if life.isReplacing, case .accepted(let name) = life.answer, name.gate != .notBefore(time) { return [] }
             return life.exchanges.map { record.exchanges[$0] }.filter { exchange in
                 record.time(at: exchange.received) < time
@@ -70,7 +70,7 @@ extension Contract {
         }
     }
 
-    /// A request that needs a kept value has that of the newest answer of its key that the queue has.
+    /// A request with a kept value has the value of the newest answer of its key in the queue.
     static func keptValues(_ record: Record) -> [Breach] {
         let givers = record.exchanges.indices.filter { place in
             record.life(record.exchanges[place].labels.first ?? 0)?.kind.keeps == true
@@ -115,14 +115,14 @@ extension Record {
         }
     }
 
-    /// The event by which the process of a request had settled what it learned: it said so, or it died.
+    /// Returns the event by which the process of a request had settled the answer: its report or its death.
     func settled(_ exchange: Exchange) -> Int {
         guard let learned = exchange.learned, let life = exchange.labels.first.flatMap(life) else { return .max }
         let told = life.reports.first { $0.at > learned && events[$0.at].process == exchange.process }?.at
         return told ?? course(of: exchange.process).killed ?? .max
     }
 
-    /// Whether the process of a request has said, before an event, what became of its operation.
+    /// Whether the process of a request has reported, before an event, the end of the operation.
     func isReported(_ leave: Life.Leave, of exchange: Exchange, since learned: Int, before index: Int) -> Bool {
         guard let life = exchange.labels.first.flatMap(life) else { return false }
         return life.reports.contains { at, report in

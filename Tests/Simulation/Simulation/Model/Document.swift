@@ -1,10 +1,10 @@
-/// A JSON text, as far as the model needs it: to merge by RFC 7396 and to compare. Numbers and texts keep their spelling.
+/// A JSON text for the model: merges by RFC 7396 and compares. Numbers and texts keep their spelling.
 indirect enum Document: Equatable {
     case object([String: Document])
     case array([Document])
     case other(String)
 
-    /// Parses a whole JSON text; `nil` if it is none.
+    /// Parses a whole JSON text; `nil` if the text is not JSON.
     init?(_ bytes: some Collection<UInt8>) {
         var reader = DocumentReader(Array(bytes))
         guard let document = reader.value(), reader.isAtEnd else { return nil }
@@ -13,8 +13,8 @@ indirect enum Document: Equatable {
 
     init?(_ text: String) { self.init(text.utf8) }
 
-    /// Returns one patch with the effect of two, this one first (RFC 7396; a null stays, because it still has to remove a
-    /// member of the server's document).
+    /// Returns a patch with the effect of two patches, this patch first (RFC 7396). A null stays, because it still has
+    /// to remove a member of the server's document.
     func followed(by newer: Document) -> Document {
         guard case .object(let changes) = newer, case .object(var members) = self else { return newer }
         for (name, change) in changes {
@@ -23,7 +23,7 @@ indirect enum Document: Equatable {
         return .object(members)
     }
 
-    /// Returns whether this patch has the effect of an older one too.
+    /// Whether this patch has the effect of an older patch, too.
     func covers(_ older: Document) -> Bool { older.followed(by: self) == self }
 
     subscript(name: String) -> Document? {
@@ -56,7 +56,7 @@ struct DocumentReader {
         }
     }
 
-    /// Reads an object; with each member, the bytes of its value.
+    /// Reads an object; with each member, the bytes of the value.
     mutating func object() -> [String: (document: Document, bytes: [UInt8])]? {
         skipSpace()
         guard take("{") else { return nil }

@@ -1,6 +1,6 @@
 import Policy
 
-/// A request, with all that became of it. All places are indices of events.
+/// A request and its outcome. All places are indices of events.
 struct Exchange {
     let request: Request
     let process: ProcessID
@@ -9,17 +9,18 @@ struct Exchange {
     /// When the server decided and the effects happened.
     var replied: Int?
     var reply: Reply?
-    /// When the process that sent it had the answer, or knew that none comes.
+    /// When the sender had the answer, or knew that no answer comes.
     var learned: Int?
     /// When the process took the answer in.
     var takenIn: Int?
-    /// Whether its agent ended before the process had an answer.
+    /// Whether the agent ended before the sender had an answer.
     var isLost = false
-    /// When the process could no longer learn an answer: it had it, or knew that none comes, or was over.
+    /// When the sender could no longer learn an answer: the sender had the answer, knew that no answer comes, or was
+    /// over.
     var ended: Int?
     /// The text of each body.
     let texts: [[UInt8]]
-    /// For each body, what it asks for; `nil` if it is not JSON.
+    /// The document of each body; `nil` if the body is not JSON.
     var documents: [Document?] = []
 
     init(_ request: Request, by process: ProcessID, at index: Int) {
@@ -30,7 +31,7 @@ struct Exchange {
         documents = texts.map { Document($0) }
     }
 
-    /// Returns the elements of an array, the lines of a batch, or the one text.
+    /// Returns the elements of an array, the lines of a batch, or the single text.
     private static func texts(of request: Request) -> [[UInt8]] {
         let bytes = Array(request.text.utf8)
         var reader = DocumentReader(bytes)
@@ -39,14 +40,14 @@ struct Exchange {
         return bytes.split(separator: UInt8(ascii: "\n")).map(Array.init)
     }
 
-    /// The id that the idempotency key has by default: a text in quotes (RFC 9651).
+    /// The id of the default idempotency key: a text in quotes (RFC 9651).
     var operationID: OperationID? {
         request.idempotencyKey.flatMap { OperationID($0.filter { $0 != "\"" }) }
     }
 
     var labels: [Label] { request.bodies.flatMap(\.self) }
 
-    /// Returns the status that the server gave to one body; `nil` if it gave none.
+    /// Returns the server's status for a body; `nil` without a status.
     func status(ofBody body: Int) -> Int? {
         guard let reply, case .status(let status) = reply.kind else { return nil }
         if let results = reply.results, (200..<300).contains(status) {
@@ -55,7 +56,7 @@ struct Exchange {
         return status
     }
 
-    /// Returns when the process learned that the server took this body; `nil` if it never did.
+    /// Returns when the process learned that the server took the body; `nil` if the process never did.
     func delivered(body: Int) -> Int? {
         guard let learned, let status = status(ofBody: body), (200..<300).contains(status) else { return nil }
         return learned
@@ -65,9 +66,9 @@ struct Exchange {
     func body(of label: Label) -> Int? { request.bodies.firstIndex { $0.contains(label) } }
 }
 
-/// One taking effect of an operation.
+/// An effect of an operation.
 struct Effect {
-    /// When it took effect.
+    /// The moment of the effect.
     var at: Int
     /// The place of the exchange in the record.
     var exchange: Int

@@ -1,23 +1,23 @@
 import Policy
 
-/// What the outside world knows of one operation. All places are indices of events.
+/// The outside world's knowledge of an operation. All places are indices of events.
 struct Life {
-    /// A sign that the operation is in the queue no more.
+    /// A sign that the operation has left the queue.
     enum Leave: Equatable {
-        /// The process that sent it learned a 2xx.
+        /// The sender learned a 2xx.
         case delivered
         case failed(isExpired: Bool)
         case superseded
         case evicted
         case dropped
         case quarantined
-        /// Another content has taken its place.
+        /// Another content has replaced this content.
         case replaced
-        /// `send` was told that the server refused it for good.
+        /// `send` was told that the server refused the operation for good.
         case refused
     }
 
-    /// An operator's command that has changed the operation, or that may have: its process died first.
+    /// An operator's command that has changed the operation, or may have changed it before the command's process died.
     struct Touch {
         var verb: Command.Verb
         /// The event at which the command began.
@@ -31,37 +31,38 @@ struct Life {
     let offer: Offer
     let kind: Setup.Kind
     let submitter: ProcessID
-    /// When its submitter began to hand it in.
+    /// When the submitter began to hand the operation in.
     let offered: Int
     let patch: Document?
     var answers: [(at: Int, answer: Answer)] = []
     var id: OperationID?
-    /// The time of creation that its name has, or the bounds between which it must be; `nil` if nothing is known.
+    /// The time of creation in the operation's name, or the bounds of the time; `nil` if the time is unknown.
     var created: ClosedRange<Timestamp>?
-    /// When its file had a canonical name for the first time, and that name; `nil` if nobody saw it.
+    /// When the operation's file had a canonical name for the first time, and the name; `nil` if nobody saw the name.
     var named: Int?
     var firstName: EntryName?
-    /// From when on it certainly was in the queue.
+    /// From when on the operation certainly was in the queue.
     var entered: Int?
-    /// The requests that have carried it visibly, by their place in the record, in their order.
+    /// The requests that have carried the operation visibly, by their place in the record, in order.
     var exchanges: [Int] = []
-    /// When it was told, what it was, and since when it may have been so.
+    /// When the outside world was told, the way in which the operation left, and the earliest moment at which it may
+    /// have left.
     var leaves: [(at: Int, leave: Leave, since: Int)] = []
     var touches: [Touch] = []
-    /// When its file lost a part on the disk.
+    /// When the operation's file lost a part on the disk.
     var damaged: Int?
-    /// When an operator was told that a command did not change it.
+    /// When an operator was told that a command did not change the operation.
     var leftAlone: [Int] = []
-    /// The reports that name its id.
+    /// The reports that name the operation's id.
     var reports: [(at: Int, report: Report)] = []
-    /// The files at the end that have its payload or its id.
+    /// The files at the end with the operation's payload.
     var left: [Place] = []
 
     var isReplacing: Bool { offer.isReplacing || offer.way == .replacing }
 
     var answer: Answer? { answers.last?.answer }
 
-    /// Whether its submitter has a promise that it stays.
+    /// Whether the submitter has a promise that the operation stays.
     var isPromised: Bool {
         answers.contains { answer in
             switch answer.answer {
@@ -71,7 +72,7 @@ struct Life {
         }
     }
 
-    /// Whether its submitter was told that it is not in the queue and never was.
+    /// Whether the submitter was told that the operation is not in the queue and never was.
     var isRejected: Bool {
         !isPromised
             && answers.contains { answer in
@@ -82,11 +83,11 @@ struct Life {
             }
     }
 
-    /// Whether something that happened from `since` on was about this content, and not about an older one of its id.
+    /// Whether an event from `since` on was about this content, and not about an older content of the id.
     func isMeant(since: Int) -> Bool { !isReplacing || since > named ?? .max }
 
-    /// Returns whether this operation stands before the other one, where that is certain: by the time of creation, and by
-    /// the id if the times are equal.
+    /// Whether this operation certainly stands before `other` in the order: by the time of creation, and by the id if
+    /// the times are equal.
     func precedes(_ other: Life) -> Bool {
         guard let mine = created, let others = other.created else { return false }
         if mine.upperBound < others.lowerBound { return true }
@@ -96,10 +97,10 @@ struct Life {
         return id < otherID
     }
 
-    /// The sequence of the values of its key; `nil` if its kind does not coalesce, or it has no key.
+    /// The sequence of the values of the operation's key; `nil` without coalescing or without a key.
     var values: Sequence? { sequences.first(where: \.isValue) }
 
-    /// The sequences that the operation belongs to.
+    /// The sequences of the operation.
     var sequences: [Sequence] {
         var sequences: [Sequence] = []
         guard offer.way != .sendUnqueued else { return sequences }
@@ -111,13 +112,13 @@ struct Life {
     }
 }
 
-/// Operations whose order matters between them.
+/// Operations that must keep their order.
 enum Sequence: Hashable {
-    /// `ordering: "key"`: one key and one destination, whatever the types.
+    /// `ordering: "key"`: a key and a destination, whatever the types.
     case key(host: String, String)
-    /// `ordering: "strict"`: one destination.
+    /// `ordering: "strict"`: a destination.
     case strict(host: String)
-    /// `coalesce`: one type, key and destination.
+    /// `coalesce`: a type, a key and a destination.
     case value(host: String, TypeName, String)
 
     var isValue: Bool { if case .value = self { true } else { false } }
@@ -151,7 +152,7 @@ struct Place {
         payload = Self.payload(of: file.bytes)
     }
 
-    /// Whether the operation is in the queue there: it waits, is in flight, or is a dead letter or in quarantine.
+    /// Whether the operation is in the queue there: waiting, in flight, a dead letter or in quarantine.
     var isInQueue: Bool {
         switch directory {
         case .new, .deferred, .claimed, .failed, .quarantine: true
@@ -159,14 +160,14 @@ struct Place {
         }
     }
 
-    /// Whether the file is an operation by its place: not a lock, and not the reason of a file in quarantine.
+    /// Whether the file is an operation by its place: neither a lock nor the reason of a file in quarantine.
     var isOperation: Bool {
         guard isInQueue || directory == .delivered else { return false }
         if directory == .claimed, path.hasSuffix("/lock") { return false }
         return !(directory == .quarantine && path.hasSuffix(".reason"))
     }
 
-    /// Returns the body of a canonical file, the payload of an envelope, or the JSON value that the file is.
+    /// Returns the body of a canonical file, the payload of an envelope, or the JSON value of the file.
     private static func payload(of bytes: [UInt8]) -> [UInt8]? {
         var reader = DocumentReader(bytes)
         guard let header = reader.object() else { return nil }

@@ -1,4 +1,4 @@
-/// A sentence of the contract. `Tests/Simulation/README.md` has each one in full, with its place in the manual.
+/// A sentence of the contract. `Tests/Simulation/README.md` has the full sentence and its place in the manual.
 package enum Property: String, Hashable, Sendable, CaseIterable {
     case kept
     case nothingFromNowhere = "nothing from nowhere"
@@ -37,7 +37,7 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case storms
     case credentials
 
-    /// Judges a history by this sentence alone.
+    /// Judges a history by the sentence alone.
     var judge: (Record) -> [Breach] {
         switch self {
         case .kept: Contract.kept

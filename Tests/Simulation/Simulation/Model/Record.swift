@@ -1,6 +1,6 @@
 import Policy
 
-/// An index of a history: who did what when, found once for all properties.
+/// An index of a history, built once for all properties.
 struct Record {
     let history: History
     private(set) var lives: [Life] = []
@@ -8,7 +8,7 @@ struct Record {
     private(set) var exchanges: [Exchange] = []
     private(set) var courses: [ProcessID: Course] = [:]
     private(set) var powerCuts: [Int] = []
-    /// The events at which a process was killed or lost its power.
+    /// The events at which a process was killed or lost power.
     private(set) var kills: [Int] = []
     private(set) var hasClockSteps = false
     /// The beginning of the calm end; `nil` if the history has none.
@@ -16,7 +16,7 @@ struct Record {
     /// The number of evictions whose id belongs to no known operation.
     private(set) var unknownEvictions = 0
     private(set) var sequences: [Sequence: [Int]] = [:]
-    /// The files at the end that belong to no operation that was handed in.
+    /// The operation files at the end that match no operation handed in.
     private(set) var strays: [Place] = []
     /// The places in `lives`, by id.
     private var byID: [OperationID: [Int]] = [:]
@@ -40,7 +40,7 @@ struct Record {
 
     func life(_ label: Label) -> Life? { byLabel[label].map { lives[$0] } }
 
-    /// Returns the places of the operations that may have this id at an event: handed in before, and not replaced.
+    /// Returns the places of the operations that may have the id at an event: handed in before, and not replaced.
     func lives(of id: OperationID, before index: Int) -> [Int] {
         (byID[id] ?? []).filter { place in
             lives[place].offered < index
@@ -49,18 +49,19 @@ struct Record {
         }
     }
 
-    /// Whether several contents that replace none were handed in with its id: a report then names either.
+    /// Whether several contents that replace none were handed in with the operation's id. A report then may name any of
+    /// them.
     func sharesID(_ life: Life) -> Bool {
         life.id.map { (byID[$0] ?? []).count { !lives[$0].isReplacing } > 1 } ?? false
     }
 
-    /// When an operation was handed in; for a content that replaces another one, when the first one of its id was.
+    /// Returns when an operation was handed in; for a replacement, when the first content of its id was handed in.
     func firstOffer(of life: Life) -> Int {
         guard life.isReplacing, let id = life.id else { return life.offered }
         return (byID[id] ?? []).map { lives[$0].offered }.min() ?? life.offered
     }
 
-    /// What a clock that is right shows at an event.
+    /// Returns the true time of day at an event.
     func time(at index: Int) -> Timestamp { history.began + events[index].time }
 
     var lastKill: Int { kills.last ?? -1 }
@@ -199,8 +200,8 @@ struct Record {
         }
     }
 
-    /// Finds the ids that no answer tells: the idempotency key of an operation is its id by default. Where nothing tells
-    /// the time of creation, the moment of the offer bounds it.
+    /// Finds the ids that no answer tells: the default idempotency key of an operation is its id. Without another
+    /// source, the moment of the offer bounds the time of creation.
     private mutating func readIDs() {
         for index in lives.indices {
             let life = lives[index]
@@ -213,8 +214,8 @@ struct Record {
             }
             if let id = lives[index].id, !life.isRejected { byID[id, default: []].append(index) }
         }
-        // A new content takes the place of an older one when its submitter is told so. Several imports may have been
-        // handed in before any of them had its name.
+        // A new content replaces an older content when its submitter is told so. Several imports may have been handed
+        // in before any of them had its name.
         for index in lives.indices where lives[index].isReplacing {
             guard let id = lives[index].id, let entered = lives[index].entered else { continue }
             for older in byID[id] ?? [] where older != index && lives[older].began < lives[index].began {
@@ -243,8 +244,8 @@ struct Record {
         }
     }
 
-    /// Returns the operations that a report may be about. If the process has sent several contents of the id, an attempt's
-    /// report is about the last of them.
+    /// Returns the operations that a report may be about. If the process has sent several contents of the id, an
+    /// attempt's report is about the last content sent.
     private func lives(of id: OperationID, before index: Int, sentBy process: ProcessID, _ report: Report) -> [Int] {
         if case .failed(_, isExpired: true) = report { return lives(of: id, before: index) }
         let sent = (byID[id] ?? []).compactMap { place -> (place: Int, exchange: Int)? in
@@ -259,8 +260,8 @@ struct Record {
         return [last.place]
     }
 
-    /// Returns since when a report may be true. A run reports in groups, after it has changed the files: what was in
-    /// flight may have left with its answer, the rest at any time of the run.
+    /// Returns since when a report may be true. A run reports in groups, after the changes of the files: an operation
+    /// in flight may have left with its answer, other operations at any time of the run.
     private func moment(of life: Life, before index: Int, by process: ProcessID) -> Int {
         let last = life.exchanges.last {
             exchanges[$0].process == process && exchanges[$0].received < index
@@ -295,7 +296,8 @@ struct Record {
         }
     }
 
-    /// A replacement of a dead letter is one, too, unless an operator may have queued the dead letter again before.
+    /// A replacement of a dead letter is a dead letter, unless an operator may have queued the dead letter again
+    /// before.
     private mutating func readReplacedDeadLetters() {
         for index in lives.indices where lives[index].isReplacing && lives[index].offer.isDeadLetter {
             guard let id = lives[index].id, let answered = lives[index].answers.last?.at else { continue }
@@ -309,7 +311,7 @@ struct Record {
         }
     }
 
-    /// Notes what a command may have changed that did not say so before it died or failed.
+    /// Notes operations that a command may have changed without a report before it died or failed.
     private mutating func breakOff(_ command: Command, from began: Int, at index: Int) {
         for life in lives.indices where lives[life].isMeant(by: command) && lives[life].offered < index {
             let isTold = lives[life].touches.contains { $0.began == began }
@@ -321,7 +323,7 @@ struct Record {
 }
 
 extension Life {
-    /// When it was in the queue for the first time, as far as anybody knows.
+    /// When the operation was first in the queue, as far as anybody knows.
     fileprivate var began: Int { named ?? entered ?? offered }
 
     mutating func touch(_ command: Command, from began: Int, told: Int?) {
@@ -329,7 +331,7 @@ extension Life {
         if command.verb == .drop { leaves.append((told ?? began, .dropped, began)) }
     }
 
-    /// Whether this content of an id was in the queue before another one.
+    /// Whether this content of an id was in the queue before `other`.
     func isBefore(_ other: Life) -> Bool { began < other.began }
 
     /// Whether a command may concern the operation.
@@ -345,7 +347,7 @@ extension Exchange {
 }
 
 extension Report {
-    /// The operation that the report is about.
+    /// The operation of the report.
     var id: OperationID? {
         switch self {
         case .delivered(let id), .deferred(let id, counted: _), .putBack(let id), .failed(let id, isExpired: _),
@@ -368,31 +370,31 @@ extension Report {
     }
 }
 
-/// What became of one process. All places are indices of events.
+/// The course of a process. All places are indices of events.
 struct Course {
     var began = 0
     /// The options of the run; `nil` if the process is none.
     var choice: RunChoice?
-    /// How it hands operations in.
+    /// The ways in which the process hands operations in.
     var ways: Set<Offer.Way> = []
-    /// When it ended, by itself or not; `nil` if the history ends before.
+    /// When the process ended, by itself or not; `nil` if the history ends before.
     var ended: Int?
-    /// When it was killed, or the machine lost power under it.
+    /// When the process was killed, or the machine lost power.
     var killed: Int?
     var stops: [Int] = []
-    /// When it got no processor for a while. It can be killed meanwhile.
+    /// When the process got no processor for a while. The process can be killed meanwhile.
     var stalls: [Int] = []
     var wakes: [Int] = []
     var interruptions: [Int] = []
     var listings: [Int] = []
-    /// When it gave a request to its agent.
+    /// When the process gave a request to its agent.
     var submissions: [Int] = []
-    /// The injected errors of its calls.
+    /// The injected errors of the process's calls.
     var refusals: [Int] = []
 
-    /// Whether the process only adds: it neither claims nor changes what others have added.
+    /// Whether the process only adds: it neither claims nor changes the operations of other processes.
     var isAdder: Bool { choice == nil && !ways.isEmpty && ways.isDisjoint(with: [.send, .sendUnqueued, .replacing]) }
 
-    /// Returns the first listing from an event on, that event if none is known.
+    /// Returns the first listing from an event on; the event itself if no listing is known.
     func listing(from index: Int) -> Int { listings.first { $0 >= index } ?? index }
 }

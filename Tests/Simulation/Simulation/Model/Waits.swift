@@ -1,13 +1,13 @@
-/// Who waits in the queue at which time, and who overtakes whom.
+/// Operations that wait in the queue by time, and operations that overtake older operations.
 struct Waits {
     private let record: Record
 
     init(_ record: Record) { self.record = record }
 
-    /// Returns the requests that carried a newer operation of a sequence while an older one, which was there when the
-    /// request was decided, certainly waited.
+    /// Returns the requests that carried a newer operation of a sequence while an older operation certainly waited. The
+    /// older operation was in the queue when the run decided to send the request.
     ///
-    /// Between different kinds and keys, an operation that coalesces stands where the newest value of its key stands.
+    /// Between different kinds and keys, a coalescing operation has the place of the newest value of its key.
     func overtakings(in members: [Int], isWithinValues: Bool) -> [(older: Int, newer: Int, exchange: Int)] {
         enum Step {
             case leaves(Int)
@@ -24,7 +24,7 @@ struct Waits {
         for carried in record.bodies(of: members) {
             steps.append((record.exchanges[carried.exchange].received, .sends(carried)))
         }
-        // Those that leave come first: a command that removes an operation may have done so already.
+        // Departures come first: a command that removes an operation may have removed it already.
         steps.sort { $0.at < $1.at }
         var waiting: [(member: Int, since: Int)] = []
         var found: [(older: Int, newer: Int, exchange: Int)] = []
@@ -53,11 +53,12 @@ struct Waits {
         return found
     }
 
-    /// Returns the times in which an operation certainly was in the queue: from the promise, or the answer to a `retry`,
-    /// until the first sign that it left.
+    /// Returns the times in which an operation certainly was in the queue: from the promise, or the answer to a
+    /// `retry`, until the first sign of a departure.
     func spans(of member: Int) -> [(from: Int, to: Int?)] {
         let life = record.lives[member]
-        // A retry takes effect at some moment before its answer: what left meanwhile may have left after it.
+        // A retry takes effect at some moment before its answer. An operation that left meanwhile may have left after
+        // that moment.
         let retries = life.touches.filter { touch in
             touch.verb == .retry && !life.leaves.contains { $0.at > touch.began && $0.at < touch.told ?? .max }
         }
@@ -74,8 +75,8 @@ struct Waits {
         return spans
     }
 
-    /// Whether an operation of a coalescing kind stands in the order at a newer value of its key, which may be sent. The
-    /// newer value may have left the queue before the run says so.
+    /// Whether an operation of a coalescing kind has the place of a newer value of its key in the order, and the newer
+    /// value may be sent. The newer value may have left the queue before the run says so.
     private func isBehindNewer(
         _ member: Int, than sent: Life, in members: [Int], _ cut: Int, _ index: Int
     ) -> Bool {
@@ -90,8 +91,8 @@ struct Waits {
         }
     }
 
-    /// Whether the server has refused the operation for good: the storm guard may wait for samples before the file moves,
-    /// and puts all of them back together.
+    /// Whether the server has refused the operation for good. The storm guard may wait for samples before the file
+    /// moves, and puts all refused operations back together.
     private func isRefused(_ member: Int, before index: Int) -> Bool {
         let life = record.lives[member]
         guard let last = life.exchanges.last(where: { record.exchanges[$0].received < index }) else { return false }
@@ -102,7 +103,7 @@ struct Waits {
         return [400, 404, 405, 406, 410, 422, 501, 505].contains(status)
     }
 
-    /// Whether the process that sent a request died before it had to have settled what it knew.
+    /// Whether the sender of a request died before the deadline for settling its answers.
     private func diesSoon(_ carried: Carried, after index: Int) -> Bool {
         guard let killed = record.course(of: record.exchanges[carried.exchange].process).killed else { return false }
         return killed > index && record.events[killed].time - record.events[index].time <= Contract.removal
@@ -119,8 +120,8 @@ struct Waits {
             && exchange.documents[carried.body]?.covers(patch) == true
     }
 
-    /// Whether the operation shows itself in the queue after an event. Only a process that died may have removed it and not
-    /// have said so; and of a foreign file without a name nobody can tell.
+    /// Whether the operation is visible in the queue after an event. Only a process that died may have removed the
+    /// operation without a report. A foreign file without a name is never certain.
     private func isSeen(_ member: Int, after index: Int) -> Bool {
         let life = record.lives[member]
         if life.id != nil, record.kills.first.map({ $0 > index }) ?? true, !mayBeRemovedUnsaid(life) { return true }
@@ -135,8 +136,8 @@ struct Waits {
             && life.left.contains { $0.directory == .new || $0.directory == .deferred || $0.directory == .claimed }
     }
 
-    /// Whether the limits of the queue may remove an operation, and no report says so: for a newer value as it enters,
-    /// or for an operation of a program with SpoolWriter, which reports no evictions.
+    /// Whether the limits of the queue may remove an operation without a report: for a newer value as it enters, or for
+    /// an operation of a program with SpoolWriter, which reports no evictions.
     private func mayBeRemovedUnsaid(_ life: Life) -> Bool {
         guard record.history.setup.operations != nil else { return false }
         if record.history.setup.dropsOldest,
@@ -150,8 +151,7 @@ struct Waits {
 }
 
 extension Life {
-    /// Whether the operation may have been in the queue between two events: it was handed in, and nothing has said
-    /// before that it left.
+    /// Whether the operation may have been in the queue between two events: handed in, and not reported as gone before.
     fileprivate func mayWait(from first: Int, to last: Int) -> Bool {
         guard offered < last, !isRejected else { return false }
         guard let left = leaves.map(\.at).filter({ $0 < first }).max() else { return true }

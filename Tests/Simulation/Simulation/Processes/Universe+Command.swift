@@ -123,7 +123,7 @@ extension Universe {
             try perform(Plan.PlannedCommand(.resume, .queue), spool, process)
             for host in Set(plan.setup.kinds.map(\.host)).sorted() {
                 try perform(Plan.PlannedCommand(.resume, .host(host)), spool, process)
-                // Closes a circuit breaker that nobody knows of, too.
+                // Also closes a circuit breaker that nobody knows of.
                 try perform(Plan.PlannedCommand(.releaseDestination, .host(host)), spool, process)
             }
             try perform(Plan.PlannedCommand(.release, .all(nil)), spool, process)
@@ -150,7 +150,7 @@ extension Universe {
         }
     }
 
-    /// The ids that a target means at this moment, from what the world has seen.
+    /// Returns the ids of a target at this moment, as far as the world has seen.
     func ids(of target: Plan.Target, _ process: SimulatedProcess) -> [OperationID] {
         switch target {
         case .inFlight, .olderPart: awaitRequest(process)

@@ -39,12 +39,12 @@ extension Universe {
         } catch {
             throw error.error
         }
-        // Of a batch with a refused operation the others are not told one by one.
+        // A batch with a refused operation has no separate answers for its other operations.
         for label in open { note(process.id, .answers(label, .notAttempted)) }
         note(process.id, .ends(status: status))
     }
 
-    /// An operation as a command has read it.
+    /// An operation as read by a command.
     private enum Given {
         case added(Policy.Operation)
         case imported(PortableOperation)
@@ -84,7 +84,8 @@ extension Universe {
         }
     }
 
-    /// Returns what `export` prints of an operation; `nil` if the queue does not have it, or it cannot be read.
+    /// Returns the operation in the form that `export` prints; `nil` if the operation is unreadable or not in the
+    /// queue.
     private func exported(_ id: OperationID, _ spool: SpoolDirectory) -> PortableOperation? {
         do throws(SpoolError) {
             guard case .operation(let entry)? = try spool.found([.id(id)])[.id(id)]?.first, entry.state != .delivered,
@@ -105,7 +106,8 @@ extension Universe {
             open.removeAll { $0 == place.line }
             note(process.id, .answers(place.line, .refused))
         case .added(let accepted):
-            // Operations that newer ones replace go first, then the oldest (drainq-queue(5), PROMISES AND THEIR LIMITS).
+            // Reports the operations replaced by newer operations first, then the oldest operations (drainq-queue(5),
+            // PROMISES AND THEIR LIMITS).
             for older in accepted.superseded {
                 note(process.id, .reports(.superseded(older.entry.name.id, by: older.newer)))
             }
@@ -126,7 +128,7 @@ extension Universe {
 
     // MARK: - SpoolWriter
 
-    /// Adds as a program does that embeds the writer: all at once, or each when it is there.
+    /// Adds operations in the way of a program with SpoolWriter: all at once, or each when it is there.
     private func write(_ plan: Plan.EnterPlan, _ process: SimulatedProcess) {
         let text = Array(plan.offers.isEmpty ? "".utf8 : self.plan.setup.text.utf8)
         nonisolated(unsafe) let surroundings = WriterSurroundings(
@@ -163,7 +165,7 @@ extension Universe {
         do throws(WriteError) {
             _ = try queue.add(batch.map(\.operation))
             for (offer, _) in batch {
-                // The writer answers an id that is in the queue already as if it had added the operation.
+                // The writer answers an id already in the queue as if the writer had added the operation.
                 note(process.id, .answers(offer.label, names[offer.label].map { .accepted($0) } ?? .duplicate))
             }
         } catch {

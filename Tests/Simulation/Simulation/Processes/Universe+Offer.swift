@@ -2,7 +2,7 @@ internal import Policy
 internal import Spool
 
 extension Universe {
-    /// Makes the operation of a planned offer at this moment.
+    /// Makes the operation of a planned offer at the present moment.
     func offer(
         _ planned: Plan.PlannedOffer, _ way: Offer.Way, _ process: SimulatedProcess
     ) -> (offer: Offer, operation: Policy.Operation) {

@@ -72,7 +72,7 @@ extension Universe {
         for report in reports(of: event) { note(process.id, .reports(report)) }
     }
 
-    /// Takes what `send` meets besides its operation, whose end its answer tells.
+    /// Takes the events of `send` besides the end of its operation, which the answer tells.
     func takeAside(_ event: RunEvent, of process: SimulatedProcess) {
         switch event {
         case .attempted, .settledUnsent, .parked: break
@@ -115,7 +115,7 @@ extension Universe {
 }
 
 extension Plan.Role {
-    /// The role as a person would write its command.
+    /// The role as an operator would write its command.
     var name: String {
         switch self {
         case .run(let plan):

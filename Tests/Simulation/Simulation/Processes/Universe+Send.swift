@@ -37,7 +37,7 @@ extension Universe {
             switch postponement.cause {
             case .deferred: return .queued(isHeld: false)
             case .held: return .queued(isHeld: true)
-            // What could not be synced is not promised.
+            // Without a sync there is no promise.
             case .broken: return .error(postponement.reason)
             }
         }

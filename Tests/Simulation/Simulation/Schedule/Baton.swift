@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// The right to go on, handed from one thread to another.
+/// The right to continue, handed from thread to thread.
 final class Baton: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 

@@ -1,5 +1,5 @@
 extension Call.Name {
-    /// Whether the call tells or changes what other processes see of names and locks: most coincidences begin there.
+    /// Whether the call reads or changes names and locks that other processes see: most coincidences begin there.
     var isTelling: Bool {
         switch self {
         case .rename, .renameNoReplace, .link, .unlink, .list, .listPart, .lock, .unlock, .makeDirectory: true

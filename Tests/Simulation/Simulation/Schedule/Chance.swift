@@ -14,14 +14,14 @@ package struct Chance: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Returns a generator whose numbers do not depend on what is drawn from this one later.
+    /// Returns a generator whose numbers do not depend on later draws from this generator.
     package mutating func branch() -> Chance { Chance(seed: next()) }
 
-    /// Returns a number below `bound`, which is positive. The slight bias towards small numbers does not matter here;
+    /// Returns a number below `bound`; `bound` is positive. The slight bias towards small numbers does not matter here;
     /// unlike the standard library's, the count of draws is always one.
     package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Returns whether an event of this probability occurs.
+    /// Returns whether an event of the given probability occurs.
     package mutating func happens(_ probability: Double) -> Bool {
         Double(next() >> 11) < probability * Double(1 << 53)
     }

@@ -1,19 +1,19 @@
 package import Drain
 package import Policy
 
-/// Everything that a history is made of. A workload makes it from a seed; the shrinker takes parts away; the same plan
+/// The complete input of a history. A workload makes a plan from a seed; the shrinker takes parts away; the same plan
 /// gives the same history, byte for byte.
 package struct Plan: Sendable {
     package var setup: Setup
     package var schedule = SchedulePlan()
-    /// How far each host's wall clock is ahead of the true time at the start, and its steps.
+    /// The hosts: how far each wall clock is ahead of the true time at the start, and the clock's steps.
     package var hosts: [HostPlan] = [HostPlan()]
     package var actors: [Actor] = []
     package var faults: [Fault] = []
     package var servers: [String: ServerPlan] = [:]
-    /// Whether every user may put files into `new/`, which is sticky, as in a drop directory.
+    /// Whether every user may put files into a sticky `new/`, as in a drop directory.
     package var isOpenToAll = false
-    /// Whether the history ends with a calm time in which the queue has to get empty.
+    /// Whether the history ends with a calm time. The queue has to get empty in the calm time.
     package var endsCalmly = true
 
     package init(setup: Setup) {
@@ -35,7 +35,8 @@ package struct Plan: Sendable {
 
     /// A process of the history.
     package struct Actor: Sendable {
-        /// Its number; the process of the same number plays it. Stays when the shrinker removes others.
+        /// The actor's number; the process of the same number plays the actor. The number stays when the shrinker
+        /// removes other actors.
         package var number: Int
         package var start: Duration
         package var host = 0
@@ -59,7 +60,7 @@ package struct Plan: Sendable {
         package var stay = RunOptions.Stay.no
         package var ignoresBackoff = false
         package var types: Set<TypeName> = []
-        /// Sends only operations that this target names when the run begins.
+        /// The target of the run; the run sends only operations that the target names at the run's start.
         package var target: Target?
 
         package init() {}
@@ -68,7 +69,7 @@ package struct Plan: Sendable {
     /// `add`, `import`, and programs that embed the writer.
     package struct EnterPlan: Sendable {
         package var offers: [PlannedOffer]
-        /// The pauses of the input, by the number of offers before each: then what was read is added.
+        /// The pauses of the input, by the number of offers before each pause: the program adds the offers read so far.
         package var pauses: [Int: Duration] = [:]
         package var isAtomic = false
         package var way = EnterWay.add
@@ -92,21 +93,21 @@ package struct Plan: Sendable {
         package init() {}
     }
 
-    /// An operation that somebody hands in, before it has its content.
+    /// An operation to hand in, without its content.
     package struct PlannedOffer: Sendable {
         package var label: Label
         package var type: TypeName
         package var key: String?
         package var hasOwnID = false
-        /// The operation whose own id it is given, too.
+        /// The operation that gets the same own id.
         package var sharesIDWith: Label?
-        /// The id that is given, if it is one of another operation.
+        /// The target whose id the operation gets; `nil` for none.
         package var idOf: Target?
-        /// How much earlier than the moment of writing it says that it was created; negative is the future.
+        /// How much earlier than the moment of writing the operation's time of creation is; negative is the future.
         package var age: Duration?
         package var notBefore: Duration?
         package var expires: Duration?
-        /// The member of the payload: a merge overwrites an equal one.
+        /// The member of the payload: a merge overwrites an equal member.
         package var member: String
         package var wait: Duration = .zero
         /// For foreign files: whether the writer syncs.
@@ -124,12 +125,12 @@ package struct Plan: Sendable {
         package var verb: Command.Verb
         package var target: Target
         package var wait: Duration = .zero
-        /// What another process has to do first; `nil` for nothing.
+        /// The preceding step of another process; `nil` for none.
         package var moment: Moment?
-        /// The states that a filter names; empty for those that the command chooses by itself.
+        /// The states of a filter; empty for the command's default states.
         package var states: Set<ShownState> = []
         package var limit: Int?
-        /// `drop`: whether it drops those that are held behind the chosen failed ones, too.
+        /// `drop`: whether the command also drops the operations held behind the chosen failed operations.
         package var takesFollowers = false
         /// `retry`: the time between two operations that become due; `nil` makes all due at once.
         package var spacing: Duration?
@@ -159,13 +160,15 @@ package struct Plan: Sendable {
         }
     }
 
-    /// What an operator, or a run by id, acts on, chosen at that moment from what the world has seen.
+    /// The target of an operator, or of a run by id, chosen at the moment of the command from the events that the world
+    /// has seen.
     package enum Target: Hashable, Sendable {
-        /// An operation that is in flight, one of its batch or merge.
+        /// An operation in flight; any operation of a batch or merge.
         case inFlight
-        /// An older operation of the type and key of one that is in flight: a part of its document, if the route merges.
+        /// An older operation with the type and key of an operation in flight: a part of the same document, if the
+        /// route merges.
         case olderPart
-        /// An operation that waits, the nth oldest.
+        /// The nth oldest waiting operation.
         case waiting(Int)
         /// The newest accepted operation.
         case newest
@@ -178,29 +181,30 @@ package struct Plan: Sendable {
     package struct ServerPlan: Hashable, Sendable {
         package enum Mode: Hashable, Sendable {
             case well
-            /// Every nth request gets this status, by chance.
+            /// A random share of requests gets the status.
             case flaky(status: Int, share: Double)
             case down
             case unauthorized
             case limited(retryAfter: Int)
-            /// Answers with this status to all.
+            /// Answers all requests with the status.
             case storm(Int)
         }
 
         package var latency: Duration = .milliseconds(20)
-        /// The share of requests whose answer is lost after the effect, and before it.
+        /// The share of requests whose answer is lost after the effect, and before the effect.
         package var losesAfter = 0.0
         package var losesBefore = 0.0
-        /// The share of requests at which the agent dies, and at which it hangs: with it all that it has in flight.
+        /// The share of requests at which the agent dies, and at which the agent hangs. The agent loses all its
+        /// requests in flight.
         package var agentDies = 0.0
         package var agentHangs = 0.0
         /// The share of requests that take longer than the time-out.
         package var stalls = 0.0
         /// The share of requests whose answer arrives byte by byte, for up to the time of a whole attempt and longer.
         package var trickles = 0.0
-        /// The labels that are refused for good.
+        /// The labels of the operations that the server refuses for good.
         package var bad: Set<Label> = []
-        /// The operation whose request kills the process that sends it.
+        /// The operation whose request kills the sender.
         package var culprit: Label?
         /// The modes from each time on, in order.
         package var modes: [Phase] = []
@@ -216,21 +220,21 @@ package struct Plan: Sendable {
     package enum Fault: Hashable, Sendable {
         /// The actor's process dies before its nth call.
         case kill(actor: Int, call: Int)
-        /// It is stopped before its nth call, for this time.
+        /// The actor's process is stopped before its nth call, for this time.
         case stop(actor: Int, call: Int, time: Duration)
-        /// It does not get a processor for this time, before its nth call.
+        /// The actor's process gets no processor for this time, before its nth call.
         case stall(actor: Int, call: Int, time: Duration)
-        /// It gets a signal before its nth call.
+        /// The actor's process gets a signal before its nth call.
         case interrupt(actor: Int, call: Int)
-        /// Its nth call fails so.
+        /// The nth call of the actor's process fails with the code.
         case error(actor: Int, call: Int, code: Int32)
         /// The machine loses power at a time.
         case cutPower(at: Duration)
-        /// The machine loses power so long after the nth time that a process has answered, or has learned an answer.
+        /// The machine loses power after the nth promise (`Event.What.isPromise`) and a wait.
         case cutPowerAfter(promise: Int, wait: Duration)
-        /// The file of an operation that waits, counted from the newest, loses its second half.
+        /// The file of a waiting operation, counted from the newest, loses its second half.
         case damage(at: Duration, place: Int)
-        /// The disk has only so many free bytes, for this time.
+        /// The disk has only `free` free bytes, for this time.
         case fillDisk(at: Duration, free: Int, time: Duration)
     }
 }

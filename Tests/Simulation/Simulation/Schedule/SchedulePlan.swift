@@ -1,16 +1,16 @@
 /// How the processes of a history take turns.
 package struct SchedulePlan: Hashable, Sendable {
     package enum Style: Hashable, Sendable {
-        /// The process with the highest priority goes on; at each change point the present one gets the lowest (PCT,
-        /// Burckhardt et al. 2010: few change points find most coincidences of few processes).
+        /// The process with the highest priority continues; at each change point the present process gets the lowest
+        /// priority (PCT, Burckhardt et al. 2010: few change points find most coincidences of few processes).
         case priorities
-        /// Another process goes on with the first probability at calls that tell or change what others see, with the
-        /// second at others.
+        /// Another process continues: with the first probability at calls that tell or change shared names and locks,
+        /// with the second probability at other calls.
         case random(often: Double, seldom: Double)
-        /// A process goes on until it waits.
+        /// A process continues until the process waits.
         case turns
 
-        /// Its name in a table.
+        /// The name of the style in a table.
         package var words: String {
             switch self {
             case .priorities: "priority"
@@ -23,14 +23,14 @@ package struct SchedulePlan: Hashable, Sendable {
     package var style = Style.priorities
     /// The numbers of system calls at which the present process gets the lowest priority.
     package var changePoints: [Int] = []
-    /// Whether change points count only the calls that tell or change what others see.
+    /// Whether change points count only the calls that tell or change shared names and locks.
     package var countsTelling = false
     package var seed: UInt64 = 0
     /// The typical duration of a system call.
     package var pace: Duration = .microseconds(30)
     /// The typical duration of a sync.
     package var syncPace: Duration = .milliseconds(1)
-    /// The number of system calls after which a history is broken off: something made no end.
+    /// The number of system calls after which a history is broken off, because a process does not end.
     package var mostSteps = 400_000
 
     package init() {}

@@ -1,19 +1,19 @@
 internal import CSystem
 internal import Policy
 
-/// Decides which process of a history goes on: one at a time, by the plan's chance, at each system call, sleep and wait.
-/// Owns the true time. Whoever has the baton uses it; no other thread does.
+/// Chooses the process that continues: one at a time, by the plan's chance, at each system call, sleep and wait. Owns
+/// the true time. Only the thread with the baton uses the scheduler.
 package final class Scheduler: @unchecked Sendable {
     /// The true time since the start of the history.
     private(set) var time = Duration.zero
     /// The number of system calls so far, of all processes.
     private(set) var steps = 0
-    /// The number of those that tell or change what others see.
+    /// The number of calls that tell or change shared names and locks.
     private var tellings = 0
     private(set) var processes: [SimulatedProcess] = []
-    /// The digest of everything that the schedule has seen: the same for the same plan.
+    /// The digest of everything that the schedule has seen. The same plan gives the same digest.
     private(set) var digest = TraceDigest()
-    /// Whether the history had to be broken off: it made no end.
+    /// Whether the history was broken off because a process did not end.
     private(set) var isEndless = false
     private let plan: SchedulePlan
     private var chance: Chance
@@ -28,12 +28,12 @@ package final class Scheduler: @unchecked Sendable {
         changePoints = Set(plan.changePoints)
     }
 
-    /// Called at each call of a process before it has an effect; the owner injects deaths, stops and errors there.
+    /// Called at each call of a process before the effect; the owner injects deaths, stops and errors there.
     var fault: (SimulatedProcess, Call) throws(Errno) -> Void = { (_, _) throws(Errno) in }
 
     // MARK: - Processes
 
-    /// Adds a process that begins at a time.
+    /// Adds a process with a start time.
     @discardableResult
     func add(
         _ name: String, host: Int, user: UInt32, chance: Chance, start: Duration,
@@ -55,7 +55,7 @@ package final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Called by its own thread when a process has done its work.
+    /// Called by the process's own thread when the process has done its work.
     func end(_ process: SimulatedProcess) {
         process.state = .done
         ended(process)
@@ -63,11 +63,11 @@ package final class Scheduler: @unchecked Sendable {
         if let next = choose(after: process) { next.take() } else { home.hand() }
     }
 
-    /// Called when a process has ended or died: its descriptors and locks go.
+    /// Called when a process has ended or died, to release its descriptors and locks.
     var ended: (SimulatedProcess) -> Void = { _ in }
 
-    /// Kills a process: no call of it has an effect any more. Does not return if it is the one that has the baton;
-    /// then call it last.
+    /// Kills a process: no later call of the process has an effect. Does not return if the process has the baton
+    /// (`isCurrent`); then call `kill` last.
     func kill(_ process: SimulatedProcess, isCurrent: Bool) {
         process.state = .dead
         ended(process)
@@ -75,7 +75,7 @@ package final class Scheduler: @unchecked Sendable {
         if isCurrent { giveAway(process) }
     }
 
-    /// Ends the present wait of a process at once, if anything that arrives ends it.
+    /// Ends the present wait of a process at once, if an answer or a signal ends the wait.
     func wake(_ process: SimulatedProcess) {
         if process.isWakeable, case .waiting(let until) = process.state, until > time {
             process.state = .waiting(until: time)
@@ -84,7 +84,7 @@ package final class Scheduler: @unchecked Sendable {
 
     // MARK: - Points
 
-    /// A system call of the process that has the baton, before it has an effect.
+    /// Passes a system call of the process with the baton, before the effect.
     func point(_ process: SimulatedProcess, _ call: Call) throws(Errno) {
         steps += 1
         process.calls += 1
@@ -118,7 +118,7 @@ package final class Scheduler: @unchecked Sendable {
         process.isWakeable = false
     }
 
-    /// Lets something happen at a time. It happens on the thread that has the baton then, and must not wait.
+    /// Runs an action at a time, on the thread with the baton. The action must not wait.
     func plan(at moment: Duration, _ action: @escaping () -> Void) {
         agenda.add(max(moment, time), action)
     }
@@ -139,7 +139,7 @@ package final class Scheduler: @unchecked Sendable {
         process.await()
     }
 
-    /// Whether another process may go on now.
+    /// Whether another process may continue now.
     private func switches(at call: Call.Name) -> Bool {
         switch plan.style {
         case .priorities: true
@@ -149,8 +149,8 @@ package final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Returns the process that goes on; lets time pass if none can now. `nil` if none ever can and nothing is left to
-    /// happen.
+    /// Returns the next process; lets time pass if no process can continue now. `nil` if no process ever can and the
+    /// agenda is empty.
     private func choose(after process: SimulatedProcess?) -> SimulatedProcess? {
         while true {
             runAgenda()
@@ -193,18 +193,18 @@ package struct TraceDigest: Hashable, Sendable {
     }
 }
 
-/// What is to happen at which time.
+/// Actions by time.
 private struct Agenda {
     private var items: [(time: Duration, action: () -> Void)] = []
 
     var first: Duration? { items.last?.time }
 
     mutating func add(_ time: Duration, _ action: @escaping () -> Void) {
-        // The next one stands last; of equal times the one that was added first comes first.
+        // The next action stands last. Of equal times the action added first comes first.
         items.insert((time, action), at: items.partitioningIndex { $0.time <= time })
     }
 
-    /// Removes the next action that is due.
+    /// Removes the next due action.
     mutating func next(until time: Duration) -> (() -> Void)? {
         guard let next = items.last, next.time <= time else { return nil }
         return items.removeLast().action
@@ -212,7 +212,7 @@ private struct Agenda {
 }
 
 extension Array {
-    /// Returns the first index whose element and all behind it match; the elements are partitioned so.
+    /// Returns the first index whose element and all later elements match; the elements are partitioned so.
     fileprivate func partitioningIndex(where matches: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

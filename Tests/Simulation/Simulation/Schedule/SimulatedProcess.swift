@@ -2,41 +2,42 @@ internal import Foundation
 package import Policy
 internal import Spool
 
-/// A process of a history: a thread of its own that goes on only while it has the baton.
+/// A process of a history: a thread that runs only while it has the baton.
 ///
-/// After its death the thread never goes on: no `defer` and no `deinit` speaks for it. It stays parked until the whole
-/// program ends, so a program that plays many histories is started anew now and then (`simulate`).
+/// After the death of the process the thread never continues: no `defer` and no `deinit` speaks for the process. The
+/// thread stays parked until the whole program ends, so a program that plays many histories is started anew now and
+/// then (`simulate`).
 package final class SimulatedProcess: @unchecked Sendable {
     enum State: Equatable {
-        /// Goes on when it is chosen, from this time on.
+        /// Continues when chosen, from this time on.
         case waiting(until: Duration)
         case done
         case dead
     }
 
     package let id: ProcessID
-    /// What it is, as a person would write its command.
+    /// The command as an operator would write it.
     package let name: String
     package let host: Int
-    /// The user that it acts as; 0 is root.
+    /// The user of the process; 0 is root.
     package let user: UInt32
-    /// Its own chance: what another process draws changes nothing here.
+    /// The process's own chance: draws of other processes do not change its numbers.
     package var chance: Chance
     var state: State
-    /// Whether its thread has started.
+    /// Whether the thread has started.
     private(set) var hasBegun = false
-    /// The time until which it is stopped (SIGSTOP), whatever it waits for.
+    /// The time until which the process is stopped (SIGSTOP), whatever the process waits for.
     var stoppedUntil: Duration?
-    /// The number of its system calls so far.
+    /// The number of system calls so far.
     var calls = 0
-    /// The signals that it has received.
+    /// The signals received.
     package var signals: [Int32] = []
-    /// The times of the operations that it hands in, and the last of them.
+    /// The times of the operations that the process hands in, and the last of these times.
     var times = SubmissionClock()
     package var lastOffer = Timestamp(microseconds: 0)
-    /// The greater one goes first.
+    /// The priority. The process with the greatest number goes first.
     var priority = 0
-    /// Whether anything that arrives (an answer, a signal) ends its present wait.
+    /// Whether an answer or a signal ends the present wait.
     var isWakeable = false
     private let baton = Baton()
     private let body: (SimulatedProcess) -> Void
@@ -56,7 +57,7 @@ package final class SimulatedProcess: @unchecked Sendable {
         state = .waiting(until: start)
     }
 
-    /// The time at which it can go on; `nil` if it never does.
+    /// The time at which the process can continue; `nil` if the process never can.
     var ready: Duration? {
         guard case .waiting(let until) = state else { return nil }
         return max(until, stoppedUntil ?? .zero)
@@ -88,7 +89,7 @@ package final class SimulatedProcess: @unchecked Sendable {
         thread.start()
     }
 
-    /// Waits until this process has the baton again; for ever if it is dead.
+    /// Waits until the process has the baton again; for ever if the process is dead.
     func await() {
         repeat { baton.await() } while state == .dead
     }

@@ -1,7 +1,7 @@
 internal import Delivery
 internal import Policy
 
-/// The servers of a history: what they receive, what they do with it, and when the answer is back.
+/// The servers of a history: the requests they receive, the effects, and the times of the answers.
 final class SimulatedServers {
     private let plan: Plan
     private var chance: Chance
@@ -25,7 +25,7 @@ final class SimulatedServers {
         var host: String { SimulatedServers.host(of: request.url) }
     }
 
-    /// Takes a request that a sink has sent, and later gives the report to it.
+    /// Takes a request from a sink, and later gives the report to the sink.
     func take(_ sent: Sent, from sink: SimulatedSink) {
         let host = sent.host
         let plan = plan.servers[host] ?? Plan.ServerPlan()
@@ -50,7 +50,7 @@ final class SimulatedServers {
         let deadline = start + sent.request.timeouts.total
         let arrival = start + latency / 2
         scheduler.plan(at: arrival) { [self] in
-            // Agents go with their run: what has not arrived by then was not sent.
+            // Agents die with their run: the server gets no request that arrives later.
             guard sink.isSending(sent.ticket, since: start) else { return }
             count += 1
             let number = count
@@ -69,7 +69,7 @@ final class SimulatedServers {
             if hangs { sink.hang(host) }
             switch reply.kind {
             case _ where hangs:
-                // The sink kills an agent that does not report an attempt in time.
+                // The sink kills an agent that reports an attempt too late.
                 scheduler.plan(at: deadline + .seconds(5)) { sink.endAgent(of: host, .deadline) }
             case .agentDied: scheduler.plan(at: end) { sink.endAgent(of: host, .agentDied) }
             case _ where isStalled: report(.failure(.timeout, detail: "no answer"), at: end)
@@ -146,7 +146,7 @@ final class SimulatedServers {
         String(url.dropFirst("http://".count).prefix { $0 != "/" })
     }
 
-    /// The labels in a payload: its numbers.
+    /// Returns the labels in a payload: the payload's numbers.
     static func labels(in text: String) -> [Label] {
         var labels: [Label] = []
         var number: Int?

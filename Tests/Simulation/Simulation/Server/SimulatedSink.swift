@@ -1,9 +1,9 @@
 internal import Delivery
 internal import Policy
 
-/// The sink of a simulated run: its agents are the world's, one for each host.
+/// The sink of a simulated run: the world plays the agents, one for each host.
 final class SimulatedSink: Sink {
-    /// A request that an agent has, with its number once the server has it whole.
+    /// An agent's request, with a number once the server has the whole request.
     private struct InFlight {
         var sent: SimulatedServers.Sent
         var start: Duration
@@ -17,7 +17,7 @@ final class SimulatedSink: Sink {
     private var reports: [(ticket: Int, report: AttemptReport)] = []
     /// The numbers of the requests whose answers the process has not taken in yet.
     private var learned: [Int] = []
-    /// The hosts whose agent hangs, with the tickets of the requests that it has got since.
+    /// The hosts whose agent hangs, with the tickets of the requests since then.
     private var hung: [String: [Int]] = [:]
     private var isClosed = false
 
@@ -28,10 +28,10 @@ final class SimulatedSink: Sink {
 
     var sender: ProcessID { process.id }
 
-    /// Whether its agents still write and read.
+    /// Whether the process's agents still write and read.
     private var isAlive: Bool { process.isAlive && !isClosed }
 
-    /// Whether the agent that got this request at a time has it still: it neither died nor hangs.
+    /// Whether the agent that got the request at `start` still has the request: the agent neither died nor hangs.
     func isSending(_ ticket: Int, since start: Duration) -> Bool {
         guard isAlive, let attempt = inFlight[ticket], attempt.start == start else { return false }
         return hung[attempt.host] == nil
@@ -91,7 +91,7 @@ final class SimulatedSink: Sink {
         inFlight = [:]
     }
 
-    /// Kills the process that sends.
+    /// Kills the sending process.
     func killSender() {
         world.note(process.id, .killed)
         world.scheduler.kill(process, isCurrent: false)
@@ -99,11 +99,11 @@ final class SimulatedSink: Sink {
 
     // MARK: - Agents
 
-    /// Lets the agent of a host hang: it sends and reports nothing more.
+    /// Lets the agent of a host hang: the agent sends and reports nothing more.
     func hang(_ host: String) { hung[host] = hung[host] ?? [] }
 
-    /// Ends the agent of a host. What the server has received is reported, each as a suspect if that was more than one
-    /// request; the requests that the agent had not begun are reported as unbegun.
+    /// Ends the agent of a host. Reports each request that the server has received, as a suspect if there are several;
+    /// reports the remaining requests as unbegun.
     func endAgent(of host: String, _ error: NetworkError) {
         guard isAlive else { return }
         var unbegun = hung.removeValue(forKey: host) ?? []

@@ -1,7 +1,7 @@
 import Policy
 
-/// A history as a person reads it: some twenty lines about the operations, processes and servers of a broken sentence,
-/// and how much is left out between them.
+/// A history for human readers: some twenty lines about the operations, processes and servers of a broken sentence, and
+/// the number of omitted events between the lines.
 package struct BreachStory {
     private let history: History
     /// The events that break the sentence.
@@ -20,8 +20,8 @@ package struct BreachStory {
         self.requests = requests
     }
 
-    /// Returns the lines; at most `most`, and one for each file that is left of the operations concerned, and for the
-    /// sentence.
+    /// Returns the lines: at most `most`, and a line for each remaining file of the operations concerned, and a line
+    /// for the sentence.
     package func lines(most: Int = 20) -> [String] {
         let shown = chosen(most)
         var lines: [String] = []
@@ -50,7 +50,7 @@ package struct BreachStory {
         var hosts: Set<String> = []
     }
 
-    /// What the marked events are about.
+    /// The subjects of the marked events.
     private var subjects: Subjects {
         var subjects = Subjects()
         for index in marked {
@@ -69,8 +69,8 @@ package struct BreachStory {
         return subjects
     }
 
-    /// Returns the events to show: the marked ones, then those of their operations, then what happened to their
-    /// processes, then what happened to all, for as long as there is room.
+    /// Returns the events to show: the marked events, then the events of their operations, then the events of their
+    /// processes, then the events of all, while there is room.
     private func chosen(_ most: Int) -> Set<Int> {
         let subjects = subjects
         let ranked = history.events.indices.map { (rank: rank(of: $0, subjects), index: $0) }.filter { $0.rank < 4 }
@@ -83,7 +83,7 @@ package struct BreachStory {
         return shown
     }
 
-    /// The number of lines that say what is left out.
+    /// The number of lines that say how many events are omitted.
     private func gaps(_ shown: Set<Int>) -> Int {
         var (gaps, next) = (0, 0)
         for index in shown.sorted() {
@@ -93,7 +93,7 @@ package struct BreachStory {
         return next < history.events.count ? gaps + 1 : gaps
     }
 
-    /// 0 for a marked event, 4 for one that does not matter.
+    /// 0 for a marked event, 4 for an irrelevant event.
     private func rank(of index: Int, _ subjects: Subjects) -> Int {
         if marked.contains(index) { return 0 }
         let event = history.events[index]
@@ -150,7 +150,7 @@ package struct BreachStory {
 
     private static func labels(in history: History) -> [OperationID: Label] {
         var labels: [OperationID: Label] = [:]
-        // An id that several offers have is of the one that was accepted.
+        // If several offers have the same id, the id belongs to the accepted offer.
         for event in history.events {
             switch event.what {
             case .offers(let offer): if let id = offer.id, labels[id] == nil { labels[id] = offer.label }

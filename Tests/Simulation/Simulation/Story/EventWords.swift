@@ -1,9 +1,9 @@
 import CSystem
 import Policy
 
-/// Says what happened, in a few words.
+/// Describes events in a few words.
 struct EventWords {
-    /// The operations by their ids; an id that is not there stands for itself.
+    /// The operations by their ids; an unknown id stands for itself.
     let labels: [OperationID: Label]
 
     func words(for what: Event.What) -> String {
@@ -156,7 +156,7 @@ struct EventWords {
 }
 
 extension Report {
-    /// The operations that it is about.
+    /// The operations of the report.
     var ids: [OperationID] {
         switch self {
         case .delivered(let id), .deferred(let id, _), .putBack(let id), .failed(let id, _), .ambiguous(let id),

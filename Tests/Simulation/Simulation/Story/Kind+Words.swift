@@ -1,5 +1,5 @@
 extension Setup.Kind {
-    /// What of its route is not as by default, as a user would write it.
+    /// The deviations of the route from the defaults, as a user would write them.
     var words: String {
         var words = ["\(type) to \(host)"]
         if order != .any { words.append("ordering \(order.rawValue)") }

@@ -1,4 +1,4 @@
-/// The parts of a plan as the shrinker reaches them: what an actor does not have reads as the default, and cannot be set.
+/// The parts of a plan for the shrinker. A missing part of an actor reads as the default and cannot be set.
 extension Plan {
     subscript(server host: String) -> ServerPlan {
         get { servers[host] ?? ServerPlan() }
@@ -7,7 +7,7 @@ extension Plan {
 }
 
 extension Plan.Fault {
-    /// The actor that it meets; `nil` if it meets the whole machine.
+    /// The actor of the fault; `nil` if the fault concerns the whole machine.
     var actor: Int? {
         switch self {
         case .kill(let actor, _), .stop(let actor, _, _), .stall(let actor, _, _), .interrupt(let actor, _),

@@ -1,9 +1,9 @@
 import Drain
 
-/// Takes parts away from a plan for as long as its history still breaks the same sentence.
+/// Takes parts away from a plan while the plan's history still breaks the same sentence.
 ///
-/// Lists lose all of their elements, then halves, then single ones (delta debugging, Zeller 2002); options become what
-/// they are by default. A plan is played for each try, so the tries are bounded.
+/// Lists lose all of their elements, then halves, then single elements (delta debugging, Zeller 2002); options become
+/// the defaults. Each try plays a plan, so the number of tries is bounded.
 package struct Shrinker {
     /// The smallest plan so far.
     package private(set) var plan: Plan
@@ -12,8 +12,8 @@ package struct Shrinker {
     private let mostTries: Int
     private let broken: (Plan) -> Set<String>
 
-    /// Returns a smaller plan that breaks `property`. `broken` plays a plan and returns the properties that it breaks;
-    /// `plan` itself is known to break it, and is returned if nothing can go.
+    /// Returns a smaller plan that breaks `property`. `broken` plays a plan and returns the broken properties. `plan`
+    /// itself is known to break `property`, and is returned if no part can go.
     package static func shrink(
         _ plan: Plan, breaking property: String, mostTries: Int = 500, broken: @escaping (Plan) -> Set<String>
     ) -> Plan {
@@ -31,12 +31,12 @@ package struct Shrinker {
         self.broken = broken
     }
 
-    /// Takes away what can go, until a whole round takes nothing away or the tries are used up.
+    /// Takes parts away until a whole round takes nothing away or the tries are used up.
     package mutating func shrink() {
         var hasChanged = true
         while hasChanged, tries < mostTries {
             hasChanged = false
-            // What makes a history long goes first: all later tries are quicker.
+            // The parts that make a history long go first, so that all later tries are quicker.
             hasChanged = thinActors() || hasChanged
             hasChanged = thin(\.faults) || hasChanged
             for index in plan.actors.indices {
@@ -52,8 +52,8 @@ package struct Shrinker {
 
     // MARK: - Tries
 
-    /// Takes over a smaller plan if it still breaks the sentence. A plan whose operations have lost their route breaks
-    /// sentences for another reason.
+    /// Takes over a smaller plan if the plan still breaks the sentence. A plan whose operations have lost their route
+    /// breaks sentences for another reason.
     private mutating func accept(_ smaller: Plan) -> Bool {
         guard tries < mostTries, smaller.hasRoutes, smaller.setup.isValid else { return false }
         tries += 1
@@ -79,7 +79,7 @@ package struct Shrinker {
         thin(path, leaving: least) { smaller, range in smaller[keyPath: path].removeSubrange(range) }
     }
 
-    /// Removes what can go of a list: all of it, halves, quarters, and so on. `least` elements stay.
+    /// Removes parts of a list: all of the list, halves, quarters, and so on. `least` elements stay.
     private mutating func thin<Element>(
         _ path: WritableKeyPath<Plan, [Element]>, leaving least: Int, _ remove: (inout Plan, Range<Int>) -> Void
     ) -> Bool {
@@ -231,7 +231,7 @@ package struct Shrinker {
 }
 
 extension Plan {
-    /// Whether each operation that is handed in has a route.
+    /// Whether each offer has a route.
     fileprivate var hasRoutes: Bool {
         let types = Set(setup.kinds.map(\.type))
         return actors.allSatisfy { $0.role.offers.allSatisfy { types.contains($0.type) } }

@@ -1,7 +1,7 @@
-/// What brings switches and power cuts to the moments that matter.
+/// Switches and power cuts at the moments that matter.
 extension PlanMaker {
-    /// Counts change points by calls that tell or change what others see, and cuts the power when somebody relies on what
-    /// was just said.
+    /// Counts change points by calls that tell or change shared names and locks, and cuts the power shortly after
+    /// promises.
     mutating func focus(_ plan: inout Plan) {
         if plan.schedule.style == .priorities, variety.happens(0.5) {
             plan.schedule.countsTelling = true

@@ -1,7 +1,7 @@
 internal import Drain
 internal import Policy
 
-/// What a plan may have besides: seldom things, with a chance of their own.
+/// Rare variations of a plan, with a chance of their own.
 extension PlanMaker {
     mutating func vary(_ plan: inout Plan, _ workload: Workload) {
         for index in plan.setup.kinds.indices where variety.happens(0.3) { plan.setup.kinds[index].jitter = 0.2 }
@@ -26,9 +26,10 @@ extension PlanMaker {
         if workload == .storms, variety.happens(0.5) { plan.setup.holdProbe = .seconds(10) }
     }
 
-    /// Gives several operations the same id, as a program that hands in again what it is not sure of.
+    /// Gives several operations the same id, like a program that adds an operation again because it is not sure of the
+    /// first time.
     private mutating func sharedIDs(_ plan: inout Plan) {
-        // A report of one would be taken for the other's value.
+        // A report of either operation would be taken for the value of the other operation.
         if plan.setup.kinds.contains(where: \.keeps) { return }
         var first: Label?
         for actor in plan.actors.indices where !plan.actors[actor].role.imports {
@@ -42,7 +43,8 @@ extension PlanMaker {
         }
     }
 
-    /// Lets the request of one operation kill each run that sends it, as a defect would that its content meets.
+    /// Lets the request of an operation kill each run that sends the operation, like a defect in a run triggered by the
+    /// operation's content.
     private mutating func culprit(_ plan: inout Plan) {
         guard let host = plan.servers.keys.sorted().first else { return }
         plan.servers[host]?.culprit = 1 + variety.below(4)
@@ -72,7 +74,7 @@ extension PlanMaker {
         }
     }
 
-    /// Lets an operator act on what is just being listed, sent or answered, and choose by more than ids.
+    /// Lets an operator act on operations that are just being listed, sent or answered, and choose by more than ids.
     private mutating func vary(_ command: inout Plan.PlannedCommand) {
         if variety.happens(0.4) {
             command.moment = variety.pick([.listing, .request, .reply])
@@ -105,7 +107,7 @@ extension PlanMaker {
         }
     }
 
-    /// Gives a host a clock that nobody has set: it begins in 1970, and is right later.
+    /// Gives a host an unset clock: the clock begins in 1970, and is right later.
     private mutating func unsetClock(_ plan: inout Plan) {
         let age = Universe.epoch - Timestamp(microseconds: 0)
         let host = variety.below(plan.hosts.count)
@@ -114,7 +116,7 @@ extension PlanMaker {
         plan.hosts[host].steps = [(at: variety.pick(moments), by: age)]
     }
 
-    /// Lets runs die one after the other, each soon after it has begun to send.
+    /// Lets runs die in sequence, each soon after the run has begun to send.
     private mutating func deaths(_ plan: inout Plan) {
         let first = plan.actors.count
         for _ in 0..<4 + variety.below(5) { add(.run(Plan.RunPlan()), to: &plan) }
@@ -126,7 +128,7 @@ extension PlanMaker {
 }
 
 extension Plan.Role {
-    /// Whether it imports: an id then means the operation that has it.
+    /// Whether the role imports: an id then means the operation with the id.
     fileprivate var imports: Bool {
         if case .enter(let plan) = self, case .importing = plan.way { true } else { false }
     }

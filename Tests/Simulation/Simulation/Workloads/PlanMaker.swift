@@ -1,8 +1,8 @@
 internal import Drain
 internal import Policy
 
-/// Makes plans. Each seed has a subset of all features and rates of its own (swarm testing, Groce et al. 2012): two
-/// features that mask each other are apart in some of them.
+/// Makes plans. Each seed has a subset of all features and its own rates (swarm testing, Groce et al. 2012): two
+/// features that mask each other are apart in some plans.
 struct PlanMaker {
     var chance: Chance
     /// The chance of the variations: their draws change nothing else of a plan.
@@ -13,7 +13,8 @@ struct PlanMaker {
     var moments: [Duration] = []
 
     init(seed: UInt64, place: UInt64) {
-        // Mixed first: the generator adds the same step to its state each time, so near seeds would share their numbers.
+        // Mixed first: the generator adds the same step to its state each time, so near seeds would share their
+        // numbers.
         var mixed = Chance(seed: seed ^ place << 56)
         chance = Chance(seed: mixed.next())
         variety = Chance(seed: mixed.next())
@@ -107,7 +108,7 @@ struct PlanMaker {
         switch chance.below(10) {
         case 0..<6:
             plan.schedule.style = .priorities
-            // Beyond the typical number of calls some have no effect: that is a smaller depth.
+            // Change points beyond the typical number of calls have no effect: the depth is smaller then.
             let length = 200 << chance.below(5)
             plan.schedule.changePoints = (0..<chance.below(7)).map { _ in 1 + chance.below(length) }
         case 6..<9:
@@ -173,7 +174,7 @@ struct PlanMaker {
         for _ in 0..<2 + chance.below(5) { add(.run(run(plan, workload)), to: &plan) }
         let commands = workload == .operators ? 2 + chance.below(3) : chance.below(3) / 2 + (workload == .merge ? 1 : 0)
         for _ in 0..<commands { add(.command(self.commands(plan)), to: &plan) }
-        // There is something to begin with in most histories.
+        // Most histories begin with operations in the queue.
         if chance.happens(0.8),
             let first = plan.actors.firstIndex(where: { if case .enter = $0.role { true } else { false } })
         {
@@ -181,7 +182,7 @@ struct PlanMaker {
         }
     }
 
-    /// Lets other programs act as another user, in a directory that is open to all.
+    /// Lets other programs act as another user, in a directory open to all.
     private mutating func strangers(_ plan: inout Plan, _ workload: Workload) {
         guard chance.happens(workload == .foreign ? 0.4 : 0.1) else { return }
         plan.isOpenToAll = true
@@ -239,7 +240,7 @@ struct PlanMaker {
             return .send(offers, send)
         default:
             var enter = Plan.EnterPlan(offers(plan, 5, keys))
-            // A clock that was never set, and one that is years ahead.
+            // A clock that was never set, and a clock that is years ahead.
             if chance.happens(0.05) { enter.offers[0].age = .seconds(chance.pick([60, -1]) * 31_600_000) }
             enter.isAtomic = chance.happens(0.15)
             if choice == 1 {

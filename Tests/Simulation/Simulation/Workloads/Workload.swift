@@ -1,9 +1,9 @@
 internal import Drain
 internal import Policy
 
-/// A kind of history: what it puts together, of which its seeds are variations.
+/// A kind of history: the common features of its seeds.
 package enum Workload: String, Hashable, Sendable, CaseIterable {
-    /// Everything that the others have, in small.
+    /// All features of the other workloads, in small.
     case mixed
     case plain
     case key
