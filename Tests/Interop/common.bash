@@ -1,20 +1,20 @@
-# What the suites of this folder share; each sources it. Needs bash, jq and python3.
+# Functions shared by the suites of this folder; each suite sources this file. Needs bash, jq and python3.
 
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 binary=${DRAINQ:-$PWD/.build/debug/drainq}
 work=$(mktemp -d)
 pids=()
-# At the end of the suite, whatever the reason, ends what it started and nothing else.
+# At the end of the suite, whatever the reason, ends the processes that the suite started and no others.
 trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
 unset http_proxy https_proxy all_proxy no_proxy HTTPS_PROXY ALL_PROXY NO_PROXY DRAINQ_QUEUE DRAINQ_TRANSPORT
 failed=0
 
-# test_that NAME COMMAND…: one test, the first command of which that fails ends it; what it printed is then shown.
+# test_that NAME COMMAND…: one test. The first failing command ends the test; the output is then shown.
 test_that() {
     local name=$1 status
     shift
-    # Not behind an `if` or `||`, where -e would mean nothing.
+    # Not behind an `if` or `||`, because -e has no effect there.
     (set -e; "$@") >"$work/log" 2>&1
     status=$?
     cat "$work/log" >>"$work/logs"
@@ -27,7 +27,7 @@ test_that() {
     fi
 }
 
-# drainq ARGUMENT…: the program; all that it says is kept in $work/said besides.
+# drainq ARGUMENT…: the program; also keeps its output in $work/said.
 drainq() {
     local status=0 said=$work/said.$BASHPID errors=$work/errors.$BASHPID
     "$binary" "$@" >"$said" 2>"$errors" || status=$?
@@ -37,7 +37,7 @@ drainq() {
     return "$status"
 }
 
-# ends STATUS COMMAND…: whether the command ends with that status.
+# ends STATUS COMMAND…: whether the command ends with the status.
 ends() {
     local expected=$1 status=0
     shift
@@ -54,7 +54,7 @@ equal() {
     return 1
 }
 
-# says REGEX COMMAND…: whether what the command prints, on either output, matches; its status is not looked at.
+# says REGEX COMMAND…: whether the command's output, on either stream, matches; ignores the status.
 says() {
     local regex=$1 said
     shift
@@ -64,8 +64,8 @@ says() {
     return 1
 }
 
-# A port below the range that the kernel assigns from, so that nobody else gets it until a server listens there; another one
-# at each call of a suite.
+# A port below the range of automatic assignment, so that no other process gets the port until a server listens there. Each
+# call of a suite returns a new port.
 free_port() {
     python3 - "$work" <<'END_OF_FILE'
 import os, random, socket, sys
@@ -83,8 +83,8 @@ while True:
 END_OF_FILE
 }
 
-# caught_up URL LOG: until the receiver at the URL has written down what it answered before. It does so behind its answers, in
-# the order in which requests came: one that comes now is the last.
+# caught_up URL LOG: waits until the receiver at the URL has written down all requests that it answered before. The receiver
+# writes after its answers, in the order of the requests: a new request is the last in the log.
 caught_up() {
     local mark=/caught-up-$SRANDOM n
     curl --silent --output /dev/null "$1$mark" || true
@@ -96,7 +96,7 @@ caught_up() {
     return 1
 }
 
-# await PORT…: until all of them listen.
+# await PORT…: waits until servers listen on all of the ports.
 await() {
     local port n
     for port; do
@@ -109,8 +109,8 @@ await() {
     done
 }
 
-# queue URL [ROUTE [SETTINGS [MORE]]]: a new queue, its directory in $DRAINQ_QUEUE. Its default route goes to URL, with
-# the keys ROUTE; its one destination is 'there', with the keys SETTINGS; MORE are keys of the configuration.
+# queue URL [ROUTE [SETTINGS [MORE]]]: makes a new queue, with its directory in $DRAINQ_QUEUE. The default route goes to
+# URL, with the keys ROUTE; the only destination is 'there', with the keys SETTINGS; MORE are keys of the configuration.
 queue() {
     DRAINQ_QUEUE=$(mktemp -d "$work/queue.XXXXXX")/q
     export DRAINQ_QUEUE

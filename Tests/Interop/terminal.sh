@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a person sees, in a real terminal: tmux, 80 and 40 columns wide. Prints `ok …` and `not ok …`.
+# The output that an operator sees in a real terminal: tmux, 80 and 40 columns wide. Prints `ok …` and `not ok …`.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
@@ -14,13 +14,13 @@ title='a title of our own'
 
 tmux_here() { command tmux -L "drainq-$$" -f /dev/null "$@"; }
 
-# terminal COLUMNS: a new one, in which `drainq` is the program; the server that has it is ended with the suite.
+# terminal COLUMNS: opens a new terminal with the program `drainq`. The terminal's server ends with the suite.
 terminal() {
     columns=$1
     tmux_here kill-session 2>/dev/null || true
     tmux_here new-session -d -x "$columns" -y 50 -e "drainq=$binary" -e "DRAINQ_QUEUE=${DRAINQ_QUEUE-}" \
         'PS1= exec bash --norc --noprofile'
-    # The server stays between two terminals: one that ends with its last session would take the next one with it.
+    # The server stays between two terminals: a server that ends with its last session would take the next session with it.
     tmux_here set-option -g exit-empty off
     pids+=("$(tmux_here display-message -p '#{pid}')")
     tmux_here select-pane -T "$title"
@@ -28,7 +28,7 @@ terminal() {
     finish
 }
 
-# type_in LINE: types it, on an empty screen, and a mark that appears when it is done.
+# type_in LINE: types the line on an empty screen, and a mark that appears when the command is done.
 type_in() {
     turn=$SRANDOM
     tmux_here send-keys -l "clear; $1; echo \"[\$?] mark\" $turn"
@@ -37,8 +37,7 @@ type_in() {
 
 screen() { tmux_here capture-pane -p "$@"; }
 
-# until_seen REGEX: waits, ten seconds at most, until the screen has a line that matches; the screen is then in
-# $work/seen.
+# until_seen REGEX: waits, ten seconds at most, until a line of the screen matches; the screen is then in $work/seen.
 until_seen() {
     local n
     for ((n = 0; n < 200; n++)); do
@@ -65,19 +64,19 @@ lacks() {
 
 finish() { until_seen "^\\[[0-9]+\\] mark $turn\$"; }
 
-# shown COMMAND: what it leaves on the screen, without the mark. Lines that the terminal had to break are joined.
+# shown COMMAND: prints the screen after the command, without the mark. Joins lines that the terminal had to break.
 shown() {
     type_in "$1"
     finish || return
     screen -J | sed -e "/^\\[[0-9]*\\] mark $turn *\$/,\$d" -e 's/ *$//'
 }
 
-# fits COMMAND: no line of it is longer than the terminal is wide.
+# fits COMMAND: no line of the output is longer than the terminal is wide.
 fits() {
     local broken
     type_in "$1"
     finish
-    # A command is there to be copied: it has one line, which the terminal may break.
+    # A user copies a proposed command, so the command is one line, and the terminal may break the line.
     broken=$(screen -J | awk -v w="$columns" -v command="'drainq " \
         'index($0, command) && length > w { n += int((length - 1) / w) } END { print n + 0 }')
     equal "$(screen | wc -l)" "$(($(screen -J | wc -l) + broken))"
@@ -103,12 +102,12 @@ follows_a_file() {
         : >"$log"
     done
     kill "$follower"
-    # Each line that was written has its id, each id its file.
+    # Each written line has an id, and each id has a file.
     (($(find "$followed/new" -type f | wc -l) >= 3))
     equal "$(sort "$work/followed.ids")" "$(find "$followed/new" -name '*.json' | sed -E 's/.*Z-([^,]*),.*/\1/' | sort)"
 }
 
-# columns_of TEXT: how many columns tmux gives it.
+# columns_of TEXT: prints the number of columns that tmux gives the text.
 columns_of() {
     tmux_here set-option -g @text "$1"
     tmux_here display-message -p '#{w:@text}'
@@ -151,7 +150,7 @@ strange=$(drainq list --state quarantined --json | jq -r .path)
 list_is_useful() {
     local one
     shown 'drainq list' >"$work/list"
-    # Whole ids, the state beside or below each, and what it waits for.
+    # Whole ids, the state beside or below each id, and the wait reason.
     while read -r one; do has "^$one" "$work/list"; done < <(cat "$work/ids" "$work/crm")
     has 'deferred .*503$' "$work/list"
     has 'failed .*400$' "$work/list"
@@ -181,7 +180,7 @@ status_begins_with_people() {
     has '^last run ' "$work/status"
 }
 
-# What is too wide ends at the last column, or before it where a wide character has no room, by tmux's own count.
+# Text that is too wide ends at the last column, or before the column if a wide character has no room, by tmux's own count.
 wide_text_ends_at_the_edge() {
     local text line
     for text in 日本語 🎉 한국 ｶﾞ e$'\u0301' 日a🎉 क; do
@@ -211,7 +210,7 @@ stays_calm() {
     shown "$1" >"$work/calm"
     has '\\(u\{1b\}|x1b|x1B)' "$work/calm"
     equal "$title" "$(tmux_here display-message -p '#{pane_title}')"
-    # No attribute is on that is not ours: with NO_COLOR there is none.
+    # Only drainq's own attributes are on: with NO_COLOR there are none.
     type_in "NO_COLOR=1 $1"
     finish
     equal "$(screen | sed 's/ *$//')" "$(screen -e | sed 's/ *$//')"
@@ -224,7 +223,7 @@ colours_are_ours() {
     type_in 'TERM=dumb drainq status'
     finish
     equal "$(screen | sed 's/ *$//')" "$(screen -e | sed 's/ *$//')"
-    # An empty NO_COLOR is none (no-color.org).
+    # An empty NO_COLOR counts as unset (no-color.org).
     type_in 'NO_COLOR= drainq status'
     finish
     screen -e | grep -qF $'\e[1m\e[31mheld\e[' || screen -e | grep -qF $'\e[1;31mheld\e['
@@ -258,7 +257,7 @@ watch_redraws() {
 
 progress_moves_and_goes() {
     local moving first second
-    # It rests twice, for long enough to be seen by a machine that is busy.
+    # The run waits twice, for long enough to be seen on a busy machine.
     receive --answer '503 delay=100ms *2' --answer '400 delay=100ms' --answer '204 delay=100ms *3' --answer '204 delay=4s' \
         --answer '204 delay=100ms *9' --answer '204 delay=4s' --answer '204 delay=50ms'
     trap 'kill "$receiver"' EXIT
@@ -274,7 +273,7 @@ progress_moves_and_goes() {
     equal 1 "$(grep -c ' of 30' "$work/seen")"
     finish
     lacks ' of 30' "$work/seen"
-    # What needs a person is a line of its own, what went well is not.
+    # Each operation that needs an operator has a line of its own; deliveries have none.
     screen -J >"$work/end"
     equal 1 "$(grep -c 'failed: 400' "$work/end")"
     lacks 'delivered: 204' "$work/end"
@@ -307,7 +306,7 @@ short_work_has_none() {
     lacks ' of 3' "$work/end"
 }
 
-# Nothing seems to hang: what reads the terminal says so, and how that ends.
+# The program does not seem to hang: a command that reads the terminal says so, and says how to end the input.
 typing_is_asked_for() {
     local typed
     typed=$(mktemp -d "$work/queue.XXXXXX")/q

@@ -1,4 +1,4 @@
-"""Many programs on one queue at once, and the reckoning at the end: what `many-at-once` and `several-hosts` share."""
+"""Many programs on one queue at once, and the reckoning at the end: shared by `many-at-once` and `several-hosts`."""
 
 import collections
 import contextlib
@@ -14,14 +14,14 @@ import time
 from torture import Queue, Receiver, effort, expect, scratch
 
 concurrency = 4
-# An answer that URLSession waits for in vain must not last.
+# The wait of URLSession for a missing answer must be short.
 route = {"timeouts": {"connect": "5s", "request": "5s", "total": "8s"}}
 delivering = ["200", "200 delay=300ms"]
 faults = ["503", "reset", "200 body=whole truncate=2", "503 retry-after=0", "close", "200 delay=300ms"]
 
 
 class Crowd:
-    """Threads that each start one program after another on a queue until `over` is set, and what came of them."""
+    """Threads that each start programs in sequence on a queue until `over` is set, and the outcomes."""
 
     def __init__(self, queue):
         self.queue = queue
@@ -48,7 +48,7 @@ class Crowd:
         self.threads[-1].start()
 
     def again(self, work, *arguments):
-        """Does it again and again, with a breath between, so that the work is not all beginnings."""
+        """Repeats the work, with a pause between, so that the load does not consist only of starts."""
         def rounds():
             while not self.over.wait(random.uniform(0, 0.2)):
                 work(*arguments)
@@ -62,8 +62,9 @@ class Crowd:
         expect(not self.complaints, "\n".join(self.complaints[:5]))
 
     def run(self, *options, allowed=(0, 75), before=(), place=None, grace="2s"):
-        """One run, whose log is kept; its status is one of those allowed, or it was killed. `place` is where the queue
-        is for it, if that is not where it is for us. `grace` is for what is in flight when it is told to stop."""
+        """Runs drainq once and keeps the log. The status is in `allowed`, or the run was killed. `place` is the queue's
+        path for the run, if the path differs from ours. `grace` is the time for requests in flight after a signal to
+        stop."""
         log = tempfile.NamedTemporaryFile(dir=scratch, delete=False)
         words = ["run", "--now", "--limit", 300, "--concurrency", concurrency, "--grace", grace]
         command = self.queue.command(*words, "--wait", "2s", "--json", *options)
@@ -83,13 +84,13 @@ class Crowd:
             raise AssertionError(f"a run ended with {process.returncode}: {errors}{''.join(said[:5])}")
 
     def strike(self, pause, how):
-        """Kills one of the runs, or its agents, or both."""
+        """Kills a run, its agents, or both."""
         time.sleep(random.uniform(*pause))
         with self.lock:
-            # Told a second time a run cuts off what is in flight, which is another story.
+            # After a second signal a run cuts off its requests in flight. This test does not cover the second signal.
             there = [process for process in self.running if how != "term" or process not in self.told]
             process = random.choice(there) if there else None
-            # Under the lock it has not been waited for, so the number is still its own.
+            # Nobody has waited for the process under the lock, so its number is still valid.
             if not process or process.poll() is not None:
                 return
             with contextlib.suppress(ProcessLookupError, FileNotFoundError):
@@ -110,7 +111,7 @@ class Crowd:
                 os.kill(int(agent), signal.SIGKILL)
 
     def add(self, values, *options, as_line=lambda value: value):
-        """Adds one operation for each value, and keeps which id `add` gave to which."""
+        """Adds an operation for each value, and notes the id that `add` gave for the value."""
         lines = "".join(json.dumps(as_line(value)) + "\n" for value in values)
         result = self.queue("add", *options, input=lines)
         expect(result.returncode == 0, "add:", result.stderr)
@@ -129,7 +130,7 @@ class Crowd:
             return random.sample(list(self.accepted), min(count, len(self.accepted))) or ["none"]
 
     def events(self):
-        """What the runs have told; the last line of one that was killed may be torn."""
+        """Yields the events that the runs reported. The last line of a killed run may be torn."""
         for log in self.logs:
             for line in open(log, "rb").read().split(b"\n"):
                 with contextlib.suppress(ValueError):
@@ -143,10 +144,10 @@ class Crowd:
 
 
 def reckon(crowd, receiver, answers, told, replaced=0, newer=lambda id: ()):
-    """The ledger of the receiver against what the runs told and what is in the queue. `replaced` bounds the attempts
-    that runs made again by themselves, for a delivery agent that did not answer in time. `newer` names the accepted
-    operations that may stand for this one. A run that is killed may have taken this one away before it could tell; then
-    the receiver has one of those."""
+    """Compares the ledger of the receiver with the reports of the runs and the operations in the queue. `replaced` bounds
+    the attempts that runs repeated by themselves because a delivery agent did not answer in time. `newer` names the
+    accepted operations that may stand for an operation: a killed run may have removed the operation before its report. Then
+    the receiver has a newer operation."""
     queue = crowd.queue
     places = queue.operations()
     ends = collections.Counter()
@@ -171,7 +172,7 @@ def reckon(crowd, receiver, answers, told, replaced=0, newer=lambda id: ()):
         standing = places.pop(id, [])
         fates = ends[id] + (id in crowd.dropped) + (id in superseded) + len(standing)
         if fates == 0 and good[id]:
-            # Its run was killed before it could tell.
+            # The run was killed before its report.
             silent += 1
         elif fates == 0 and any(good[other] for other in newer(id)):
             displaced += 1
@@ -184,7 +185,7 @@ def reckon(crowd, receiver, answers, told, replaced=0, newer=lambda id: ()):
     untold = sum(max(0, good[id] - attempts[id]) for id in good)
     expect(untold <= crowd.kills * concurrency + replaced, untold, "answers not told of, after", crowd.kills, "kills")
     expect(silent <= crowd.kills * concurrency, silent, "left silently, after", crowd.kills, "kills")
-    # A run removes what is superseded one after the other, and tells of each before the next.
+    # A run removes superseded operations in sequence, and reports each before the next.
     expect(displaced <= crowd.kills, displaced, "superseded silently, after", crowd.kills, "kills")
     again = sum(good[id] > 1 for id in good)
     repeats = sum(count - 1 for count in received.values())
@@ -197,7 +198,7 @@ def reckon(crowd, receiver, answers, told, replaced=0, newer=lambda id: ()):
 
 
 def faulty(count):
-    """Answers for that many requests, of which one in eight is a fault; and which one each request got."""
+    """Returns answers for `count` requests, with one fault in eight, and a function from a request to its answer."""
     chance = random.Random(1)
     script = [chance.choice(faults) if chance.random() < 0.125 else delivering[0] for _ in range(count)]
     joined = []
@@ -220,7 +221,7 @@ def prepare(count, **options):
 
 
 def settle(crowd, **where):
-    """Ends what goes on, and drains the queue in peace; `where` is what `run` takes."""
+    """Ends the threads, and drains the queue in peace; `where` has arguments of `run`."""
     crowd.end()
     crowd.over.clear()
     crowd.threads = []
@@ -234,7 +235,8 @@ def settle(crowd, **where):
 
 
 def disorder(crowd, adders, count, size):
-    """Adders, runs and operators on one queue until all has been added; what `drop` says it dropped is kept."""
+    """Runs adders, runs and operators on one queue until all operations are added. Keeps the operations that `drop`
+    reported."""
     left = [count // adders // size] * adders
 
     def adder(index):
@@ -243,7 +245,7 @@ def disorder(crowd, adders, count, size):
             left[index] -= 1
 
     def drop():
-        # Known to be dropped only when the command has said so, and it says so when it is done.
+        # An operation counts as dropped only when the command has reported it. The command reports at its end.
         crowd.dropped.update(crowd.operator("drop", *crowd.some(3)))
 
     def hold():

@@ -1,8 +1,9 @@
-"""System calls of one command: which it makes, and the same command with one of them interfered with; and the queues and
-receivers on which that is done.
+"""The system calls of a command: lists them, and runs the command again with interference in one of them. Also the queues
+and receivers for these commands.
 
-Only the command's main thread is traced, for that is where a queue is touched; delivery agents are left alone. Counters
-begin with the program, so calls before the queue is opened (the loader's) are known by their numbers and left out.
+Only the command's main thread is traced, because only the main thread touches a queue; delivery agents are left alone.
+Counters begin with the program, so the calls before the queue is opened (the loader's) are known by their numbers and
+left out.
 """
 
 import collections
@@ -18,14 +19,13 @@ import time
 
 from torture import Queue, Receiver, effort, expect, scratch
 
-# What a command does that something else can see, together with each openat that makes a file. Before, between and after
-# these there is no other state of the queue, of the delivery agent or of what has been answered, so a kill before each
-# of them, and at the end, is one in each state.
+# The visible calls of a command, together with each openat that makes a file. Between these calls the queue, the delivery
+# agent and the answers given do not change, so a kill before each of them, and at the end, is a kill in each state.
 changing = {
     "write", "fsync", "syncfs", "fchmod", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat",
     "sendto", "recvfrom", "clone3", "clone", "vfork", "shutdown", "kill", "exit_group",
 }
-# The rest of what can fail, or is somewhere a process can be when it dies.
+# The other calls that can fail, or at which a process can die.
 watching = {
     "openat", "read", "pread64", "close", "flock", "getdents64", "newfstatat", "fstat", "fstatfs", "statfs",
     "readlink", "socketpair", "poll", "pipe2", "wait4",
@@ -42,7 +42,7 @@ def strace(log, *expressions, follow=False):
 
 
 def calls(queue, *arguments, **options):
-    """Runs the command to its end, and returns how it ended and its calls from the opening of the queue on."""
+    """Runs the command to its end. Returns how the command ended, and its calls from the opening of the queue on."""
     log = tempfile.mktemp(dir=scratch)
     names = ",".join(sorted(changing | watching))
     result = queue(*arguments, before=strace(log, "trace=" + names, "signal=none"), **options)
@@ -59,8 +59,8 @@ def calls(queue, *arguments, **options):
 
 
 def callsOfAgents(queue, *arguments):
-    """Calls that delivery agents make and the command itself never does, also not before it opens the queue; the text
-    is empty. Which thread of an agent makes the nth of them is not known beforehand."""
+    """Returns the calls that delivery agents make and the command itself never does, also before it opens the queue; the
+    text is empty. The thread of an agent that makes the nth call is not known beforehand."""
     log = tempfile.mktemp(dir=scratch)
     queue(*arguments, before=strace(log, "signal=none", follow=True))
     counts = collections.Counter()
@@ -77,8 +77,8 @@ def callsOfAgents(queue, *arguments):
 
 
 def interfered(queue, call, how, *arguments, follow=False, **options):
-    """Runs the command with something done to one of its calls: how it ended, and the line of the call if it came to
-    that. A kill has no line that says so: the status does."""
+    """Runs the command with interference in one of its calls. Returns how the command ended, and the line of the call if
+    the command reached the call. A kill has no such line: the status tells of the kill."""
     log = tempfile.mktemp(dir=scratch)
     expressions = [f"trace={call.name}", f"inject={call.name}:{how}", "signal=none"]
     result = queue(*arguments, before=strace(log, *expressions, follow=follow), **options)
@@ -92,7 +92,7 @@ def changes(call):
 
 
 def sample(points, most, isAlways=changes):
-    """The points that are always wanted, and of the others as many as there is time for, spread over all of them."""
+    """Returns the points for which `isAlways` holds, and a sample of `most` other points, spread over all of them."""
     always = [point for point in points if isAlways(point)]
     others = [point for point in points if not isAlways(point)]
     if effort >= 10 or len(others) <= most * effort:
@@ -102,13 +102,14 @@ def sample(points, most, isAlways=changes):
 
 
 def each(work, points):
-    """Does the work for each point, as many at a time as there are processors for this process; what it returns but None."""
+    """Does the work for each point, in parallel on this process's processors; returns the results except None."""
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return [result for result in pool.map(work, points) if result is not None]
 
 
 def twin(queue, point):
-    """A copy of a queue whose requests have the point in their path, where its receiver finds them by."""
+    """Returns a copy of a queue with the point in the path of its requests, so that the receiver finds the requests of the
+    point."""
     other = copy.copy(queue)
     other.path = pathlib.Path(tempfile.mkdtemp(dir=scratch), "q")
     shutil.copytree(queue.path, other.path, symlinks=True)
@@ -123,12 +124,12 @@ def lead(queue, old, new):
 
 
 def received(receiver, point):
-    """What came for a point, in order."""
+    """Returns the requests of a point, in order."""
     return [request for request in receiver.requests() if f"/{point}/" in request["target"]]
 
 
 def left(mark):
-    """Waits until no process is left whose environment has the mark; the pids of those that stay."""
+    """Waits until no process has the mark in its environment; returns the pids of the remaining processes."""
     deadline = time.monotonic() + 10
     while pids := [pid for pid in os.listdir("/proc") if pid.isdigit() and has(pid, mark)]:
         if time.monotonic() > deadline:
@@ -146,8 +147,7 @@ def has(pid, mark):
 
 # MARK: - Queues and receivers
 
-# Answers by the path's first part, which is the operation's type.
-# What is kept of an answer is in its body.
+# Answers by the path's first part, the operation's type. The body of an answer has the value to keep.
 taking = '200 body={"n":7}'
 faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", taking, bodies=True)
 healthy = Receiver(taking, bodies=True)
@@ -158,7 +158,7 @@ def operation(id, type="now", **fields):
 
 
 def queue(*operations, route={}, **configuration):
-    """A queue with these operations in it. Requests go to the faulty receiver."""
+    """Returns a queue with these operations. Requests go to the faulty receiver."""
     new = Queue(faulty.url + "/{type}/POINT/", route=route, **configuration)
     if operations:
         result = new("add", "--envelope", input="\n".join(operations))
@@ -167,12 +167,12 @@ def queue(*operations, route={}, **configuration):
 
 
 def edited(exported):
-    """What `export` printed, with another payload for each operation."""
+    """Returns the output of `export`, with another payload for each operation."""
     return exported.replace('"payload":{', '"payload":{"edited": true, ')
 
 
 def taken(receiver, point):
-    """Ids of operations in the order in which they were taken; a batch has several in its body."""
+    """Returns the ids of operations in the order in which the receiver took them; a batch has several in its body."""
     refused = ("/later", "/never") if receiver is faulty else ()
     bodies = (
         request["body"] for request in received(receiver, point) if not request["target"].startswith(refused))
@@ -180,7 +180,7 @@ def taken(receiver, point):
 
 
 def places(queue):
-    """Where each operation is; files dropped in by others are operations too."""
+    """Returns the places of each operation; files dropped in by other programs are operations too."""
     found = queue.operations()
     for id, where in found.items():
         expect(len(where) == 1, id, "is in", where)
@@ -188,13 +188,13 @@ def places(queue):
 
 
 def revive(queue):
-    """Has everything tried again that has failed or is held."""
+    """Retries and releases all operations that have failed or are held."""
     queue("retry", "--all")
     queue("release", "--all")
 
 
 def finish(queue, *arguments):
-    """Lets another run go over what is left, to a receiver that takes everything."""
+    """Lets another run send the remaining operations, to a receiver that takes everything."""
     lead(queue, faulty.url, healthy.url)
     result = queue("run", "--now", "--until-empty", "--max-time", "60s", *arguments)
     expect(result.returncode == 0 and not result.stderr, "the next run:", result)

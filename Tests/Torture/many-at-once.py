@@ -2,13 +2,13 @@
 """Many at once: sixteen runs, four adders and every operator's command on one queue, before a receiver that
 answers 503, resets, truncates and dawdles.
 
-What is injected: rivals at every rename and lock; answers that fail or get lost; `kill -9` of runs, of their agents
-and of both; SIGTERM. What holds, to the last operation: each id that `add` has printed was delivered, was dropped or
-superseded (the command or the run said so), or is in exactly one place, whole, and never two of these; nothing is in
-quarantine. Runs tell each attempt that they have settled, and the receiver each request: a request that was answered
-well and that no attempt told of is counted, and there are no more of them than kills times the attempts in flight.
-Every request of an operation has the same key. Of ordered and coalesced keys no older value is received after a newer
-one, and the last one arrives. Many that add, import or replace one id at the same moment leave it in one place.
+The suite injects rivals at every rename and lock; answers that fail or get lost; `kill -9` of runs, of their agents and
+of both; SIGTERM. These invariants hold to the last operation: each id that `add` has printed was delivered, was dropped
+or superseded (the command or the run said so), or is in exactly one place, whole, and never two of these; nothing is in
+quarantine. Runs report each attempt that they have settled, and the receiver each request: the suite counts the requests
+with a good answer and no report, and there are at most as many as kills times the attempts in flight. All requests of an
+operation have the same key. For ordered and coalesced keys no older value arrives after a newer value, and the last value
+arrives. Many programs that add, import or replace the same id at the same moment leave the id in one place.
 
 2,500 operations in the first test, 20,000 with DRAINQ_TORTURE=8 or more.
 """
@@ -34,7 +34,7 @@ def main():
         disorder(crowd, 4, size, 50)
         settle(crowd)
         expect(not (left := queue.operations()), "the queue was not drained:", left)
-        # URLSession may hang when a connection that it uses again is reset.
+        # URLSession may hang on the reset of a reused connection.
         reckon(crowd, receiver, answers, told, replaced=size // 100)
         expect(crowd.kills == 0)
         receiver.end()
@@ -56,10 +56,10 @@ def main():
         queue, receiver, answers, crowd = prepare(2 * size, transport="libcurl")
         for index in range(size // 100):
             crowd.add([{"n": n} for n in range(100)])
-        # One that is told before it listens ends at once: it has nothing yet.
+        # A run signalled before it listens for signals ends at once: it has no claims yet.
         allowed = (0, 75, -signal.SIGTERM)
         for _ in range(8):
-            # What is in flight ends by itself, by the time-out at the latest: no interruption is one of a busy machine.
+            # Requests in flight end by themselves, by the time-out at the latest: a busy machine causes no interruption.
             crowd.again(lambda: crowd.run(allowed=allowed, grace="30s"))
         crowd.again(crowd.strike, (0.05, 0.3), "term")
         crowd.wait_for(lambda: not any(queue.files("new")), 300)
@@ -83,15 +83,15 @@ def main():
 
 
 def rivals(told, count):
-    """Adders, imports and replacements of the same ids, of which each third is killed, beside runs that deliver nothing
-    and an operator: each id that was answered is in one place, and none is in two."""
+    """Adders, imports and replacements of the same ids, a third of them killed, beside an operator and runs that deliver
+    nothing: each answered id is in one place, and none is in two."""
     receiver = Receiver("503")
     settings = {"circuitBreaker": 0, "stormGuard": 0, "transport": "libcurl"}
     queue, source = (Queue(receiver.url + "/{id}", destinations={receiver.url: settings}) for _ in range(2))
     lines = [json.dumps({"drainq": 1, "id": f"one-{number}", "payload": number}) for number in range(count)]
     expect(source("add", "--envelope", input="\n".join(lines)).returncode == 0)
     exported = source("export").stdout.splitlines()
-    # A replacement has the time of creation of the operation whose place it takes, whoever has added that.
+    # A replacement has the time of creation of the replaced operation, whichever process added the replaced operation.
     shown = [json.loads(line) for line in source("list", "--json").stdout.splitlines()]
     created = {operation["id"]: operation["createdAt"] for operation in shown}
     lines = [json.dumps({"createdAt": created[json.loads(line)["id"]], **json.loads(line)}) for line in lines]
@@ -141,8 +141,8 @@ def rivals(told, count):
 
 
 def sequences(told, keys, length):
-    """Values of each key, added in order by one adder each, one third of the keys coalesced, one third in order, one
-    third in order for the whole destination; runs and agents are killed meanwhile."""
+    """Values of each key, added in order by one adder for each key. A third of the keys is coalesced, a third is in order,
+    and a third is in order for the whole destination. Runs and agents are killed meanwhile."""
     queue, receiver, answers, crowd = prepare(10 * keys * length, transport="libcurl")
     document = json.loads((queue.path / "drainq.json").read_text())
     document["routes"] |= {
@@ -182,7 +182,7 @@ def sequences(told, keys, length):
         key, value = crowd.accepted[id]
         return [other for number, other in values[key] if number > value] if key.startswith("latest") else ()
 
-    # That the newest value of each key arrives, and last, is shown below.
+    # The test below shows that the newest value of each key arrives, and arrives last.
     reckon(crowd, receiver, answers, told, newer=newer)
     received = collections.defaultdict(list)
     for request in receiver.requests():

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs that share a queue: one of them is killed at its system calls, stopped, stopped and woken, or told to stop, and the
-others go on.
+"""Runs that share a queue: one run is killed at its system calls, stopped, stopped and woken, or told to stop, and the
+remaining runs continue.
 
-What is injected: SIGKILL of one of four runs at each kind of call that shares, claims and settles, early and late; SIGSTOP
-of one of four; SIGTERM. What holds: the other runs leave nothing of its share in their one pass, but for what it had
-claimed; the next run delivers that; every operation is received, and more than once only what was claimed when its run
-was killed; a run that is woken sends nothing that another one has sent. Of runs that share from beginning to end at most
-one claim in twenty is lost to another run. And the `concurrency` and the `rate` of a destination are for all runs together.
+The suite injects SIGKILL of one of four runs at each kind of call that shares, claims and settles, early and late; SIGSTOP
+of one of four; SIGTERM. These invariants hold: in their single pass the remaining runs send the whole share of the victim,
+except its claims; the next run delivers the claims; every operation is received, and only operations claimed at the kill
+are received more than once; a woken run sends no operation that another run has sent. Runs that share from beginning to
+end lose at most one claim in twenty to another run. All runs together obey the `concurrency` and the `rate` of a
+destination.
 """
 
 import collections
@@ -47,7 +48,7 @@ def waiting(queue):
 
 
 def reckon(queue, receiver, ids, repeats=0):
-    """All are delivered and gone; no more of them more than once than `repeats`."""
+    """Checks that all operations are delivered and gone, and that at most `repeats` arrived more than once."""
     expect(not queue.operations(), "left:", list(queue.operations().items())[:3])
     expect(not any(queue.files("quarantine")), "something is in quarantine")
     received = collections.Counter(receiver.ids())
@@ -58,8 +59,8 @@ def reckon(queue, receiver, ids, repeats=0):
 
 
 def kill(call, number):
-    """One of four runs is killed before a system call. Its agents are not: a run whose agent has died puts back what it gave
-    to it, perhaps after the others have ended."""
+    """Kills one of four runs before a system call, but not its agents. A run with a dead agent puts the agent's operations
+    back, perhaps after the other runs have ended."""
     queue, receiver, ids = prepare()
     victim = run(queue, before=strace(f"{call}:signal=KILL:when={number}", follow=False))
     others = [run(queue) for _ in range(3)]
@@ -75,7 +76,7 @@ def kill(call, number):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A server that answers after a while, and knows when each request came and how many were under way at most."""
+    """A server that answers after a while, and records the time of each request and the maximal number in flight."""
 
     request_queue_size = 100
     daemon_threads = True
@@ -110,7 +111,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def limited(delay, count, **limits):
-    """Four runs and four `send` that begin at one time, at a server with limits."""
+    """Starts four runs and four `send` at the same time, against a server with limits."""
     server = Server(delay)
     queue = Queue(server.url + "/{id}", destinations={server.url: {"transport": "libcurl", **limits}})
     result = queue("add", input="".join(f'{{"n":{number}}}\n' for number in range(count)))
@@ -156,7 +157,7 @@ def main():
                 until(lambda: len(receiver.requests()) >= answered, "requests")
                 os.kill(victim.pid, how)
                 for other in others:
-                    # One that was stopped may have the lock of state/: they say so, and deliver all the same.
+                    # A stopped run may have the lock of state/. The other runs say so, and deliver all the same.
                     ended(other, (0, 74) if how == signal.SIGSTOP else (0,))
                 if how == signal.SIGSTOP:
                     expect(waiting(queue) == 0, "left to a run that was stopped")
@@ -239,7 +240,7 @@ def main():
             send.join()
         expect(not queue.operations() and set(server.ids) == ids, "left")
         times = sorted(server.times)
-        # Of requests that begin in time some arrive late.
+        # Some requests that begin in time arrive late.
         most = max(sum(start <= other < start + 1 for other in times) for start in times)
         expect(most <= 115, most, "came in a second")
         told += [f"{len(times) / (times[-1] - times[0]):.0f}/s", f"at most {most} in a second"]

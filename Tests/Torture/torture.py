@@ -24,20 +24,20 @@ import traceback
 
 here = pathlib.Path(__file__).resolve().parent
 binary = os.environ.get("DRAINQ", str(here.parent.parent / ".build/debug/drainq"))
-# Longer where somebody asks for it: every count of rounds is multiplied by it.
+# A greater effort multiplies every count of rounds.
 effort = int(os.environ.get("DRAINQ_TORTURE", "1"))
-# As strace and /proc name it, wherever TMPDIR leads.
+# The path as strace and /proc name it, wherever TMPDIR leads.
 scratch = pathlib.Path(tempfile.mkdtemp(prefix="drainq-torture-")).resolve()
 failures = []
 
 for name in list(os.environ):
     if name.lower().endswith("_proxy") or name.startswith("DRAINQ"):
         del os.environ[name]
-# A crash's backtrace would outlive it, with its descriptors.
+# The backtrace of a crash would outlive the suite, with its descriptors.
 os.environ["SWIFT_BACKTRACE"] = "enable=no"
 
 
-# What is registered for the end is done also where somebody's patience has ended.
+# The functions registered for the end also run after SIGTERM, for example from a time-out.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
@@ -48,8 +48,8 @@ def _clean():
 
 @contextlib.contextmanager
 def test(name):
-    """One test: `ok NAME` if nothing is raised in it, else `not ok NAME` and what was raised. `yield`s a list whose
-    items are told in the line, for counts: `ok NAME (153 points, 12 re-deliveries)`."""
+    """One test: prints `ok NAME`, or `not ok NAME` and the exception. `yield`s a list of counts for the line: `ok NAME (153
+    points, 12 re-deliveries)`."""
     told = []
     start = time.monotonic()
     try:
@@ -65,20 +65,20 @@ def test(name):
 
 
 def end():
-    """What a suite ends with: what was raised in each test that failed, once more, where the output of a long suite ends."""
+    """Ends a suite: prints the exceptions of all failed tests again, at the end of a long output."""
     for failure in failures:
         print("failed: " + failure.replace("\n", "\n    "))
     sys.exit(1 if failures else 0)
 
 
 def expect(condition, *told):
-    """Raises with what was told unless the condition holds."""
+    """Raises an exception with the words `told` unless the condition holds."""
     if not condition:
         raise AssertionError(" ".join(str(item) for item in told))
 
 
 def until(condition, *told, limit=60):
-    """Waits until the condition holds, and raises with what was told where it never does."""
+    """Waits until the condition holds; raises an exception with the words `told` after the limit."""
     deadline = time.monotonic() + limit
     while not condition():
         expect(time.monotonic() < deadline, "waited in vain for", *told)
@@ -86,7 +86,7 @@ def until(condition, *told, limit=60):
 
 
 class Queue:
-    """A queue directory of its own, its configuration written from keyword arguments."""
+    """A queue directory of its own, with a configuration from keyword arguments."""
 
     states = ("new", "deferred", "failed", "delivered")
 
@@ -94,14 +94,14 @@ class Queue:
         self.path = pathlib.Path(path or tempfile.mkdtemp(dir=scratch) + "/q")
         result = self("init")
         expect(result.returncode == 0, "init:", result.stderr)
-        # What was deferred is due at once.
+        # Deferred operations are due at once.
         retry = {"base": "1ms", "multiplier": 1, "max": "1ms", "attempts": 100, "jitter": 0}
         document = {"routes": {"default": {"url": url, "retry": retry, **route}}, **configuration}
         (self.path / "drainq.json").write_text(json.dumps(document))
 
     @classmethod
     def standing(cls, path):
-        """A queue that is there already, and is left as it is."""
+        """Returns an existing queue, without changing it."""
         queue = cls.__new__(cls)
         queue.path = pathlib.Path(path)
         return queue
@@ -110,14 +110,14 @@ class Queue:
         return [binary, *map(str, arguments), "--queue", str(self.path)]
 
     def __call__(self, *arguments, input="", before=(), timeout=120, **options):
-        """Runs drainq on this queue to its end; `before` is what stands before the command, such as strace's words."""
+        """Runs drainq on this queue to its end. `before` has the words before the command, such as strace's."""
         return subprocess.run(
             [*before, *self.command(*arguments)],
             input=input, capture_output=True, text=not isinstance(input, bytes), timeout=timeout, **options)
 
     def files(self, state):
-        """Paths of what is in a state's directory, dot files and the queue's own files left out, in the order of their names:
-        the order in which a directory lists them differs between file systems."""
+        """Yields the paths of the files in a state's directory, without dot files and the queue's own files, in the order
+        of their names: the listing order of a directory differs between file systems."""
         for entry in listed(self.path / state):
             if entry.is_dir(follow_symlinks=False):
                 if state in ("claimed", "tmp"):
@@ -126,8 +126,8 @@ class Queue:
                 yield pathlib.Path(entry.path)
 
     def operations(self):
-        """Where each operation is: id → list of states, one for each file that says it is that operation. A file that
-        is not whole raises."""
+        """Returns the places of each operation: id → list of states, one for each file of the operation. Raises an
+        exception for a torn file."""
         found = {}
         for state in (*self.states, "claimed"):
             for path in self.files(state):
@@ -137,17 +137,18 @@ class Queue:
         return found
 
     def bodies(self):
-        """id → the body's bytes, of whatever is in the queue."""
+        """Returns id → the body's bytes, for each operation in the queue."""
         paths = (path for state in (*self.states, "claimed") for path in self.files(state))
         return {header["id"]: body for header, body in (parse(path.read_bytes()) for path in paths if path.is_file())}
 
 
-# An answer with something to keep.
+# An answer with a value to keep.
 made = '200 body={"id":"made"}'
 
 
 def with_chain(document):
-    """The configuration with a route whose operations send what the answer to another one has left, if one leaves any."""
+    """Returns the configuration with a route whose operations send the value that another operation's answer left, if
+    any."""
     default = document["routes"]["default"]
     if "keep" in default:
         document["routes"]["next"] = {"url": default["url"].replace("/{id}", "/{kept.id}/{id}"), "keep": {}}
@@ -155,7 +156,8 @@ def with_chain(document):
 
 
 def add_chains(queue):
-    """Adds operations whose answers leave a value for others of their key, and those others; returns the ids."""
+    """Adds operations whose answers leave a value for later operations of the key, and these later operations; returns the
+    ids."""
     path = queue.path / "drainq.json"
     path.write_text(json.dumps(with_chain(json.loads(path.read_text()))))
     for key in "abc":
@@ -165,24 +167,24 @@ def add_chains(queue):
 
 
 def listed(path):
-    """The entries of a directory by name; none where it is gone."""
+    """Returns the entries of a directory by name; none if the directory is gone."""
     with contextlib.suppress(FileNotFoundError):
         return sorted(os.scandir(path), key=lambda entry: os.fsencode(entry.name))
     return []
 
 
 def parse(contents):
-    """The header and the body of an operation's file; what stands behind the body is not looked at."""
+    """Returns the header and the body of an operation's file. Ignores the bytes behind the body."""
     line, _, rest = contents.partition(b"\n")
     header = json.loads(line)
     return header, rest[: header["length"]]
 
 
 class Receiver:
-    """`drainq receive` in the background; it answers as `answers` say, and writes down what it got, with `bodies` if they
-    are asked for."""
+    """`drainq receive` in the background. It answers by the script `answers`, and records its requests, with `bodies` if
+    wanted."""
 
-    # Requests of our own: an answer of the script is not used up by them.
+    # Requests of the suite itself do not use up an answer of the script.
     marks = "/torture-mark/"
 
     def __init__(self, *answers, bodies=False, **options):
@@ -201,7 +203,8 @@ class Receiver:
             time.sleep(0.01)
         self.url = url.read_text().strip()
         self.lock = threading.Lock()
-        # What has been read of the log: its lines without the marks, the same as objects, and where the rest begins.
+        # The part of the log read so far: the lines without the marks, the same lines as objects, and the start of the
+        # rest.
         self.found, self.events, self.marked, self.position = [], [], set(), 0
 
     def end(self):
@@ -210,22 +213,24 @@ class Receiver:
             self.process.wait()
 
     def lines(self):
-        """The line of each request that was answered before this call, and perhaps of later ones, in order."""
+        """Returns the line of each request answered before this call, and perhaps of later requests, in order."""
         self.read()
         return self.found
 
     def requests(self):
-        """The same as objects. Numbers count from 1."""
+        """Returns the same lines as objects. Numbers count from 1."""
         self.read()
         return self.events
 
     def ids(self):
-        """The id of each operation that was received, as often as it was: routes put it into the path's last part."""
+        """Returns the id of each received operation, as often as it was received: routes put the id into the path's last
+        part."""
         return [request["target"].rsplit("/", 1)[-1] for request in self.requests()]
 
     def read(self):
-        """The receiver answers first and writes then, in the order in which requests came: when a request that is made now
-        has been written down, so has everything that was answered before. One that has ended has written all."""
+        """Waits until the log is complete. The receiver answers first and writes later, in the order of the requests: once
+        a new request is in the log, all requests answered before are in the log. A receiver that has ended has written
+        all."""
         mark = None
         if self.process.poll() is None:
             mark = self.marks + os.urandom(8).hex()
@@ -240,7 +245,7 @@ class Receiver:
             self.take()
 
     def take(self):
-        """Reads the whole lines that have come since the last time: behind the last one stands what is being written."""
+        """Reads the whole lines since the last call: the receiver is still writing the text behind the last whole line."""
         with self.lock, open(self.log, "rb") as log:
             log.seek(self.position)
             whole, end, _ = log.read().rpartition(b"\n")
@@ -256,13 +261,13 @@ class Receiver:
                 event["number"] = len(self.events) + len(events) + 1
                 found.append(line)
                 events.append(event)
-            # New lists: whoever has an old one may be reading it.
+            # New lists: a caller may be reading an old list.
             if found:
                 self.found, self.events = self.found + found, self.events + events
 
 
 def free_port():
-    """A port that the kernel assigns to nobody by itself, so that it is free until a server listens there."""
+    """Returns a port outside the range of automatic assignment, so the port is free until a server listens there."""
     first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = random.randrange(min(10_000, first - 1000), first)
@@ -272,10 +277,10 @@ def free_port():
 
 
 def strace(*expressions, only=None, follow=True):
-    """The words that run a program under strace and inject: `strace("unlinkat:signal=KILL:when=2")`. Counters are per
-    thread. `only` limits what counts to calls on these paths. Without `follow` the processes that it starts, such as a run's
-    agents, are left alone."""
-    # Of several lists of what to trace the last one would be the only one.
+    """Returns the words that run a program under strace with injections: `strace("unlinkat:signal=KILL:when=2")`. Counters
+    are per thread. `only` restricts the counters to calls on these paths. Without `follow` strace leaves the program's
+    child processes alone, such as a run's agents."""
+    # strace would obey only the last of several trace lists.
     traced = ",".join(expression.split(":")[0] for expression in expressions)
     words = ["strace", *(["-f"] if follow else []), "-qq", "-o", "/dev/null", "-e", "trace=" + traced]
     for expression in expressions:
@@ -286,7 +291,7 @@ def strace(*expressions, only=None, follow=True):
 
 
 def lying(lies):
-    """Words before a command whose system calls tell these lies, see lies.c."""
+    """Returns the words before a command whose system calls tell these lies, see lies.c."""
     library = scratch / "lies.so"
     if not library.exists():
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, here / "lies.c"], check=True)
@@ -294,8 +299,8 @@ def lying(lies):
 
 
 def own_mounts(name):
-    """Goes on in a mount namespace of its own, so that no mount and no loop device outlives the suite. Where that is
-    not allowed the suite is left out; in CI, where it must be, it fails."""
+    """Continues in a mount namespace of its own, so that no mount and no loop device outlives the suite. Without the
+    permission the suite is skipped; in CI it fails."""
     new_namespace = 0x20000
     if ctypes.CDLL(None).unshare(new_namespace) == 0:
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -305,8 +310,8 @@ def own_mounts(name):
 
 
 def own_network():
-    """Goes on in a network of its own where that is allowed: its loopback interface has both addresses, though a container's
-    may lack IPv6, and nobody else has a port there."""
+    """Continues in a network namespace of its own if permitted: its loopback interface has both addresses, though a
+    container's may lack IPv6, and no other process has a port there."""
     new_namespace = 0x40000000
     if ctypes.CDLL(None).unshare(new_namespace) == 0:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -314,7 +319,7 @@ def own_network():
 
 @contextlib.contextmanager
 def mounted(source, *words):
-    """What is mounted by `mount WORDS SOURCE` for a while, at a place of its own."""
+    """Mounts by `mount WORDS SOURCE` for a while, at a place of its own."""
     place = tempfile.mkdtemp(dir=scratch)
     subprocess.run(["mount", *words, str(source), place], check=True)
     try:
