@@ -10,9 +10,7 @@ extension LogRecorder {
         case .recovered(let recovery):
             for item in recovery.quarantined { take(item, at: now) }
             for entry in recovery.returned { count(.recovered, "\(entry.name.id)", at: now) }
-            for name in recovery.delivered {
-                count(.recovered, "\(name.id)", at: now, cause: "removed: it had delivered them")
-            }
+            for name in recovery.delivered { count(.completed, "\(name.id)", at: now) }
         case .evicted(let name): count(.evicted, "\(name.id)", at: now, type: "\(name.type)")
         case .destinationChanged(let change): add(change)
         case .chosen, .notKept, .stopping, .destinationHeld, .holdEnded, .parked, .networkAbsent, .superseded,

@@ -124,7 +124,8 @@ struct LogStory {
         case .failed: "\(place): \(operations(event)) failed\(answer(event))\(examples(event))"
         case .quarantined: "\(counted(event, "file")) into quarantine\(cause)\(examples(event))"
         case .evicted: "\(operations(event)) dropped to make room (limits.whenFull)\(examples(event))"
-        case .recovered: "\(operations(event)) of a dead run \(event.cause ?? "put back")\(examples(event))"
+        case .recovered: "\(operations(event)) of a dead run put back\(examples(event))"
+        case .completed: "\(operations(event)) removed: a dead run had delivered them\(examples(event))"
         case .command: "\(event.command ?? "command")\(by): \(operations(event))\(examples(event))"
         }
     }

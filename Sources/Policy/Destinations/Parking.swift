@@ -16,7 +16,6 @@ package struct Parking: Hashable, Sendable {
         package var status: Int
         /// The names of the credentials that the operation was sent with, see `RequestForm.credentials`.
         package var credentials: String
-        package var since: Timestamp
         /// The time of the last refusal.
         package var asked: Timestamp
         /// The number of refusals.
@@ -77,12 +76,12 @@ package struct Parking: Hashable, Sendable {
     mutating func park(_ refusal: Refusal, at now: Timestamp) {
         if blamed != refusal.blamed { entries = [] }
         blamed = refusal.blamed
-        let known = self[refusal.id]
+        let times = self[refusal.id]?.times ?? 0
         entries.removeAll { $0.id == refusal.id || now - $0.asked > Self.memory }
         entries.append(
             Entry(
-                id: refusal.id, status: refusal.status, credentials: refusal.credentials, since: known?.since ?? now,
-                asked: now, times: min(known?.times ?? 0, 1_000) + 1))
+                id: refusal.id, status: refusal.status, credentials: refusal.credentials, asked: now,
+                times: min(times, 1_000) + 1))
         entries.removeFirst(max(0, entries.count - Self.capacity))
     }
 
@@ -122,13 +121,11 @@ extension Parking: StoredObject {
 
 extension Parking.Entry: StoredObject {
     package static let blank = Self(
-        id: OperationID("0")!, status: 0, credentials: "", since: Timestamp(microseconds: 0),
-        asked: Timestamp(microseconds: 0))
+        id: OperationID("0")!, status: 0, credentials: "", asked: Timestamp(microseconds: 0))
     package static let fields: [StoredField<Self>] = [
         .init("id", \.id, .required),
         .init("status", \.status, .required),
         .init("credentials", \.credentials),
-        .init("since", \.since, .always),
         .init("asked", \.asked, .required),
         .init("times", \.times, .always, reading: counted(upTo: 1_000)),
         .init("witnessed", \.isWitnessed),

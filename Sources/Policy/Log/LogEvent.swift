@@ -23,6 +23,8 @@ package struct LogEvent: Hashable, Sendable {
         case evicted
         /// Operations of dead runs were put back.
         case recovered
+        /// Operations that dead runs had delivered were removed.
+        case completed
         /// An operator's command has changed operations.
         case command
     }
