@@ -13,7 +13,7 @@ struct AcceptTests {
     }
 
     @Test(arguments: [1, 3, 40])
-    func `what is accepted is in new, under its name, as it was given`(count: Int) throws {
+    func `accept writes each operation to new, under its name, byte for byte`(count: Int) throws {
         let operations = (0..<count).map { queue.operation("id-\($0)", $0) }
         let accepted = try queue.open().accept(operations, limits: Limits())
         #expect(accepted.evicted.isEmpty && accepted.results.count == count)
@@ -25,7 +25,7 @@ struct AcceptTests {
         #expect(try queue.open().accept([], limits: Limits()).results.isEmpty)
     }
 
-    @Test func `the file is synced before it is renamed, and the directory before the answer`() throws {
+    @Test func `accept syncs the file before the rename, and the directory before the answer`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset()
@@ -43,7 +43,7 @@ struct AcceptTests {
         #expect(!calls.log.contains("fsync"))
     }
 
-    @Test func `an id that is in the queue already is a no-op that says where`() throws {
+    @Test func `accept answers an id of the queue as a duplicate, and names its state`() throws {
         let added = try queue.add(["new", "deferred", "claimed", "failed", "bad"])
         let open = try queue.open()
         let run = try open.beginRun(now: TemporaryQueue.now)
@@ -71,7 +71,7 @@ struct AcceptTests {
         #expect(try open.accept([queue.operation("new")], limits: Limits()).results == [.duplicate(of: .new)])
     }
 
-    @Test func `a limit that is reached rejects, and says which`() throws {
+    @Test func `a reached limit rejects an operation, and the answer names the limit`() throws {
         let open = try queue.open()
         let operation = queue.operation("x", 50)
         let size = OperationFile.encode(operation).count
@@ -94,14 +94,14 @@ struct AcceptTests {
         #expect(Set(words).count == 5)
     }
 
-    @Test func `all or none means none, when one is rejected`() throws {
+    @Test func `all or none: a rejected operation keeps the whole batch out`() throws {
         let operations = [queue.operation("a"), queue.operation("b", 1, body: "12345678901")]
         let results = try queue.open().accept(operations, limits: Limits(operationBytes: 10), allOrNone: true).results
         #expect(results == [.notAttempted, .rejected(.operationBytes(10))])
         #expect(queue.names("new").isEmpty && queue.names("tmp").isEmpty)
     }
 
-    @Test func `dropOldest drops the oldest that waits, never one that is being attempted`() throws {
+    @Test func `dropOldest evicts the oldest waiting operation, never a claimed operation`() throws {
         let added = try queue.add(["a", "b", "c"])
         let open = try queue.open()
         let run = try open.beginRun(now: TemporaryQueue.now)
@@ -109,7 +109,7 @@ struct AcceptTests {
         let accepted = try open.accept(
             [queue.operation("d", 10), queue.operation("e", 11), queue.operation("f", 12)],
             limits: Limits(operations: 3, whenFull: .dropOldest))
-        // Of what came together the newest stay, as if each had come by itself.
+        // Of operations added together the newest stay, as if each had been added alone.
         #expect(accepted.evicted.map(\.name.id.description) == ["b", "c", "d"])
         #expect(accepted.results.allSatisfy { if case .accepted = $0 { true } else { false } })
         #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "e", "f"])
@@ -119,7 +119,7 @@ struct AcceptTests {
         #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "f", "g"])
     }
 
-    @Test func `dropOldest finds the oldest among very many`() throws {
+    @Test func `dropOldest finds the oldest of thousands of operations`() throws {
         for index in (0..<9000).reversed() {
             let name = EntryName(createdAt: TemporaryQueue.now + .microseconds(index), id: OperationID("o\(index)")!)
             close(creat("\(queue.path)/new/\(name)", 0o600))
@@ -131,7 +131,7 @@ struct AcceptTests {
     }
 
     @Test(arguments: [true, false])
-    func `dropOldest loses nothing to a crash or an error: what is older goes when what is newer is in`(
+    func `dropOldest loses nothing to a crash or an error: older operations go after newer operations are in`(
         isCrash: Bool
     ) throws {
         let limits = Limits(operations: 2, whenFull: .dropOldest)
@@ -143,7 +143,7 @@ struct AcceptTests {
             do {
                 let open = try fresh.open(calls.calls)
                 calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
-                // The first of the batch makes room for the others of it.
+                // The first operation of the batch makes room for the rest.
                 accepted = try? open.accept(
                     [fresh.operation("x", 9), fresh.operation("c", 10), fresh.operation("d", 11)], limits: limits)
             }
@@ -156,14 +156,14 @@ struct AcceptTests {
                 #expect(ids == Set(["a", "b", "c", "d", "x"]).subtracting(evicted) && evicted.contains("x"))
                 #expect(evicted.count == 3 || !accepted.errors.isEmpty)
             }
-            // The next one finds the queue over its limits, and mends it.
+            // The next batch finds the queue over its limits, and evicts down to the limits.
             _ = try fresh.open().accept([fresh.operation("e", 12)], limits: limits, durable: false)
             #expect(try fresh.entries().count == 2 && fresh.names("tmp").isEmpty)
             if calls.count < index { break }
         }
     }
 
-    @Test func `what waits is looked at once an add, not once a batch`() throws {
+    @Test func `an add examines waiting operations once, not once a batch`() throws {
         try queue.add((0..<10).map { "o\($0)" })
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -174,13 +174,13 @@ struct AcceptTests {
             let accepted = try open.accept(operations, within: &control)
             #expect(accepted.results.count { if case .accepted = $0 { true } else { false } } == 5)
             let looks = calls.log.count { $0 == "statusAt" }
-            // Each of the ten, and once whom the queue, its directories (tmp, state and the states') and, again, new are
-            // open to.
+            // Each of the ten operations, and the modes of the queue, of its directories (tmp, state and the states')
+            // and of new again.
             #expect(looks - 1 == (batch == 0 ? 10 + QueueState.allCases.count + 4 : 0))
         }
     }
 
-    @Test func `batches of one add share the limits, and what has been delivered meanwhile makes room`() throws {
+    @Test func `the batches of an add share the limits, and a dropped operation makes room`() throws {
         let open = try queue.open()
         let size = OperationFile.encode(queue.operation("x")).count
         for limits in [Limits(operations: 3), Limits(bytes: size * 3)] {
@@ -198,7 +198,7 @@ struct AcceptTests {
             #expect(try open.drop(first))
             #expect(try add(["d", "e"]) == 1 && fresh.names("new").count == 3)
         }
-        // A batch that failed does not count.
+        // A failed batch does not count.
         let calls = InterceptedCalls()
         let failing = try queue.open(calls.calls)
         var control = AdmissionControl(Limits(operations: 2))
@@ -217,7 +217,8 @@ struct AcceptTests {
             ])
     }
 
-    @Test func `an error at any call promises nothing, leaves nothing half-written, and the queue can go on`() throws {
+    @Test func `an error at any call promises nothing, leaves no half-written file, and the next accept works`() throws
+    {
         for count in [1, 20] {
             for index in 1... {
                 let fresh = try TemporaryQueue()
@@ -241,7 +242,7 @@ struct AcceptTests {
         }
     }
 
-    @Test func `a crash at any call leaves all of what was promised, and nothing half-written`() throws {
+    @Test func `a crash at any call leaves all promised operations, and no half-written file`() throws {
         for count in [1, 20] {
             for index in 1... {
                 let fresh = try TemporaryQueue()

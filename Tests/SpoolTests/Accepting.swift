@@ -2,7 +2,7 @@ import Spool
 
 @testable import Policy
 
-/// The one admission, for tests that have nothing to say of where operations come from: dated, and their ids nobody's.
+/// Admission of dated operations with generated ids, for tests in which the origin of operations does not matter.
 extension SpoolDirectory {
     func accept(
         _ operations: [Operation], limits: Limits, durable: Bool = true, givenIDs: [OperationID] = [],
@@ -33,7 +33,7 @@ extension SpoolDirectory {
         return try accept([submission], within: &control)
     }
 
-    /// True if it was there.
+    /// Returns whether the item was in quarantine.
     func retry(_ item: QuarantineItem, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Bool {
         var control = AdmissionControl(Limits())
         var result = Readmission.gone

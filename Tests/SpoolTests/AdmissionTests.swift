@@ -20,7 +20,7 @@ struct AdmissionTests {
         return admission
     }
 
-    @Test func `a value that was dropped in is the payload of an operation of its mtime, byte for byte`() throws {
+    @Test func `a dropped JSON value becomes a payload, byte for byte, and its mtime the time of creation`() throws {
         try queue.put(" {\"n\": 1.10}\n", at: "new/x")
         let time = Date(timeIntervalSince1970: 1_700_000_000)
         try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: queue.path + "/new/x")
@@ -33,7 +33,7 @@ struct AdmissionTests {
         #expect(try admit() == Admission())
     }
 
-    @Test func `an envelope that was dropped in keeps its own id, type and times`() throws {
+    @Test func `a dropped envelope keeps its id, type and times`() throws {
         try queue.put(
             #"{"drainq":1,"id":"mine","type":"t","createdAt":"2026-01-01T00:00:00Z","notBefore":"2027-01-01T00:00:00Z","payload":5,"key":"k"}"#,
             at: "new/x.json")
@@ -41,7 +41,7 @@ struct AdmissionTests {
         #expect(name.description == "20260101T000000.000000Z-mine,r=t,k=\(Digest(of: "k")),n=20270101T000000Z.json")
     }
 
-    @Test func `what is no operation is put aside with its reason, and the good ones go in`() throws {
+    @Test func `admission quarantines bad files with their reasons, and admits the good files`() throws {
         let files: [(String, [UInt8])] = [
             ("it is empty", []), ("it is empty", Array(" \n".utf8)), ("it has a NUL at byte 1", [0x35, 0]),
             ("it is not valid UTF-8", [0x22, 0xFF, 0x22]), ("more than one JSON value", Array("1 2".utf8)),
@@ -90,7 +90,7 @@ struct AdmissionTests {
         #expect(try items.allSatisfy { try !queue.open().drop($0) })
     }
 
-    @Test func `an id that is in the queue already is a conflict`() throws {
+    @Test func `a foreign file with an id of the queue is a conflict`() throws {
         try queue.add(["a"])
         try queue.put(#"{"drainq":1,"id":"a","payload":5}"#, at: "new/x")
         try queue.put(#"{"drainq":1,"id":"b","payload":5}"#, at: "new/y")
@@ -105,7 +105,7 @@ struct AdmissionTests {
     }
 
     @Test(arguments: [EIO, EMFILE, ENOSPC])
-    func `an error of the system puts nothing aside, and the files stay where they were`(code: Int32) throws {
+    func `a system error quarantines nothing, and the files stay in new`(code: Int32) throws {
         for call in ["open", "read", "status", "write", "fsync"] {
             let fresh = try TemporaryQueue()
             try fresh.put("5", at: "new/x")
@@ -121,7 +121,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test func `a submitter that was faster than the run is no error`() throws {
+    @Test func `a foreign file gone before its rename is no error`() throws {
         try queue.put("5", at: "new/x")
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -134,7 +134,7 @@ struct AdmissionTests {
         #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
     }
 
-    @Test func `a file keeps the time at which it was written whatever call has failed before`() throws {
+    @Test func `a foreign file keeps its time of writing, whatever call failed before`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()
             for name in ["x", "y", "z"] { try fresh.put("\"\(name)\"", at: "new/\(name)") }
@@ -156,7 +156,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test func `a crash or an error at any call admits each file once`() throws {
+    @Test func `after a crash or an error at any call each file is admitted once`() throws {
         for fault in [InterceptedCalls.Fault.crash(at:), { .error(EIO, at: $0) }] {
             for index in 1... {
                 let fresh = try TemporaryQueue()
@@ -211,20 +211,18 @@ struct AdmissionTests {
         }
     }
 
-    @Test func `foreign files stand in the order in which they were written, whatever the order of the directory`()
-        throws
-    {
-        // More than one batch. Whoever writes fast writes several files at one time.
+    @Test func `foreign files get the order of their writing, whatever the order of the directory`() throws {
+        // More than a batch of files. A fast writer gives several files the same time.
         let files = (1000..<2100).map { "v\($0)" }
         for (index, name) in files.enumerated() { try write(name, at: now - .seconds(60) + .seconds(index / 100)) }
         #expect(try admitInOrder(names: files.count) == files)
-        // These names are no order.
+        // The names do not give the order.
         let fresh = try AdmissionTests()
         for index in 0..<20 { try fresh.write("w\(20 - index)", at: now - .seconds(60 - index)) }
         #expect(try fresh.admitInOrder(names: 20) == (0..<20).map { "w\(20 - $0)" })
     }
 
-    @Test func `foreign files from the future are admitted now, in the order in which they were written`() throws {
+    @Test func `foreign files from the future are dated now, in the order of their writing`() throws {
         for index in 0..<20 { try write("w\(20 - index)", at: now + .seconds(3600 + index)) }
         try write("x", at: now - .seconds(1))
         #expect(try admitInOrder(names: 21) == ["x"] + (0..<20).map { "w\(20 - $0)" })
@@ -239,7 +237,8 @@ struct AdmissionTests {
         _ = try open.accept([Submission(operation, hasOwnID: true, at: time, isDated: false)], within: &control)
     }
 
-    @Test func `a foreign file is older than an operation that was added after it, and newer than one before`() throws {
+    @Test func `a foreign file is newer than operations added before the file, and older than later operations`() throws
+    {
         try write("v2", at: now - .seconds(20))
         let order = try admitInOrder(names: 1) { open in
             try add("v1", at: now - .seconds(30), to: open)
@@ -248,7 +247,9 @@ struct AdmissionTests {
         #expect(order == ["v1", "v2", "v3"])
     }
 
-    @Test func `what is added while a run admits an older file is not from the future, however long that takes`() throws
+    @Test
+    func `an operation added while a run admits an older file is not from the future, however long the run takes`()
+        throws
     {
         try write("v1", at: now - .seconds(20))
         var clock = now
@@ -283,7 +284,7 @@ struct AdmissionTests {
 
     // MARK: - Room
 
-    @Test func `a full disk evicts no foreign file for the sake of others that cannot enter`() throws {
+    @Test func `a full disk evicts no foreign file for files that cannot enter`() throws {
         for index in 1...5 { try write("w\(index)", at: now - .seconds(60 - index), key: "\(index)") }
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -299,7 +300,7 @@ struct AdmissionTests {
         try run.end()
     }
 
-    @Test func `an older foreign file that cannot be removed stays, and is not reported as evicted`() throws {
+    @Test func `an older foreign file whose removal fails stays, and is not reported as evicted`() throws {
         for index in 1...3 { try write("w\(index)", at: now - .seconds(60 - index), key: "\(index)") }
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)

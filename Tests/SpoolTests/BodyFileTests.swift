@@ -5,17 +5,17 @@ import Testing
 
 @testable import Policy
 
-/// Bodies that are files of their own, inside allowed directories.
+/// Bodies in files of their own, inside allowed directories.
 struct BodyFileTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
-    /// A directory with `root/` in it, which is allowed, and things around it; its real path.
+    /// The real path of a directory with the allowed `root/`, and with files outside of `root/`.
     let outside: String
     let root: String
 
     init() throws {
         queue = try TemporaryQueue()
-        // In the queue's own directory, so that it goes with it.
+        // In the queue's own directory, which is removed at the end.
         outside = try #require(realpath(queue.path, nil).map { String(cString: $0) }) + "/files"
         root = outside + "/root"
         try FileManager.default.createDirectory(atPath: root + "/sub", withIntermediateDirectories: true)
@@ -31,7 +31,7 @@ struct BodyFileTests {
         try examine(path).get()
     }
 
-    @Test func `a file in an allowed directory is known by its real path, length, time and inode`() throws {
+    @Test func `a body file in an allowed directory has its real path, length, time and inode`() throws {
         let file = try file(root + "/a")
         var status = stat()
         #expect(stat(root + "/a", &status) == 0)
@@ -45,7 +45,7 @@ struct BodyFileTests {
         #expect(try self.file(root + "/within/../sub/b").path == root + "/sub/b")
     }
 
-    @Test func `nothing leads outside: no link, no dots, no name that begins alike`() throws {
+    @Test func `no path leads outside the roots: no link, no dots, no directory with the same beginning`() throws {
         symlink(outside, root + "/up")
         symlink(outside + "/secret", root + "/last")
         let cases: [(String, BodyFileRefusal)] = [
@@ -65,7 +65,7 @@ struct BodyFileTests {
         #expect(words.allSatisfy { !$0.isEmpty } && Set(words).count == Set(cases.map(\.1)).count)
     }
 
-    @Test func `a FIFO is not waited for, a device not opened, and nothing is read`() throws {
+    @Test func `the examination waits for no FIFO, opens no device and reads no file`() throws {
         mkfifo(root + "/fifo", 0o600)
         #expect(try examine(root + "/fifo") == .failure(.notAFile(.fifo)))
         let calls = InterceptedCalls()
@@ -77,7 +77,7 @@ struct BodyFileTests {
         #expect(!calls.log.contains("read"))
     }
 
-    @Test func `a file that is swapped for another thing while it is looked at is refused`() throws {
+    @Test func `a body file swapped during the examination is refused`() throws {
         var system = SystemCalls.real
         let real = system
         let path = root + "/a"
@@ -103,7 +103,7 @@ struct BodyFileTests {
         #expect(open.bodyFile(at: root + "/sub/b", roots: [root]) == .failure(.missing))
     }
 
-    @Test func `a file that was changed, replaced or removed is not sent`() throws {
+    @Test func `the check refuses a changed, replaced or removed body file`() throws {
         let open = try queue.open()
         let file = try file(root + "/a")
         #expect(open.check(file, roots: [root]) == nil)
@@ -128,7 +128,7 @@ struct BodyFileTests {
     }
 
     @Test(arguments: [EIO, EMFILE])
-    func `an error of the system is told as one`(code: Int32) throws {
+    func `a system error is reported as a system error`(code: Int32) throws {
         for call in ["open", "status", "statusAt", "realPath"] {
             let calls = InterceptedCalls()
             let open = try queue.open(calls.calls)
@@ -156,7 +156,7 @@ struct BodyFileTests {
 
     // MARK: - In files
 
-    @Test func `a header carries the file as it was, with any inode`() throws {
+    @Test func `a header keeps path, length, time and any inode of a body file`() throws {
         var operation = queue.operation("a", body: "")
         operation.header.bodyFile = BodyFile(path: "/x/\u{1}\"ü", length: 7, modified: -5, inode: .max)
         let bytes = OperationFile.encode(operation)
@@ -176,15 +176,13 @@ struct BodyFileTests {
         (#""bodyFile":{"path":"/x","length":1,"modified":0,"inode":-1},"length":0}"#, "\n"),
         (#""bodyFile":{"path":"/x","length":1,"modified":0,"inode":1},"length":2}"#, "{}\n"),
     ])
-    func `a header that does not say what the file was, or brings a body too, is refused`(
-        fields: String, body: String
-    ) {
+    func `a header with an incomplete body file, or with a body as well, is refused`(fields: String, body: String) {
         let text = #"{"drainq":1,"id":"a","createdAt":"2026-01-01T00:00:00Z","# + fields + "\n" + body
         let error = #expect(throws: OperationFileError.self) { try OperationFile.decode(Array(text.utf8), file: "f") }
         #expect(error?.field == "bodyFile")
     }
 
-    @Test func `a file dropped in may name a body file by its path, or with what it was`() throws {
+    @Test func `a dropped file names a body file by path, or with length, time and inode`() throws {
         let file = try file(root + "/a")
         let object =
             #"{"path":"\#(file.path)","length":\#(file.length),"modified":\#(file.modified),"inode":\#(file.inode)}"#
@@ -201,7 +199,7 @@ struct BodyFileTests {
         }
     }
 
-    @Test func `a body file that cannot be meant puts the file that names it aside`() throws {
+    @Test func `a dropped file with an invalid body file goes to quarantine with the reason`() throws {
         let file = try file(root + "/a")
         let old = #"{"path":"\#(file.path)","length":4,"modified":\#(file.modified),"inode":\#(file.inode)}"#
         let cases = [
@@ -223,7 +221,7 @@ struct BodyFileTests {
             ])
     }
 
-    @Test func `an error of the system while a body file is looked at leaves what names it where it is`() throws {
+    @Test func `a system error during the examination of a body file leaves the dropped file in new`() throws {
         let file = try file(root + "/a")
         let object = #"{"path":"\#(file.path)","length":5,"modified":\#(file.modified),"inode":\#(file.inode)}"#
         for value in ["\"\(root)/a\"", object] {
@@ -241,7 +239,7 @@ struct BodyFileTests {
 
     // MARK: - Strangers
 
-    /// Files belong to a user that nobody knows; directories to whom they do.
+    /// System calls for which every regular file belongs to a stranger. Directories keep their owners.
     private var withStrangers: SystemCalls {
         var system = SystemCalls.real
         let real = system
@@ -253,7 +251,7 @@ struct BodyFileTests {
         return system
     }
 
-    @Test func `a stranger may submit where the directory lets them, but name no body file`() throws {
+    @Test func `a stranger may submit an operation, but may not name a body file`() throws {
         try queue.put("5", at: "new/plain")
         try queue.put(#"{"drainq":1,"bodyFile":"\#(root)/a"}"#, at: "new/path")
         let file = try file(root + "/a")
@@ -268,7 +266,9 @@ struct BodyFileTests {
             ])
     }
 
-    @Test func `a stranger's canonical file is put aside, and can be retried once somebody known owns it`() throws {
+    @Test func `a stranger's canonical file goes to quarantine, and retry works once a trusted user owns the file`()
+        throws
+    {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open(withStrangers).beginRun(now: now)
         let claim = try #require(try run.claim(entry))
@@ -286,7 +286,7 @@ struct BodyFileTests {
         }
     }
 
-    @Test func `the owner of the queue is known to whoever runs it`() throws {
+    @Test func `every run trusts the owner of the queue`() throws {
         let entry = try queue.add(["a"])[0]
         var system = SystemCalls.real
         let real = system

@@ -8,7 +8,7 @@ import Testing
 struct ChecksumTests {
     // MARK: - The function
 
-    /// RFC 3720, appendix B.4, and the value that catalogues of CRCs give for "123456789".
+    /// The vectors of RFC 3720, appendix B.4, and the usual check value for "123456789".
     static let vectors: [([UInt8], UInt32)] = [
         ([], 0),
         (Array("123456789".utf8), 0xE306_9283),
@@ -25,12 +25,12 @@ struct ChecksumTests {
     ]
 
     @Test(arguments: vectors)
-    func `a CRC-32C is the one of the standard, with the instruction and without`(bytes: [UInt8], crc: UInt32) {
+    func `CRC-32C has the values of the standard, with the CPU instruction and without`(bytes: [UInt8], crc: UInt32) {
         #expect(csystem_crc32c(0, bytes, bytes.count) == crc)
         #expect(csystem_crc32c_portable(0, bytes, bytes.count) == crc)
     }
 
-    @Test func `bytes of any length and place have one CRC, also in two parts`() {
+    @Test func `both implementations of the CRC agree at any length and alignment, also in two parts`() {
         let bytes = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 167 ^ $0 >> 2) }
         bytes.withUnsafeBytes { buffer in
             for start in 0..<9 {
@@ -46,7 +46,7 @@ struct ChecksumTests {
     }
 
     @Test(arguments: [6_143, 6_144, 6_145, 12_287, 12_288, 18_440, 40_961])
-    func `many bytes, which are computed in parts side by side, have the CRC of the tables`(length: Int) {
+    func `the CRC of long data, computed in parallel parts, equals the CRC of the tables`(length: Int) {
         let bytes = (0..<length + 3).map { UInt8(truncatingIfNeeded: $0 &* 167 ^ $0 >> 7) }
         bytes.withUnsafeBytes { buffer in
             for start in 0..<3 {
@@ -71,11 +71,11 @@ struct ChecksumTests {
             id: OperationID("a-1")!, type: TypeName("crm")!, createdAt: TemporaryQueue.now,
             contentType: "application/json"), body: Array(#"{"n":1.10}"#.utf8))
 
-    @Test func `a file is the one in the manual`() {
+    @Test func `encode writes the file of the manual`() {
         #expect(String(decoding: OperationFile.encode(Self.operation), as: UTF8.self) == Self.vector)
     }
 
-    @Test func `the manual has this file`() throws {
+    @Test func `the manual shows this file`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let page = try String(contentsOf: root.appending(path: "man/drainq-queue.5"), encoding: .utf8)
         let file = Self.vector.replacing("123456Z\",", with: "123456Z\",\n").replacing("\"", with: "\\(dq")
@@ -112,20 +112,20 @@ struct ChecksumTests {
             "f:1: field 'drainq': damaged: it says 5, and the checksum is that of 1"
         ),
     ])
-    func `a file that was changed is known, with what was found and what was expected`(
+    func `decode refuses a changed file, and the error says what was found and expected`(
         text: String, other: String, words: String
     ) {
         let error = #expect(throws: OperationFileError.self) { try decode(Self.vector.replacing(text, with: other)) }
         #expect(error?.description == words)
     }
 
-    @Test func `a newer format with a checksum of its own is left alone`() {
+    @Test func `a file of a newer format is not judged by its checksum`() {
         let text = Self.vector.replacing(#""drainq":1"#, with: #""drainq":2"#).replacing("f678d980", with: "f678d981")
         let error = #expect(throws: OperationFileError.self) { try decode(text) }
         #expect(error?.kind == .newerFormat(2))
     }
 
-    @Test func `an envelope cannot bring a checksum`() {
+    @Test func `an envelope with a checksum is refused`() {
         let bytes = Array(#"{"drainq":1,"payload":1,"crc32c":"00000000"}"#.utf8)
         let error = #expect(throws: OperationFileError.self) {
             try Envelope.operation(
@@ -145,7 +145,7 @@ struct ChecksumTests {
         }
     }
 
-    @Test func `any bit of header or body that is flipped makes the file no operation`() {
+    @Test func `a flipped bit anywhere in header or body makes the file no operation`() {
         for body in [#"{"n":1.10}"#, "", "\n", "text\n{}\n"] {
             var operation = Self.operation
             operation.header.url = "https://example.com/x"
@@ -160,7 +160,7 @@ struct ChecksumTests {
         }
     }
 
-    @Test func `a flipped bit in the line of an attempt leaves the operation as it is`() throws {
+    @Test func `a flipped bit in the line of an attempt changes neither header nor body`() throws {
         var operation = Self.operation
         let whole = OperationFile.encode(operation).count
         operation.attempts = [TemporaryQueue.record(), TemporaryQueue.record(.failed)]
@@ -170,7 +170,7 @@ struct ChecksumTests {
         }
     }
 
-    /// What a run reads in a queue, and how much it puts into quarantine.
+    /// Returns the operations that a run reads in a queue, and the number of files in quarantine.
     private func read(_ queue: TemporaryQueue) throws -> (operations: [StoredOperation], quarantined: Int) {
         let run = try queue.open().beginRun(now: TemporaryQueue.now)
         let admission = try run.admitForeign(now: TemporaryQueue.now, limits: Limits())
@@ -196,10 +196,10 @@ struct ChecksumTests {
         return (file: OperationFile.encode(operation), name: EntryName(naming: operation.header).description)
     }()
 
-    @Test func `a name with a flipped bit contradicts the header, and leads to quarantine`() throws {
+    @Test func `a file whose name has a flipped bit goes to quarantine`() throws {
         let queue = try TemporaryQueue()
         var names: Set<String> = []
-        // Foundation cannot write a name that is no UTF-8; no canonical one has such bytes.
+        // Foundation cannot write a name that is not UTF-8. No canonical name has such bytes.
         for (_, bytes) in Self.flips(Array(Self.named.name.utf8)) where !bytes.contains(0) && !bytes.contains(0x2F) {
             guard let name = String(validating: bytes, as: UTF8.self) else { continue }
             names.insert(name)
@@ -211,7 +211,7 @@ struct ChecksumTests {
     }
 
     @Test(arguments: ["a=2", "i=1", "h=1", "t=20261121T091500Z"])
-    func `what only a name says contradicts no header`(field: String) throws {
+    func `fields that only a name has contradict no header`(field: String) throws {
         let queue = try TemporaryQueue()
         try queue.put(Self.named.file, at: "deferred/\(Self.named.name.dropLast(5)),\(field).json")
         #expect(try read(queue).operations.count == 1)

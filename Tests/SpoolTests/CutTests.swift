@@ -4,7 +4,7 @@ import Testing
 @testable import Spool
 
 struct CutTests {
-    @Test func `a cut has what was in the queue at its end, and its foreign files once they have names`() throws {
+    @Test func `a cut has the operations in the queue at its end, and the foreign files once they have names`() throws {
         let queue = try TemporaryQueue()
         let spool = try queue.open()
         let first = try queue.add(["a"])[0].name.id
@@ -22,7 +22,7 @@ struct CutTests {
         #expect(belongs == [true, false, true, false])
     }
 
-    @Test func `while a run has foreign files in its hands no cut is made`() throws {
+    @Test func `a cut fails while another process has the names lock`() throws {
         let queue = try TemporaryQueue()
         let (spool, other) = (try queue.open(), try queue.open())
         try other.withNamesLock { () throws(SpoolError) in
@@ -30,7 +30,7 @@ struct CutTests {
         }
     }
 
-    @Test func `a cut lacks the foreign files that a dead run had in its hands`() throws {
+    @Test func `a cut is not whole while foreign files stand in the directory of a dead run`() throws {
         let queue = try TemporaryQueue()
         let spool = try queue.open()
         let run = try spool.beginRun(now: TemporaryQueue.now)

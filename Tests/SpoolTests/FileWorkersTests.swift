@@ -6,7 +6,7 @@ import Testing
 
 /// Calls for several files at once.
 struct FileWorkersTests {
-    @Test func `results are in the order of what was asked for`() {
+    @Test func `results have the order of the inputs`() {
         let workers = FileWorkers(.real)
         #expect(workers.map([Int]()) { $0 } == [])
         for _ in 0..<20 {
@@ -19,14 +19,14 @@ struct FileWorkersTests {
         #expect(workers.isWorthwhile)
     }
 
-    @Test func `a directory that answers at once is used from one thread`() {
+    @Test func `a fast directory is used from a single thread`() {
         let workers = FileWorkers(.real)
         let thread = pthread_self()
         #expect(workers.map(Array(0..<1000)) { _ in pthread_self() == thread }.allSatisfy { $0 })
         #expect(!workers.isWorthwhile)
     }
 
-    @Test func `at most 32 calls of a slow directory go on at once, and a fast one ends that`() {
+    @Test func `a slow directory gets at most 32 calls at once, and fast calls end the overlap`() {
         let workers = FileWorkers(.real)
         let state = Mutex((now: 0, most: 0))
         _ = workers.map(Array(0..<300)) { _ in

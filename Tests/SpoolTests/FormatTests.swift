@@ -5,8 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// A queue that a newer drainq has made its own is left as it is; what a newer one has left in a queue of today is
-/// kept.
+/// Queues of a newer drainq, which stay unchanged, and files of a newer drainq in a queue of today, which are kept.
 struct FormatTests {
     let queue: TemporaryQueue
     private let now = TemporaryQueue.now
@@ -15,8 +14,8 @@ struct FormatTests {
         queue = try TemporaryQueue()
     }
 
-    /// Everything below the queue with its mode and the time of its last change, which no rename or write leaves as it
-    /// was.
+    /// Returns every path of the queue with its mode, its size and the time of its last change. Every rename and every
+    /// write changes that time.
     private func trace() throws -> [String] {
         let names = FileManager.default.enumerator(atPath: queue.path)?.allObjects as? [String] ?? []
         return try (["."] + names).sorted().map { name in
@@ -26,9 +25,7 @@ struct FormatTests {
         }
     }
 
-    @Test func `a newer queue whose directories have other names is said to be newer, and nothing is made in it`()
-        throws
-    {
+    @Test func `a newer queue with unknown directory names is reported as newer, and stays unchanged`() throws {
         try queue.put("2\n", at: "state/format")
         for directory in ["tmp", "new", "deferred"] {
             try FileManager.default.moveItem(
@@ -48,7 +45,7 @@ struct FormatTests {
     }
 
     @Test(arguments: ["", "\0\0", "one\n", "0\n"])
-    func `a format that cannot be read is repaired, and closes the queue only until then`(content: String) throws {
+    func `an unreadable format closes the queue until a repair`(content: String) throws {
         try queue.put(content, at: "state/format")
         let error = #expect(throws: SpoolError.self) { try queue.open() }
         #expect(error?.kind == .damaged && error?.hint?.contains("check --repair") == true)
@@ -60,12 +57,12 @@ struct FormatTests {
         _ = try queue.open()
     }
 
-    @Test func `who has the queue open when a newer drainq takes it over neither claims nor accepts any more`() throws {
+    @Test func `after a newer drainq takes the queue over, an open queue begins no run and accepts nothing`() throws {
         let entry = try queue.add(["a"])[0]
         let open = try queue.open()
         let claims = try open.beginRun(now: now)
         try queue.put("2\n", at: "state/format")
-        // A run that has its lock already is waited for, and ends as it would have.
+        // A run that began before the takeover ends as usual.
         let claim = try #require(try claims.claim(entry))
         _ = try claims.settle(claim, .delivered(keep: false), record: nil, now: now)
         try claims.end()
@@ -78,9 +75,7 @@ struct FormatTests {
         #expect(["new", "claimed", "tmp"].allSatisfy { queue.names($0).isEmpty })
     }
 
-    @Test func `a newer file that is dropped in is kept in quarantine byte for byte, and retry leaves it there`()
-        throws
-    {
+    @Test func `a dropped file of a newer format stays in quarantine byte for byte, also after retry`() throws {
         let bytes = Array(#"{"drainq": 2, "id": "n", "pay": {"load": 1.10}}"#.utf8)
         try queue.put(bytes, at: "new/from-elsewhere")
         let open = try queue.open()
@@ -101,9 +96,7 @@ struct FormatTests {
     }
 
     @Test
-    func `a name with a field that is not known is an operation's nowhere, and its file is touched nowhere but in new`()
-        throws
-    {
+    func `a file name with an unknown field is no operation, and only new loses the file`() throws {
         let name = "20261121T091500.123456Z-a,z=1.json"
         let bytes = OperationFile.encode(queue.operation("a"))
         for directory in ["new", "deferred", "failed", "delivered"] { try queue.put(bytes, at: "\(directory)/\(name)") }

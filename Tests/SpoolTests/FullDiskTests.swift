@@ -12,7 +12,8 @@ struct FullDiskTests {
     }
 
     @Test(arguments: [ENOSPC, EDQUOT, EFBIG])
-    func `a run that cannot make its directory takes the spare one, and leaves it to the next`(code: Int32) throws {
+    func `a run that cannot make its directory takes the spare directory, and gives the spare back`(code: Int32) throws
+    {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset(.always("makeDirectory", code))
@@ -29,9 +30,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test func `a run that died in the spare directory is recovered like any other, and the directory is spare again`()
-        throws
-    {
+    @Test func `recovery returns the claims of a run that died in the spare directory, and the spare is back`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -45,7 +44,7 @@ struct FullDiskTests {
         #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
     }
 
-    @Test func `dropping needs no space`() throws {
+    @Test func `drop needs no space`() throws {
         let entries = try queue.add(["a", "b"])
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -55,7 +54,7 @@ struct FullDiskTests {
         #expect(queue.names("new") == [entries[1].name.description])
     }
 
-    @Test func `a run's own directory is synced before those that claims in flight came from`() throws {
+    @Test func `sync covers the run's directory before the directories that its open claims came from`() throws {
         var calls = SystemCalls.real
         var paths: [Int32: String] = [:]
         var synced: [String] = []

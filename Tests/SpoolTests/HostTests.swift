@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// Hosts that share a directory: whose run is alive, and what a run does that has been taken for dead.
+/// Hosts that share a directory: which runs count as alive, and how a run behaves that was taken for dead.
 struct `Several hosts` {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
@@ -14,7 +14,7 @@ struct `Several hosts` {
         queue = try TemporaryQueue()
     }
 
-    /// The queue as another host sees it, through a file system whose locks it has to itself.
+    /// Opens the queue as another host does, through a file system of this type.
     private func elsewhere(_ host: String, _ type: String) throws -> SpoolDirectory {
         var system = SystemCalls.real
         system.host = { host }
@@ -42,13 +42,13 @@ struct `Several hosts` {
         (FileSystem(type: "unknown"), .thisHost),
     ]
 
-    @Test(arguments: reaches) func `how far locks reach follows from the file system`(
+    @Test(arguments: reaches) func `the file system decides how far locks reach`(
         _ fileSystem: FileSystem, _ reach: FileSystem.LockReach
     ) {
         #expect(fileSystem.lockReach == reach)
     }
 
-    @Test func `the kernel's table of mounts is read as it is written`() throws {
+    @Test func `the kernel's table of mounts gives type and options of a file system`() throws {
         let table = """
             22 27 0:21 / /proc rw,relatime - proc proc rw
             36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue
@@ -65,7 +65,7 @@ struct `Several hosts` {
         #expect(SystemCalls.real.fileSystem(-1).type == "unknown")
     }
 
-    @Test func `where locks reach every host, the dead of one are recovered by another`() throws {
+    @Test func `where locks reach every host, a run recovers the dead runs of another host`() throws {
         let entry = try queue.add(["a"])[0]
         do {
             let run = try elsewhere("far", "nfs4").beginRun(now: now)
@@ -75,7 +75,7 @@ struct `Several hosts` {
         #expect(try run.recover(now: now).returned.map(\.name.interruptions) == [1])
     }
 
-    @Test func `where hosts share a file system, no mark says that an operation was delivered`() throws {
+    @Test func `on a shared file system a run marks no delivery`() throws {
         let entry = try queue.add(["a"])[0]
         do {
             let run = try elsewhere("far", "nfs4").beginRun(now: now)
@@ -87,12 +87,12 @@ struct `Several hosts` {
         #expect(recovery.delivered.isEmpty && recovery.returned.map(\.name.interruptions) == [1])
     }
 
-    @Test func `where they do not, another host's run is left alone, and so is its writer`() throws {
+    @Test func `where locks reach this host alone, a run leaves runs and writers of another host alone`() throws {
         let entries = try queue.add(["a", "b"])
         let (far, near) = (try elsewhere("far", "fuse.sshfs"), try elsewhere("near", "fuse.sshfs"))
         let name: String
         do {
-            // Alive or dead: here its lock looks free in both cases.
+            // Its lock looks free here whether the run is alive or dead.
             let run = try far.beginRun(now: now)
             _ = try run.claim(entries[0])
             name = run.name
@@ -108,10 +108,10 @@ struct `Several hosts` {
         #expect(try near.unjudgedRuns() == [name])
         #expect(try near.lockSequences() == nil)
         try run.end()
-        // Its own host knows.
+        // The run's own host knows that the run is dead.
         #expect(try far.unjudgedRuns() == [])
         #expect(try far.damages(now: now).contains(.deadRun(name, claims: 1)))
-        // And so does a person.
+        // An operator ends the doubt by removing the lock file.
         unlink("\(queue.path)/claimed/\(name)/lock")
         #expect(try far.lockSequences() != nil)
         let next = try near.beginRun(now: now)
@@ -158,18 +158,18 @@ struct `Several hosts` {
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `a run that was taken for dead reaches no other run's directory`() throws {
+    @Test func `a run taken for dead does not reach the directory of a live run`() throws {
         let entries = try queue.add(["a", "b"])
         #expect(unlink("\(queue.path)/state/spare/lock") == 0 && rmdir("\(queue.path)/state/spare") == 0)
         let far = try elsewhere("far", "nfs4").beginRun(now: now)
         let claim = try #require(try far.claim(entries[0]))
-        // As if its lock had gone to another host.
+        // As if the lock had gone to another host.
         unlink("\(queue.path)/claimed/\(far.name)/lock")
         let near = try elsewhere("near", "nfs4").beginRun(now: now)
         #expect(try near.recover(now: now).returned == [entries[0]])
         #expect(queue.names("claimed") == [near.name] && !queue.names("state").contains("spare"))
         let again = try #require(try near.claim(entries[0]))
-        // Within a second of the last look at the lock.
+        // Within a second of the last check of the lock.
         #expect(throws: SpoolError.self) { try far.claim(entries[1]) }
         #expect(try far.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
         #expect(near.isOpen(again) && queue.names("claimed/\(near.name)").count == 2)
@@ -180,7 +180,7 @@ struct `Several hosts` {
     }
 
     @Test(arguments: ["lock is another's", "EIO", "ESTALE", "directory is gone"])
-    func `a run that has lost its lock touches nothing any more`(how: String) throws {
+    func `a run changes nothing after the loss of its lock`(how: String) throws {
         let entries = try queue.add(["a", "b", "c"])
         let calls = InterceptedCalls()
         var system = calls.calls
@@ -189,7 +189,7 @@ struct `Several hosts` {
         system.elapsed = { elapsed }
         system.lock = { _ throws(Errno) in try answer() }
         let open = try queue.open(system)
-        // The first lock is its own, the second shows that it keeps others out.
+        // The first call takes the run's lock. The second proves that the lock excludes.
         var asked = 0
         answer = { () throws(Errno) in
             asked += 1
@@ -224,7 +224,7 @@ struct `Several hosts` {
         #expect(try queue.entries().map(\.state) == [.new, .claimed, .claimed])
     }
 
-    @Test func `a run does not begin where locks keep nobody out`() throws {
+    @Test func `a run does not begin where locks do not exclude`() throws {
         var system = SystemCalls.real
         system.lock = { _ throws(Errno) in true }
         let error = #expect(throws: SpoolError.self) { try queue.open(system).beginRun(now: now) }
@@ -232,8 +232,8 @@ struct `Several hosts` {
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `a file that is removed while it is open may keep a hidden name until it is closed`() throws {
-        // As NFS and FUSE do it.
+    @Test func `an open file may keep a hidden name after its removal, until the file is closed`() throws {
+        // As on NFS and FUSE.
         var open: [Int32: String] = [:]
         var system = SystemCalls.real
         system.open = { (directory, path, flags, mode) throws(Errno) in
@@ -265,11 +265,7 @@ struct `Several hosts` {
     }
 
     @Test(arguments: ["tmp", "deferred"])
-    func `an operation that is claimed while it is between two names is whole, and has one name then`(
-        where place: String
-    )
-        throws
-    {
+    func `a claimed operation with two names is whole, and loses its second name`(where place: String) throws {
         let entry = try queue.add(["a"])[0]
         let directory = place == "tmp" ? "tmp/writer" : place
         mkdir("\(queue.path)/\(directory)", 0o700)
@@ -287,7 +283,7 @@ struct `Several hosts` {
         try run.sync()
     }
 
-    @Test func `of two runs that claim an operation between two names neither removes the other's claim`() throws {
+    @Test func `two runs that claim an operation with two names do not remove each other's claim`() throws {
         let entry = try queue.add(["a"])[0]
         var later = entry.name
         later.attempts = 1
@@ -301,7 +297,7 @@ struct `Several hosts` {
         #expect(try queue.entries().isEmpty)
     }
 
-    @Test func `a shared file system has time to forget a name that another host has removed`() throws {
+    @Test func `a read waits until a shared file system forgets a removed name`() throws {
         let entry = try queue.add(["a"])[0]
         let elsewhere = "\(queue.path)/elsewhere"
         var system = SystemCalls.real
@@ -318,7 +314,7 @@ struct `Several hosts` {
         #expect(pauses == 3)
     }
 
-    @Test func `a run's directory that another host is just removing is left to it`() throws {
+    @Test func `recovery leaves alone a run's directory that another host is removing`() throws {
         let entry = try queue.add(["a"])[0]
         let name: String
         do {
@@ -338,13 +334,13 @@ struct `Several hosts` {
     }
 
     @Test(arguments: ["open", "status", "read"])
-    func `a file that another host replaces while it is opened is looked up again`(call: String) throws {
+    func `a read looks a file up again if another host replaces the file`(call: String) throws {
         let calls = InterceptedCalls()
         var system = calls.calls
         system.sleep = { _ in }
         let open = try queue.open(system)
         try open.writeState("x", [1])
-        // A file that is open is missing on GlusterFS; one that is not there cannot be opened.
+        // On GlusterFS an open file may be missing. A missing file cannot be opened.
         for code in call == "open" ? [ESTALE] : [ESTALE, ENOENT] {
             calls.reset(.once(call, code))
             #expect(try open.readState("x") == [1])
@@ -354,7 +350,7 @@ struct `Several hosts` {
         #expect(calls.descriptors.count == 1)
     }
 
-    @Test func `what a host that came back has settled meanwhile is no error of whoever recovers`() throws {
+    @Test func `an operation settled by a returned host during recovery is no error`() throws {
         let entry = try queue.add(["a"])[0]
         do {
             let dead = try queue.open().beginRun(now: now)
@@ -373,7 +369,7 @@ struct `Several hosts` {
     }
 
     @Test(arguments: [false, true])
-    func `a move whose old name another process has removed has happened, whatever this host's cache says`(
+    func `a move counts as done if another process removed the old name, whatever this host's cache says`(
         wasInterrupted: Bool
     ) throws {
         let entry = try queue.add(["a"])[0]
@@ -399,7 +395,7 @@ struct `Several hosts` {
         #expect(queue.names("new") == [entry.name.description])
     }
 
-    @Test func `a move whose link and whose unlink both lost their replies has happened`() throws {
+    @Test func `a move counts as done if link and unlink both lost their replies`() throws {
         let entry = try queue.add(["a"])[0]
         var system = SystemCalls.real
         system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) }

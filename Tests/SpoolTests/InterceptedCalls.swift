@@ -2,10 +2,10 @@ import CSystem
 import Spool
 import Testing
 
-/// The real system calls, of which the nth fails, or after which nothing happens any more, as after a crash.
+/// The real system calls, with a fault at the nth call: an error, or a crash, after which every call fails.
 ///
-/// `close` always happens: the kernel closes what a dead process had open, and so gives up its locks. A descriptor that
-/// is closed twice is recorded as an issue: between the two it can have become another thread's.
+/// `close` always happens: the kernel closes the files of a dead process, and so releases its locks. Closing a
+/// descriptor twice is recorded as an issue: in between, the number can have gone to another thread.
 final class InterceptedCalls {
     enum Fault {
         case none
@@ -13,11 +13,11 @@ final class InterceptedCalls {
         case error(Int32, at: Int)
         /// The nth call and all later ones fail without doing anything.
         case crash(at: Int)
-        /// Every call of that name fails.
+        /// Every call of this name fails.
         case always(String, Int32)
-        /// The first call of that name fails.
+        /// The first call of this name fails.
         case once(String, Int32)
-        /// The nth call of that name is made, and fails all the same.
+        /// The nth call of this name takes effect, and reports an error all the same.
         case lie(String, Int32, at: Int)
     }
 
@@ -25,7 +25,7 @@ final class InterceptedCalls {
     private(set) var count = 0
     private(set) var log: [String] = []
     private var counts: [String: Int] = [:]
-    /// Descriptors that have been opened and not closed.
+    /// The open descriptors.
     private(set) var descriptors: Set<Int32> = []
 
     init(_ fault: Fault = .none) {

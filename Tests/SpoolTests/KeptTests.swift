@@ -6,7 +6,7 @@ import Testing
 @testable import Policy
 @testable import Spool
 
-/// `state/keys/`: what answers leave for later operations of a key.
+/// `state/keys/`: the values of answers for later operations of a key.
 struct KeptTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
@@ -45,7 +45,7 @@ struct KeptTests {
         return Entry(state: .new, name: EntryName(naming: operation.header))
     }
 
-    @Test func `values are kept for a key, and those of others stay beside them`() throws {
+    @Test func `keep replaces a value of a key, and leaves the other values of the key`() throws {
         #expect(try queue.open().keptKeys().isEmpty && kept().isEmpty)
         #expect(try keep(kept(["id": "17", "tag": #""x""#])).isEmpty)
         #expect(try keep(kept(["tag": #""y""#]), of: "b").isEmpty)
@@ -57,7 +57,7 @@ struct KeptTests {
         #expect(queue.names("state/keys") == ["\(Self.digest).json"])
     }
 
-    @Test func `an answer without a value forgets that of another operation, and not its own`() throws {
+    @Test func `an answer without a value forgets the value of another operation, not its own`() throws {
         try keep(kept(["id": "17"]))
         #expect(try keep(kept([:], unkept: ["id"])).isEmpty)
         #expect(try kept() == ["id": "17"])
@@ -65,7 +65,7 @@ struct KeptTests {
         #expect(try kept().isEmpty)
     }
 
-    @Test func `no flipped bit is taken for a value`() throws {
+    @Test func `a file with a flipped bit has no value`() throws {
         try keep(kept(["id": #""abc""#]))
         let whole = try #require(queue.bytes(Self.file))
         for index in whole.indices {
@@ -84,7 +84,7 @@ struct KeptTests {
         #expect(queue.names("state/keys") == ["\(Self.digest).json.damaged"])
     }
 
-    @Test func `a file of a newer drainq is neither read nor replaced, and a damaged one is said`() throws {
+    @Test func `a file of a newer drainq is neither read nor replaced, and a damaged file is an error`() throws {
         try keep(kept(["id": "17"]))
         let bytes = try #require(queue.bytes(Self.file))
         let text = String(decoding: bytes, as: UTF8.self).replacing("\"version\":1", with: "\"version\":2")
@@ -102,7 +102,7 @@ struct KeptTests {
         #expect(error?.kind == .damaged && error?.description == "cannot read '\(Self.file)': it is damaged")
     }
 
-    @Test func `a file that is no file of a key gives way to the next value`() throws {
+    @Test func `a symbolic link in place of a key's file gives way to the next value`() throws {
         try keep(kept(["id": "17"]))
         let path = "\(queue.path)/\(Self.file)"
         try FileManager.default.removeItem(atPath: path)
@@ -112,7 +112,7 @@ struct KeptTests {
         #expect(try kept() == ["id": "18"])
     }
 
-    @Test func `a delivery waits half a minute for another writer`() throws {
+    @Test func `keep waits half a minute for another writer`() throws {
         var calls = SystemCalls.real
         let waited = Mutex(Duration.zero)
         calls.sleep = { duration in waited.withLock { $0 += duration } }
@@ -127,7 +127,7 @@ struct KeptTests {
         #expect(waited.withLock { $0 } == .seconds(30))
     }
 
-    @Test func `a value stays as long as an operation of its key waits or has failed`() throws {
+    @Test func `a value stays while an operation of its key waits or has failed`() throws {
         try keep(kept(["id": "17"]))
         let entry = try add("a")
         let open = try queue.open()
@@ -146,7 +146,7 @@ struct KeptTests {
         #expect(try open.keptKeys().isEmpty)
     }
 
-    @Test func `while a foreign file waits, values stay longer by that time`() throws {
+    @Test func `a waiting foreign file prolongs the time of values by its own age`() throws {
         try keep(kept(["id": "17"]))
         let open = try queue.open()
         let (now, day) = (Date(), Double(86_400))
@@ -156,7 +156,7 @@ struct KeptTests {
             try queue.put("{}", at: file)
             try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: "\(queue.path)/\(file)")
         }
-        // It was dropped while the value was to stay.
+        // The file was dropped within the retention of the value.
         try drop("new/dropped.json", at: now - day)
         try drop("new/just-now.json", at: now + 8 * day)
         #expect(try open.pruneKept(olderThan: limit, at: later) == 0)
@@ -170,7 +170,7 @@ struct KeptTests {
         try run.end()
     }
 
-    @Test func `of the keys that are done only so many have values`() throws {
+    @Test func `only a limited number of finished keys have values`() throws {
         let open = try queue.open()
         for key in ["a", "b", "c", "d"] {
             _ = try open.keep(kept(["id": "17"]), of: OperationID("x")!, for: key, at: now)
@@ -200,7 +200,7 @@ struct KeptTests {
     }
 
     @Test(arguments: [true, false])
-    func `after a crash or an error at any call, the operation is there, or its value`(isCrash: Bool) throws {
+    func `after a crash or an error at any call, the queue has the operation or its value`(isCrash: Bool) throws {
         for index in 1... {
             let queue = try TemporaryQueue()
             var operation = queue.operation("a")
@@ -218,7 +218,7 @@ struct KeptTests {
             let entries = try queue.entries()
             #expect(entries.count == 1 || values.mapValues(\.json) == ["id": "17"], "call \(index)")
             if isAnswered { #expect(values.count == 1) }
-            // It is sent again, and kept anew.
+            // The operation is sent again, and its value kept anew.
             if let entry = entries.first { #expect(deliver(try queue.open(), entry)) }
             #expect(try queue.open().keptValues(of: Self.digest).mapValues(\.json) == ["id": "17"])
             #expect(try queue.entries().isEmpty)
@@ -234,12 +234,12 @@ struct KeptTests {
         #expect(deliver(open, entry))
         let log = calls.log.filter { ["write", "fsync", "rename", "unlink"].contains($0) }
         let written = try #require(log.firstIndex(of: "write"))
-        // The new file and its bytes, its name, the directory; then the operation.
+        // The bytes of the new file, its sync, its rename and the sync of the directory; then the operation.
         #expect(Array(log[written...].filter { $0 != "unlink" }.prefix(4)) == ["write", "fsync", "rename", "fsync"])
         #expect(log.lastIndex(of: "unlink")! > log[written...].firstIndex(of: "rename")!)
     }
 
-    @Test func `an answer is part of the copy, and survives`() throws {
+    @Test func `the copy of a delivered operation keeps the answer`() throws {
         let entry = try add("a")
         let run = try queue.open().beginRun(now: now)
         let claim = try #require(try run.claim(entry))

@@ -5,7 +5,7 @@ import Testing
 @testable import Policy
 @testable import Spool
 
-/// A large body that stays in the file of a claimed operation.
+/// A large body left in the file of a claimed operation.
 struct LeftBodyTests {
     private let queue: TemporaryQueue
     private let now = TemporaryQueue.now
@@ -32,7 +32,7 @@ struct LeftBodyTests {
     }
 
     @Test(arguments: [true, false])
-    func `a large body is left in its file, and all else is as if it were read`(hasChecksum: Bool) throws {
+    func `read leaves a large body in its file, and returns everything else as usual`(hasChecksum: Bool) throws {
         let operation = operation("a", length: 1_000_003)
         var bytes = OperationFile.encode(operation)
         if !hasChecksum {
@@ -50,7 +50,7 @@ struct LeftBodyTests {
         }
     }
 
-    @Test func `a small body is read`() throws {
+    @Test func `read loads a small body`() throws {
         let operation = operation("a", length: 1000)
         try read(OperationFile.encode(operation), named: EntryName(naming: operation.header)) { file in
             guard case .operation(let stored) = file else { throw Errno(0) }
@@ -58,7 +58,7 @@ struct LeftBodyTests {
         }
     }
 
-    @Test func `whatever is wrong with a large file is said in the same words`() throws {
+    @Test func `a damaged large file has the same reason as a small file`() throws {
         let operation = operation("a", length: 1_000_003)
         let whole = OperationFile.encode(operation)
         let headerEnd = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
@@ -72,7 +72,7 @@ struct LeftBodyTests {
             changed(headerEnd + 1_000_003), changed(headerEnd + 1_000_004), Array(whole.prefix(900_000)),
         ]
         for bytes in broken {
-            // A queue of its own for each.
+            // Each file in a queue of its own.
             try LeftBodyTests().read(bytes, named: EntryName(naming: operation.header)) { file in
                 guard case .notAnOperation(let reason) = file else {
                     Issue.record("\(bytes.count) bytes were taken for an operation")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// `state/log/`: lines that are appended, and forgotten half of them at a time.
+/// `state/log/`: appends lines, and drops the older half at a time.
 struct LogTests {
     private static let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
     let queue: TemporaryQueue
@@ -26,7 +26,7 @@ struct LogTests {
         return counts
     }
 
-    @Test func `events are read in the order in which they were added, from any queue`() throws {
+    @Test func `events of several processes are read in the order of their addition`() throws {
         let open = try queue.open()
         #expect(try counts(open) == [])
         try open.log([], upTo: LogLimits(), at: Self.now)
@@ -37,7 +37,7 @@ struct LogTests {
         #expect(queue.names("state/log") == ["events", "lock"])
     }
 
-    @Test func `the log is never synced, and an event is one write`() throws {
+    @Test func `the log writes events added together at once, and never syncs`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         try open.log([event(0)], upTo: LogLimits(), at: Self.now)
@@ -46,7 +46,7 @@ struct LogTests {
         #expect(calls.log.filter { ["write", "fsync", "rename", "unlink"].contains($0) } == ["write"])
     }
 
-    @Test func `beyond its size the oldest half goes`() throws {
+    @Test func `the log drops its oldest half beyond its size`() throws {
         let open = try queue.open()
         let length = event(100).line.count
         let limits = LogLimits(maxBytes: 20 * length)
@@ -59,7 +59,7 @@ struct LogTests {
         #expect(kept == Array((200 - kept.count)..<200) && kept.count >= 10)
     }
 
-    @Test func `beyond its age the oldest half goes, and an earlier file that is too old`() throws {
+    @Test func `the log begins a new file by age, and drops an earlier file that is too old`() throws {
         let open = try queue.open()
         let limits = LogLimits(maxAge: .seconds(100))
         for second in 0..<3 { try open.log([event(second, Self.now + .seconds(second))], upTo: limits, at: Self.now) }
@@ -73,7 +73,7 @@ struct LogTests {
         #expect(try counts(open) == [60, 61])
     }
 
-    @Test func `a torn line ends where the next one begins`() throws {
+    @Test func `a torn line ends where the next event begins`() throws {
         let open = try queue.open()
         try open.log([event(1)], upTo: LogLimits(), at: Self.now)
         let file = try FileHandle(forWritingTo: URL(filePath: queue.path + "/state/log/events"))
@@ -85,7 +85,7 @@ struct LogTests {
     }
 
     @Test(arguments: ["write", "open", "lock", "chmod", "makeDirectory"])
-    func `an error is thrown, and what was there stays`(call: String) throws {
+    func `a failing call throws an error, and earlier events stay`(call: String) throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         if call != "makeDirectory" { try open.log([event(1)], upTo: LogLimits(), at: Self.now) }
@@ -98,7 +98,7 @@ struct LogTests {
         #expect(try counts(open).last == 3)
     }
 
-    @Test func `a lock that another process keeps costs a second, and no event is torn`() throws {
+    @Test func `a lock of another process costs a second, and no event is torn`() throws {
         var waited: Duration = .zero
         var system = SystemCalls.real
         system.sleep = { waited += $0 }
@@ -112,7 +112,7 @@ struct LogTests {
         #expect(try counts(open) == [1])
     }
 
-    @Test func `many writers tear nothing`() async throws {
+    @Test func `many writers tear no event`() async throws {
         await withTaskGroup(of: Void.self) { group in
             for writer in 0..<8 {
                 group.addTask { [path = queue.path] in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// Who renames what waits stands back while an order is decided.
+/// The names lock: no process renames a waiting operation while a run decides an order.
 struct NamesLockTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
@@ -14,14 +14,14 @@ struct NamesLockTests {
         queue = try TemporaryQueue()
     }
 
-    /// Another process, for which time passes at once; it says how long it has waited.
+    /// Opens the queue as another process, whose waits end at once and are reported to `waited`.
     private func other(_ waited: @escaping (Duration) -> Void = { _ in }) throws -> SpoolDirectory {
         var system = SystemCalls.real
         system.sleep = waited
         return try queue.open(system)
     }
 
-    @Test func `an operator does not rename what waits while the names lock is held`() throws {
+    @Test func `an operator renames no waiting operation while another process has the names lock`() throws {
         let entries = try queue.add(["a", "b", "c"])
         let lister = try queue.open()
         var waited = Duration.zero
@@ -47,7 +47,7 @@ struct NamesLockTests {
         #expect(try queue.entries().count { $0.name.isHeld } == 1)
     }
 
-    @Test func `an operator may drop what waits while the names lock is held`() throws {
+    @Test func `an operator may drop a waiting operation while another process has the names lock`() throws {
         let entry = try queue.add(["a"])[0]
         let operators = try other()
         let lister = try queue.open()
@@ -55,7 +55,7 @@ struct NamesLockTests {
         #expect(isDropped)
     }
 
-    @Test func `what a dead run held comes back when the names lock is free`() throws {
+    @Test func `the claims of a dead run come back once the names lock is free`() throws {
         let entry = try queue.add(["a"])[0]
         do {
             let run = try queue.open().beginRun(now: now)
@@ -69,7 +69,7 @@ struct NamesLockTests {
         try run.end()
     }
 
-    @Test func `the names lock is free again after an error, and taken within itself`() throws {
+    @Test func `the names lock is reentrant, and free again after an error`() throws {
         let lister = try queue.open()
         #expect(throws: SpoolError.self) {
             try lister.withNamesLock { () throws(SpoolError) in
@@ -82,7 +82,8 @@ struct NamesLockTests {
 
     // MARK: - Many operations
 
-    /// A process whose clock moves a millisecond with each look at it, and that says when it locks, unlocks, moves and sleeps.
+    /// Opens the queue as a process whose clock moves a millisecond with each read. `log` gets its locks, unlocks,
+    /// moves, syncs and sleeps.
     private func counting(_ log: @escaping (String) -> Void) throws -> SpoolDirectory {
         var system = SystemCalls.real
         let real = system
@@ -108,7 +109,7 @@ struct NamesLockTests {
         return try queue.open(system)
     }
 
-    @Test func `many operations share the names lock, which is free before they are synced`() throws {
+    @Test func `many operations share the names lock, and the sync follows the unlock`() throws {
         let entries = try queue.add(["a", "b", "c"])
         var log: [String] = []
         let open = try counting { log.append($0) }
@@ -117,7 +118,7 @@ struct NamesLockTests {
         #expect(try queue.entries().allSatisfy(\.name.isHeld))
     }
 
-    @Test func `many operations leave the names lock free now and then`() throws {
+    @Test func `a change of many operations frees the names lock now and then`() throws {
         let entries = try queue.add((0..<100).map { "a\($0)" })
         var log: [String] = []
         var others = 0
@@ -135,7 +136,7 @@ struct NamesLockTests {
         #expect(others == log.count { $0 == "sleep 2000" } && others >= 4)
     }
 
-    @Test func `operations that are dropped together do not take the names lock`() throws {
+    @Test func `dropping operations together does not take the names lock`() throws {
         let entries = try queue.add(["a", "b"])
         let lister = try queue.open()
         let open = try other()
@@ -145,7 +146,7 @@ struct NamesLockTests {
         #expect(try queue.entries().isEmpty)
     }
 
-    @Test func `an operation that was attempted before it is queued comes with its attempts and its time`() throws {
+    @Test func `accept keeps the attempts and the due time of an operation attempted before`() throws {
         var operation = queue.operation("a")
         operation.attempts = [TemporaryQueue.record()]
         var name = EntryName(naming: operation.header)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// What may enter, whichever way it comes.
+/// The checks of admission, which are the same for every way into the queue.
 struct OneWayInTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
@@ -40,7 +40,7 @@ struct OneWayInTests {
 
     // MARK: - Ids
 
-    @Test func `an id that another process is just adding is waited for, and is there or is added`() throws {
+    @Test func `accept waits while another process adds the id, and adds the id if the process fails`() throws {
         let calls = InterceptedCalls()
         var patient = SystemCalls.real
         patient.sleep = { _ in }
@@ -51,7 +51,7 @@ struct OneWayInTests {
         system.fsync = { (_) throws(Errno) in
             syncs += 1
             guard syncs == 2 else { return }
-            // The name stands in new/, and is not durable.
+            // The name is in new/, but not durable.
             do {
                 _ = try accept([submission("x")], in: second)
             } catch {
@@ -66,7 +66,7 @@ struct OneWayInTests {
         #expect(try ids() == ["x"])
     }
 
-    @Test func `an id that is there is made durable before it is answered`() throws {
+    @Test func `accept makes a duplicate durable before the answer`() throws {
         _ = try accept([submission("x")], durable: false)
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -77,9 +77,7 @@ struct OneWayInTests {
         #expect(throws: SpoolError.self) { try accept([submission("x")], in: open) }
     }
 
-    @Test func `an operation that send has claimed is in the queue: its id is taken, also after the process died`()
-        throws
-    {
+    @Test func `an operation claimed by send takes its id, also after the death of the process`() throws {
         let other = try queue.open()
         var run: SpoolRun? = try queue.open().beginRun(now: now)
         var control = AdmissionControl(Configuration())
@@ -94,7 +92,7 @@ struct OneWayInTests {
         #expect(try other.state(of: OperationID("x")!) == .new && ids() == ["x"])
     }
 
-    @Test func `an operation that send accepts is synced before its claim, and its claim is not`() throws {
+    @Test func `send syncs an accepted operation before its claim, and does not sync the claim`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         let run = try open.beginRun(now: now)
@@ -111,7 +109,7 @@ struct OneWayInTests {
         #expect(try ids() == ["x"])
     }
 
-    @Test func `a second operation with the id of a refused or rejected first one is not a duplicate`() throws {
+    @Test func `an operation with the id of a refused or rejected operation is no duplicate`() throws {
         let long = String(repeating: "k", count: 1025)
         let results = try accept(
             [submission("x", key: long), submission("x", 1, body: "12345"), submission("x", 2)],
@@ -125,7 +123,7 @@ struct OneWayInTests {
     // MARK: - Room
 
     @Test(arguments: [false, true])
-    func `an operation that cannot fit drops nothing`(byFreeSpace: Bool) throws {
+    func `an operation that cannot fit evicts nothing`(byFreeSpace: Bool) throws {
         try queue.add((0..<10).map { "o\($0)" })
         let size = OperationFile.encode(queue.operation("o0")).count
         var limits = Limits(bytes: size * 12, whenFull: .dropOldest)
@@ -141,13 +139,13 @@ struct OneWayInTests {
         guard case .rejected = accepted.results[0] else { throw Errno(0) }
     }
 
-    @Test func `values that a newer one stands for make room before anything is dropped or rejected`() throws {
+    @Test func `superseded values make room before an operation is evicted or rejected`() throws {
         for whenFull in [Limits.WhenFull.dropOldest, .reject] {
             let fresh = try OneWayInTests()
             var configuration = Configuration(limits: Limits(operations: 10, whenFull: whenFull))
             configuration.defaultRoute.coalesce = true
             _ = try fresh.accept([fresh.submission("only", 0, key: "other")], configuration)
-            // Some of them come by themselves, the others together.
+            // Twenty values are added alone, a hundred together.
             for number in 1...20 {
                 let accepted = try fresh.accept([fresh.submission("v\(number)", number, key: "k")], configuration)
                 #expect(accepted.evicted.isEmpty)
@@ -161,7 +159,7 @@ struct OneWayInTests {
         }
     }
 
-    @Test func `what is rejected displaces nothing, and its older value stays`() throws {
+    @Test func `a rejected operation supersedes nothing, and its older value stays`() throws {
         var configuration = Configuration(limits: Limits(bytes: 2000))
         configuration.defaultRoute.coalesce = true
         _ = try accept([submission("old", 0, key: "k")], configuration)
@@ -173,7 +171,7 @@ struct OneWayInTests {
 
     // MARK: - Time
 
-    @Test func `a time of creation that is still to come is now, and after what stands in its sequence`() throws {
+    @Test func `a future time of creation becomes the present, after all operations of the sequence`() throws {
         var configuration = Configuration()
         configuration.defaultRoute.coalesce = true
         let far = Timestamp.lastInNames
@@ -183,7 +181,7 @@ struct OneWayInTests {
             ).results[0]
         else { throw Errno(0) }
         #expect(first.createdAt == now + .microseconds(1))
-        // A clock that was ahead has dated this one.
+        // The clock of b's process was ahead.
         _ = try accept([submission("b", 3_600_000_000, key: "k")], configuration)
         guard
             case .accepted(let third) = try accept(
@@ -191,7 +189,7 @@ struct OneWayInTests {
             ).results[0]
         else { throw Errno(0) }
         #expect(third.createdAt == now + .microseconds(3_600_000_001))
-        // What dates itself in the past keeps its time.
+        // A time in the past stays.
         guard
             case .accepted(let fourth) = try accept(
                 [submission("d", 3, key: "k", createdAt: now)], configuration
@@ -200,8 +198,7 @@ struct OneWayInTests {
         #expect(fourth.createdAt == now)
     }
 
-    @Test func `an operation without a time is newer than what another process has queued since the last batch`() throws
-    {
+    @Test func `an undated operation is newer than operations queued by another process since the last batch`() throws {
         var configuration = Configuration()
         configuration.defaultRoute.coalesce = true
         var control = AdmissionControl(configuration)
@@ -223,7 +220,7 @@ struct OneWayInTests {
                 == [later, later + .microseconds(1)])
     }
 
-    @Test func `an imported operation from a clock that was ahead is dated anew, in its name and its header`() throws {
+    @Test func `an imported operation from the future gets the present time, in its name and its header`() throws {
         var operation = queue.operation("a", 7_200_000_000)
         operation.attempts = [TemporaryQueue.record()]
         var name = EntryName(naming: operation.header)
@@ -239,7 +236,7 @@ struct OneWayInTests {
 
     // MARK: - All or none
 
-    @Test func `a batch of all or none that dies at any call is there whole or not at all`() throws {
+    @Test func `all or none: after a crash at any call the batch is there whole or not at all`() throws {
         for durable in [true, false] {
             for count in [3, 20] {
                 for index in 1... {
@@ -255,7 +252,7 @@ struct OneWayInTests {
                     if index % 2 == 0 {
                         try fresh.queue.recover()
                     } else {
-                        // Whoever adds one of its ids finds it.
+                        // An add of an id of the batch meets the batch.
                         let again = try fresh.accept([fresh.submission("o0", 50)]).results
                         let left = try fresh.ids().count
                         #expect(again == [.duplicate(of: .new)] ? left == count : left == 1 && !isAnswered)
@@ -271,7 +268,7 @@ struct OneWayInTests {
         }
     }
 
-    @Test func `a batch of all or none that meets an error when a run has a part of it is completed`() throws {
+    @Test func `all or none: a batch is completed after an error if a run has claimed a part`() throws {
         var system = SystemCalls.real
         var renames = 0
         let run = try queue.open().beginRun(now: now)
@@ -296,7 +293,7 @@ struct OneWayInTests {
         #expect(try ids() == ["o0", "o1", "o2"])
     }
 
-    @Test func `a batch that a dead writer has committed precedes what is added to its sequences later`() throws {
+    @Test func `a committed batch of a dead writer precedes later operations of its sequences`() throws {
         var configuration = Configuration()
         configuration.defaultRoute.coalesce = true
         for index in 1... {
@@ -341,7 +338,7 @@ struct OneWayInTests {
         #expect(try admit(Configuration()).admitted.count == 4)
     }
 
-    @Test func `a foreign file gets its name although the queue is full`() throws {
+    @Test func `a foreign file is admitted although the queue is full`() throws {
         _ = try queue.add(["a", "b"])
         try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
         let full = try admit(Configuration(limits: Limits(operations: 2)))
@@ -349,9 +346,7 @@ struct OneWayInTests {
         #expect(try queue.entries().count == 3)
     }
 
-    @Test func `a foreign file with the id that send has claimed goes to quarantine, and keeps no other one out`()
-        throws
-    {
+    @Test func `a foreign file with an id claimed by send goes to quarantine, and keeps no other file out`() throws {
         let sending = try queue.open().beginRun(now: now)
         var control = AdmissionControl(Configuration())
         var sent = submission("x")
@@ -364,7 +359,7 @@ struct OneWayInTests {
         try sending.end()
     }
 
-    @Test func `dropOldest makes room for a foreign file, but nothing newer goes for it`() throws {
+    @Test func `dropOldest evicts older operations for a foreign file, never newer operations`() throws {
         let old = try queue.add(["a", "b"])
         let dropping = Configuration(limits: Limits(operations: 2, whenFull: .dropOldest))
         try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
@@ -376,7 +371,8 @@ struct OneWayInTests {
         #expect(try queue.entries().count == 3)
     }
 
-    @Test func `a foreign file that could never be sent, or is dated later than now, is judged like any other`() throws
+    @Test func `admission quarantines a foreign file that could never be sent, and redates files from the future`()
+        throws
     {
         var configuration = Configuration(defaultRoute: Route(url: "http://one/", overrides: []))
         configuration.defaultRoute.coalesce = true
@@ -393,12 +389,12 @@ struct OneWayInTests {
         #expect(times.values.allSatisfy { $0 > now + .seconds(3600) && $0 < now + .seconds(3601) })
     }
 
-    @Test func `a run that dies when its copy has replaced a foreign file leaves the copy, and never both`() throws {
+    @Test func `a run that dies after its copy has replaced a foreign file leaves only the copy`() throws {
         try queue.put("5", at: "new/x")
         let calls = InterceptedCalls()
         do {
             let run = try queue.open(calls.calls).beginRun(now: now)
-            // The copy is in its place, and gets no other name.
+            // The copy is in place, and its rename to the final name fails.
             calls.reset(.always("renameNoReplace", EIO))
             var control = AdmissionControl(Configuration())
             #expect(try run.admitForeign(now: now, within: &control).admitted.isEmpty)
@@ -414,7 +410,7 @@ struct OneWayInTests {
 
     // MARK: - Quarantine
 
-    @Test func `what comes back from quarantine passes the same check, and tells what it displaced`() throws {
+    @Test func `a file back from quarantine passes the same checks, and reports the evicted operations`() throws {
         let added = try queue.add(["a", "bad", "b"])
         let open = try queue.open()
         let run = try open.beginRun(now: now)
@@ -450,7 +446,7 @@ struct OneWayInTests {
         return try open.quarantined()
     }
 
-    @Test func `files that come back from quarantine together share one search for their ids`() throws {
+    @Test func `files back from quarantine together share the search for their ids, and the syncs`() throws {
         let items = try quarantine((0..<100).map { "a\($0)" })
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -460,7 +456,7 @@ struct OneWayInTests {
         #expect(queue.names("new").count == 100 && queue.names("quarantine").isEmpty)
     }
 
-    @Test func `files that come back from quarantine together fill the queue no further than its limit`() throws {
+    @Test func `files back from quarantine together fill the queue no further than its limit`() throws {
         let items = try quarantine(["a", "b", "c"])
         let foreign = #"{"drainq": 1, "id": "b", "payload": 1}"#
         try queue.put(foreign, at: "quarantine/foreign")
@@ -479,7 +475,7 @@ struct OneWayInTests {
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 3)
     }
 
-    @Test func `a file that comes back from quarantine evicts an older one that came back with it`() throws {
+    @Test func `a file back from quarantine evicts an older file of the same batch`() throws {
         let items = try quarantine(["a", "b", "c"])
         let limits = Limits(operations: 2, whenFull: .dropOldest)
         let result = try queue.open().readmit(items, Configuration(limits: limits), now: now)

@@ -22,15 +22,15 @@ struct OperationFileTests {
                 ruleCode: .expired, retryAfter: 5, excerpt: "tab\t", counted: true),
         ])
 
-    @Test func `a file is read as it was written`() throws {
+    @Test func `decode returns the operation that encode wrote`() throws {
         #expect(try OperationFile.decode(OperationFile.encode(full), file: "f") == full)
     }
 
-    @Test func `names are equal by their code points`() throws {
+    @Test func `names are compared by code points`() throws {
         var operation = full
         operation.header.headers = [HeaderField(name: "\u{e9}", value: "1"), HeaderField(name: "e\u{301}", value: "2")]
         operation.header.unknown = [.init(name: "\u{e9}", json: "1"), .init(name: "e\u{301}", json: "2")]
-        // The K of this name is the Kelvin sign, which is canonically equivalent to the letter.
+        // The K of this name is the Kelvin sign, canonically equivalent to the letter.
         operation.header.unknown.append(.init(name: "idempotency\u{212A}ey", json: "3"))
         let bytes = OperationFile.encode(operation)
         let decoded = try OperationFile.decode(bytes, file: "f")
@@ -40,7 +40,7 @@ struct OperationFileTests {
         #expect(OperationFile.encode(decoded) == bytes)
     }
 
-    @Test func `the header's fields stand in one order, and the checksum is last`() {
+    @Test func `the header's fields have a fixed order, and the checksum is last`() {
         let line = String(decoding: OperationFile.encode(full).prefix { $0 != 0x0A }, as: UTF8.self)
         #expect(
             line == #"{"drainq":1,"id":"a-1","type":"crm","createdAt":"2026-11-21T09:15:00.123456Z","#
@@ -50,14 +50,14 @@ struct OperationFileTests {
                 + #""later":{"a":[1.10, 2]},"length":4,"crc32c":"c629399f"}"#)
     }
 
-    @Test func `a body that looks like lines of a file stays a body`() throws {
+    @Test func `a body that looks like attempt lines stays a body`() throws {
         var operation = full
         operation.body = Array("{\"at\":1}\n\n{}".utf8)
         operation.attempts = []
         #expect(try OperationFile.decode(OperationFile.encode(operation), file: "f") == operation)
     }
 
-    @Test func `a file cut anywhere is the operation, or is known to be cut`() throws {
+    @Test func `a file cut at any byte is the operation, or is reported as truncated`() throws {
         let bytes = OperationFile.encode(full)
         let whole = bytes.firstIndex(of: 0x0A)! + 1 + full.body.count
         for length in 0..<bytes.count {
@@ -136,13 +136,13 @@ struct OperationFileTests {
         #expect(error?.description == words)
     }
 
-    @Test func `a name may be written with escapes`() throws {
+    @Test func `a field name may have escapes`() throws {
         let header = #"{"dr\u0061inq":1,"i\u0064":"a","createdAt":"2026-11-21T09:15:00Z","length":0}"#
         #expect(try OperationFile.decode(Array((header + "\n\n").utf8), file: "f").header.id.description == "a")
     }
 
-    /// A letter in one code point and in two are two names (RFC 8259 §8.3).
-    @Test func `fields that this version does not know are kept in their order`() throws {
+    /// A letter as a single code point and as two code points give two names (RFC 8259 §8.3).
+    @Test func `unknown fields keep their order`() throws {
         let header =
             #"{"drainq":1,"b":[1, 2],"id":"a","createdAt":"2026-11-21T09:15:00Z","#
             + "\"e\u{301}\":1,\"\u{e9}\":2," + #""\u0061":3,"length":0}"#
@@ -151,7 +151,7 @@ struct OperationFileTests {
         #expect(unknown.map { Array($0.name.utf8).count } == [1, 3, 2, 1])
     }
 
-    @Test func `a newer format is not malformed`() {
+    @Test func `a newer format is reported as newer, not as malformed`() {
         let error = #expect(throws: OperationFileError.self) {
             try OperationFile.decode(Array("{\"drainq\":2,\"what\":1}\n".utf8), file: "f")
         }
@@ -183,7 +183,7 @@ struct EnvelopeTests {
     }
 
     @Test(arguments: ["5", "1.10", "\"x\"", "[1, 2]", "{\"drainqs\": 1}", "12345678901234567890"])
-    func `any other value is a payload of the default type, byte for byte`(text: String) throws {
+    func `a value without an envelope is a payload of the default type, byte for byte`(text: String) throws {
         let (operation, hasOwnID) = try read(text)
         #expect(operation.body == Array(text.utf8) && !hasOwnID)
         #expect(
@@ -191,7 +191,7 @@ struct EnvelopeTests {
                 == OperationHeader(id: defaults.id, createdAt: defaults.createdAt, contentType: "application/json"))
     }
 
-    @Test func `an envelope says what it wants, and keeps what nobody knows`() throws {
+    @Test func `an envelope sets id, type, time, key and headers, and keeps unknown fields`() throws {
         let (operation, hasOwnID) = try read(
             #"{"drainq":1,"id":"me","type":"t","createdAt":"2026-01-01T00:00:00Z","payload":{"a": 1.10},"key":"k","#
                 + #""headers":{"A":[ "1" , "2" ],"B":"3"},"x-later":[1,"#
@@ -224,12 +224,12 @@ struct EnvelopeTests {
         (#"{"drainq":1,"length":1,"payload":1}"#, "f:1: field 'length': belongs to the queue"),
         (#"{"drainq":3,"payload":1}"#, "f:1: field 'drainq': written by a newer drainq (format 3)"),
     ])
-    func `an envelope that cannot be meant is refused with its field`(text: String, words: String) {
+    func `an invalid envelope is refused, and the error names the field`(text: String, words: String) {
         let error = #expect(throws: OperationFileError.self) { try read(text) }
         #expect(error?.description == words)
     }
 
-    @Test func `where envelopes are asked for, a payload is refused`() {
+    @Test func `a bare payload is refused where an envelope is required`() {
         #expect(throws: OperationFileError.self) { try read("5", isMarked: true) }
         #expect(throws: OperationFileError.self) { try read("{}", isMarked: true) }
     }

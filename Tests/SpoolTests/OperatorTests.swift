@@ -30,7 +30,7 @@ struct OperatorTests {
         (.deferred(until: TemporaryQueue.now + .seconds(3600), countsAttempt: true), "deferred"),
         (.delivered(keep: true), "deferred"), (.quarantined(reason: "x"), "new"), (.putBack, "new"),
     ])
-    func `what is retried is due, with all its attempts`(disposition: Disposition, home: String) throws {
+    func `a retried operation is due, with all its attempts`(disposition: Disposition, home: String) throws {
         let entry = try settled("a", disposition)
         let result = try #require(try queue.open().retry(entry, now: now))
         #expect(result.state.rawValue == home && result.name.attempts == 0)
@@ -40,14 +40,14 @@ struct OperatorTests {
     }
 
     @Test(arguments: [Disposition.failed(countsAttempt: true), .putBack, .quarantined(reason: "x")])
-    func `what is dropped is gone, and a second time is no error`(disposition: Disposition) throws {
+    func `a dropped operation is gone, and a second drop is no error`(disposition: Disposition) throws {
         let entry = try settled("a", disposition)
         #expect(try queue.open().drop(entry))
         #expect(try !queue.open().drop(entry))
         #expect(try queue.entries().isEmpty && queue.names("quarantine").isEmpty && queue.names("tmp").isEmpty)
     }
 
-    @Test func `what a run has claimed since it was listed stays as it is`() throws {
+    @Test func `an operation claimed since the listing is not dropped, held, released or retried`() throws {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)
         _ = try run.claim(entry)
@@ -58,7 +58,7 @@ struct OperatorTests {
         #expect(try queue.entries() == claimed)
     }
 
-    @Test func `bad input is kept, with its reason, and can be read again`() throws {
+    @Test func `quarantine keeps bad input with its reason, and retry lets a run read the input again`() throws {
         let item = try queue.open().keepBadInput([.init([0x35], reason: "line 3: \u{1B}", source: "add")], now: now)[0]
         #expect(try queue.open().quarantined() == [item])
         #expect(queue.bytes("quarantine/\(item.fileName)") == [0x35])
@@ -69,7 +69,7 @@ struct OperatorTests {
         #expect(queue.names("quarantine").isEmpty)
     }
 
-    @Test func `much bad input shares its syncs`() throws {
+    @Test func `bad inputs kept together share the syncs`() throws {
         let calls = InterceptedCalls()
         let spool = try queue.open(calls.calls)
         let inputs = (0..<40).map { SpoolDirectory.BadInput([UInt8($0)], reason: "no", source: "line \($0)") }
@@ -82,7 +82,7 @@ struct OperatorTests {
         #expect(!calls.log.contains("fsync") && !calls.log.contains("syncfs"))
     }
 
-    @Test func `a quarantined directory is dropped with all that is in it, and nothing that it points to`() throws {
+    @Test func `drop removes a quarantined directory with its content, and no target of its links`() throws {
         try queue.put("kept", at: "outside")
         let directory = queue.path + "/new/tree"
         var deep = directory
@@ -101,7 +101,7 @@ struct OperatorTests {
         #expect(try !queue.open().drop(item))
     }
 
-    @Test func `a quarantined directory that could not be dropped is dropped later`() throws {
+    @Test func `a quarantined directory whose drop failed is dropped later`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()
             try FileManager.default.createDirectory(
@@ -124,7 +124,7 @@ struct OperatorTests {
         }
     }
 
-    @Test func `a reason that was lost does not keep the file from quarantine`() throws {
+    @Test func `a lost reason does not keep the file from quarantine`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         let entry = try queue.add(["a"])[0]
@@ -138,7 +138,7 @@ struct OperatorTests {
         #expect(items.count == 2 && items.allSatisfy { $0.reason == nil })
     }
 
-    @Test func `a quarantined name that is too long for its reason, or taken, is made up`() throws {
+    @Test func `a file whose name is taken, or too long for its reason, gets a new name in quarantine`() throws {
         let long = EntryName(
             createdAt: now, id: OperationID(String(repeating: "i", count: 64))!,
             type: TypeName(String(repeating: "t", count: 64))!,
@@ -158,7 +158,7 @@ struct OperatorTests {
         #expect(try queue.open().quarantined().count == 3)
     }
 
-    @Test func `what is older than its retention is removed, and nothing else`() throws {
+    @Test func `prune removes failed operations beyond their retention, and nothing else`() throws {
         let entry = try settled("a", .failed(countsAttempt: true))
         let open = try queue.open()
         #expect(try open.prune(.failed, olderThan: Timestamp(microseconds: 0)) == 0)
@@ -175,7 +175,7 @@ struct OperatorTests {
         (Disposition.putBack, QueueState.new),
         (.deferred(until: TemporaryQueue.now + .seconds(3600), countsAttempt: true), .deferred),
     ])
-    func `what is held waits where it is until it is released, and is due then`(
+    func `a held operation stays in its state until the release, and is due then`(
         disposition: Disposition, state: QueueState
     ) throws {
         let entry = try settled("a", disposition)
@@ -194,7 +194,7 @@ struct OperatorTests {
         #expect(try open.retry(again, now: now)?.name.isHeld == false)
     }
 
-    @Test func `a release does not send what asked not to be sent yet`() throws {
+    @Test func `a release keeps the notBefore time of an operation`() throws {
         var operation = queue.operation("a")
         operation.header.notBefore = now + .seconds(60)
         guard case .accepted(let name) = try queue.open().accept([operation], limits: Limits()).results[0] else {
@@ -206,7 +206,7 @@ struct OperatorTests {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `a crash or an error while holding or releasing leaves the operation held or not, in one place`(
+    func `a crash or an error during hold or release leaves the operation in a single place, held or not`(
         isCrash: Bool, links: Bool
     ) throws {
         for holds in [true, false] {
@@ -223,7 +223,7 @@ struct OperatorTests {
                     calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
                     result = try? holds ? open.hold(entry) : open.release(entry, now: now)
                 }
-                // Where a move is link and unlink, a crash can leave two names of one file until it is claimed.
+                // Where a move is link and unlink, a crash can leave a file with two names until the claim.
                 let entries = try fresh.entries()
                 #expect(entries.count == 1 || isCrash && links && entries.count == 2)
                 if let result { #expect(entries == [result] && result.name.isHeld == holds) }
@@ -239,7 +239,9 @@ struct OperatorTests {
         }
     }
 
-    @Test func `an error while dropping or retrying leaves the operation in one place, or dropped`() throws {
+    @Test func `a crash during drop or an error during retry leaves the operation in a single place, or dropped`()
+        throws
+    {
         for index in 1... {
             let fresh = try TemporaryQueue()
             let entry = try fresh.add(["a"])[0]
@@ -267,11 +269,11 @@ struct OperatorTests {
     }
 }
 
-/// What `retry --rate` asks for.
+/// Retries at a later time, as `retry --rate` makes them.
 struct RetryLaterTests {
     let now = TemporaryQueue.now
 
-    @Test func `what is retried later waits in new for its time, however far away`() throws {
+    @Test func `an operation retried at a later time waits in new, however far away the time`() throws {
         let queue = try TemporaryQueue()
         let added = try queue.add(["a", "b"])
         let open = try queue.open()
@@ -286,18 +288,18 @@ struct RetryLaterTests {
         #expect(
             eligibility(of: retried.name, at: now, longestDelay: .seconds(30), ignoringBackoff: false)
                 == .deferred(until: later + .microseconds(544)))
-        // The first of them is due at once, as without a rate.
+        // The first operation is due at once, as without a rate.
         let again = try #require(try open.retry(retried, now: now, notBefore: now))
         #expect(again.path == "new/20261121T091500.123456Z-a.json")
         #expect(try Set(queue.entries()) == [again, added[1]])
     }
 }
 
-/// What a person does with many operations at once.
+/// An operator's changes to many operations at once.
 struct TogetherTests {
     let now = TemporaryQueue.now
 
-    @Test func `a directory is synced once for many operations, the one that gains names first`() throws {
+    @Test func `a directory is synced once for many operations`() throws {
         let queue = try TemporaryQueue()
         let added = try queue.add(["a", "b", "c"])
         let calls = InterceptedCalls()
@@ -314,7 +316,7 @@ struct TogetherTests {
     }
 
     @Test(arguments: [true, false])
-    func `after a crash or an error at any call, every operation is in one place`(isCrash: Bool) throws {
+    func `after a crash or an error at any call, every operation is in a single place`(isCrash: Bool) throws {
         for index in 1... {
             let queue = try TemporaryQueue()
             let added = try queue.add(["a", "b", "c"])

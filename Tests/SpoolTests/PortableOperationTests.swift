@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// What `export` writes and `import` reads.
+/// The lines that `export` writes and `import` reads.
 struct PortableOperationTests {
     let now = TemporaryQueue.now
 
@@ -47,7 +47,7 @@ struct PortableOperationTests {
             (0..<Int(next() % UInt64(count + 1))).map { _ in UInt8(truncatingIfNeeded: next()) }
         }
 
-        /// Text with everything that JSON, a line or a terminal could stumble over.
+        /// Text with the characters most likely to break JSON, a line or a terminal.
         mutating func text() -> String {
             let parts = [
                 "a", "\"", "\\", "\n", "\r", "\t", "\u{0}", "\u{1B}[2J", "ü", "日本", "🦆", "\u{2028}", "\u{202E}", "/",
@@ -64,7 +64,7 @@ struct PortableOperationTests {
         Array(String(repeating: "[", count: 512).utf8) + Array(String(repeating: "]", count: 512).utf8),
     ]
 
-    /// An entry and its file, such as the queue itself makes them.
+    /// Returns an entry and its file, as the queue itself makes entries and files.
     private func anything(_ index: Int, _ chance: inout Chance) -> (entry: Entry, file: [UInt8]) {
         var header = OperationHeader(
             id: OperationID("op-\(index)-\(chance.next())")!,
@@ -98,7 +98,7 @@ struct PortableOperationTests {
                 excerpt: chance.flip() ? chance.text() : nil)
         }
         var file = OperationFile.encode(Operation(header: header, body: body, attempts: attempts))
-        // A field of a line that only a later version knows.
+        // An attempt line with a field of a later version.
         if chance.next() % 4 == 0 { file += Array("{\"at\":\"2026-11-21T09:15:00Z\",\"later\":[1.10]}\n".utf8) }
 
         var name = EntryName(naming: header)
@@ -120,7 +120,7 @@ struct PortableOperationTests {
     }
 
     @Test(arguments: 0..<8)
-    func `any operations, exported and imported, are the same files under the same names`(seed: UInt64) throws {
+    func `export and import give any operation the same file under the same name`(seed: UInt64) throws {
         var chance = Chance(state: seed)
         let (from, to) = (try TemporaryQueue(), try TemporaryQueue())
         var expected: [String: [UInt8]] = [:]
@@ -139,7 +139,8 @@ struct PortableOperationTests {
         let operations = try lines.map { try PortableOperation(json: Array($0), file: "f", line: 1) }
         var control = AdmissionControl(Limits())
         let restored = try to.open().accept(TemporaryQueue.portable(operations), within: &control)
-        // What could never be sent, such as a header field with a line break, does not enter where it would wait.
+        // An operation that could never be sent, for example with a line break in a header field, is refused for new
+        // and deferred.
         for (path, result) in zip(try from.entries().map(\.path), restored.results) {
             if case .accepted = result { continue }
             guard case .refused = result else { throw Errno(0) }
@@ -152,7 +153,7 @@ struct PortableOperationTests {
         for path in found { #expect(to.bytes(path) == expected[path], "\(path)") }
     }
 
-    @Test func `a canonical file that another program wrote keeps its header as it is, and gets a checksum`() throws {
+    @Test func `export keeps the header of another program's canonical file, and adds a checksum`() throws {
         let bytes = Array(
             "{ \"length\" : 2 ,\t\"drainq\":1, \"createdAt\":\"2026-11-21T10:15:00+01:00\",\"id\":\"a\"}\n{}\n".utf8)
         let entry = Entry(
@@ -165,7 +166,7 @@ struct PortableOperationTests {
         #expect(portable.entry == entry)
     }
 
-    @Test func `a file that was damaged is not exported`() throws {
+    @Test func `a damaged file is not exported`() throws {
         let queue = try TemporaryQueue()
         let entry = try queue.add(["a"])[0]
         var bytes = try #require(queue.bytes(entry.path))
@@ -173,7 +174,7 @@ struct PortableOperationTests {
         #expect(throws: OperationFileError.self) { try PortableOperation(entry, file: bytes) }
     }
 
-    @Test func `a line is one line, and its payload is the one that was given`() throws {
+    @Test func `an exported operation is a single line, with the payload as given`() throws {
         let queue = try TemporaryQueue()
         let entry = try queue.add(["a"])[0]
         let text = try line(entry, try #require(queue.bytes(entry.path)))
@@ -188,7 +189,7 @@ struct PortableOperationTests {
     private static let edited =
         #""header":{"drainq":1,"id":"a","type":"t","createdAt":"2026-11-21T09:15:00Z","length":10}"#
 
-    @Test func `a body that was edited is taken as it is, whatever length says`() throws {
+    @Test func `an edited body is taken as given, whatever the length field says`() throws {
         func body(_ member: String) throws -> String {
             let operation = try OperationFile.decode(
                 try read("{\"schema\":1,\"state\":\"new\",\(Self.edited),\(member)}").file, file: "f")
@@ -206,7 +207,7 @@ struct PortableOperationTests {
             try OperationFile.decode(try read("{\"schema\":1,\"state\":\"new\",\(none)}").file, file: "f").body == [])
     }
 
-    @Test func `a state that was edited has a name that agrees with it`() throws {
+    @Test func `an edited state gives a matching file name`() throws {
         func path(_ members: String) throws -> String {
             try read("{\"schema\":1,\(members),\(Self.edited),\"payload\":{}}").entry.path
         }
@@ -253,7 +254,7 @@ struct PortableOperationTests {
             "field 'notBefore': not together with due"
         ),
     ])
-    func `what is no exported operation is refused with its reason`(line: String, reason: String) {
+    func `an invalid line is refused with the reason`(line: String, reason: String) {
         #expect(refusal(line.replacing("HEADER", with: Self.edited)) == reason)
     }
 }

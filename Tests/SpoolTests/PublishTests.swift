@@ -3,7 +3,7 @@ import Policy
 import Spool
 import Testing
 
-/// Files outside of the queue that others read.
+/// Files outside of the queue, written for other programs.
 struct PublishTests {
     let queue: TemporaryQueue
     private var outside: String { queue.path + "/tmp/outside" }
@@ -16,7 +16,7 @@ struct PublishTests {
 
     private func names() -> [String] { queue.names("tmp/outside") }
 
-    @Test func `a published file is what was published last, readable by everybody whatever the umask`() throws {
+    @Test func `publish replaces the file, readable by everybody whatever the umask`() throws {
         let open = try queue.open()
         let old = umask(0o077)
         defer { umask(old) }
@@ -28,13 +28,13 @@ struct PublishTests {
         #expect(mode == 0o644)
     }
 
-    @Test func `what a crash has left beside it is overwritten`() throws {
+    @Test func `publish overwrites the temporary file of a crash`() throws {
         try queue.put("half", at: "tmp/outside/.x.prom.new")
         try queue.open().publish([1], at: file)
         #expect(names() == ["x.prom"] && queue.bytes("tmp/outside/x.prom") == [1])
     }
 
-    @Test func `a link that somebody has laid beside it is not written through`() throws {
+    @Test func `publish does not write through a link at the temporary name`() throws {
         try queue.put("mine", at: "victim")
         try FileManager.default.createSymbolicLink(
             atPath: outside + "/.x.prom.new", withDestinationPath: queue.path + "/victim")
@@ -43,7 +43,7 @@ struct PublishTests {
         #expect(queue.bytes("tmp/outside/x.prom") == [1])
     }
 
-    @Test func `wherever it fails, a reader sees the old file or the new one`() throws {
+    @Test func `after an error at any call a reader sees the old or the new file`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         try open.publish([0], at: file)
@@ -63,7 +63,7 @@ struct PublishTests {
         #expect(names() == ["x.prom"] && queue.bytes("tmp/outside/x.prom") == [2])
     }
 
-    @Test func `wherever the process dies, a reader sees the old file or the new one, and the next one works`() throws {
+    @Test func `after a crash at any call a reader sees the old or the new file, and the next publish works`() throws {
         var index = 0
         var count = 0
         repeat {
@@ -82,12 +82,12 @@ struct PublishTests {
     }
 
     @Test(arguments: [("/nowhere/at/all/x.prom", "No such file or directory"), ("/proc/x.prom", "")])
-    func `a place that cannot be written is told with its path`(path: String, reason: String) throws {
+    func `an error names the path that cannot be written`(path: String, reason: String) throws {
         let error = #expect(throws: SpoolError.self) { try queue.open().publish([1], at: path) }
         #expect(error?.description.hasPrefix("cannot write '\(path)': \(reason)") == true)
     }
 
-    @Test func `a directory of its name stays one`() throws {
+    @Test func `publish does not replace a directory`() throws {
         try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: true)
         #expect(throws: SpoolError.self) { try queue.open().publish([1], at: file) }
         #expect(names() == ["x.prom"])

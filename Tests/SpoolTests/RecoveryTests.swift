@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// The rows of the table that heads `SpoolDirectory`, each left by a crash and found by the next run.
+/// The rows of the table in SpoolDirectory.swift, each left by a crash and found by the next run.
 struct RecoveryTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
@@ -14,13 +14,14 @@ struct RecoveryTests {
         queue = try TemporaryQueue()
     }
 
-    /// Claims, and dies: the lock goes, the file stays.
+    /// Claims the operation and dies: the lock goes, the file stays.
     func die(with entry: Entry) throws {
         let run = try queue.open().beginRun(now: now)
         run.begin([try #require(try run.claim(entry))])
     }
 
-    @Test func `W: what a dead writer left is removed, what a live one writes is not`() throws {
+    @Test func `W: recovery removes directories of dead writers and old foreign files, not young foreign files`() throws
+    {
         let calls = InterceptedCalls()
         do {
             let open = try queue.open(calls.calls)
@@ -44,7 +45,7 @@ struct RecoveryTests {
         #expect(try queue.entries().isEmpty)
     }
 
-    @Test func `N, D, X, Q and K: what nobody holds stays where it is`() throws {
+    @Test func `N, D, X, Q and K: unclaimed operations stay in their states`() throws {
         let added = try queue.add(["n", "d", "x", "q", "k"])
         let run = try queue.open().beginRun(now: now)
         let dispositions: [Disposition] = [
@@ -62,7 +63,7 @@ struct RecoveryTests {
         #expect(try Set(queue.entries()) == before)
     }
 
-    @Test func `C: a claim of a dead run is returned to its home, one interruption more`() throws {
+    @Test func `C: a claim of a dead run returns to its home, with an interruption more`() throws {
         let added = try queue.add(["a", "b"])
         let run = try queue.open().beginRun(now: now)
         guard
@@ -82,13 +83,13 @@ struct RecoveryTests {
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `C: a claim for which no request has begun is returned without an interruption`() throws {
+    @Test func `C: a claim without a request returns without an interruption`() throws {
         let added = try queue.add(["a", "b", "c"])
         do {
             let run = try queue.open().beginRun(now: now)
             let claims = try added.map { try #require(try run.claim($0)) }
             run.begin([claims[0], claims[1]])
-            // It is claimed again after it was put back.
+            // The run claims the operation again after putting the operation back.
             _ = try run.settle(claims[1], .putBack, record: nil, now: now)
             _ = try #require(try run.claim(added[1]))
         }
@@ -107,12 +108,12 @@ struct RecoveryTests {
         #expect(try queue.recover().returned == added)
     }
 
-    @Test func `C: an operation that a dead run had delivered is removed, and not returned`() throws {
+    @Test func `C: an operation delivered by a dead run is removed, not returned`() throws {
         let added = try queue.add(["a", "b"])
         do {
             let run = try queue.open().beginRun(now: now)
             let claims = try added.map { try #require(try run.claim($0)) }
-            // Without a request there is nothing to mark.
+            // Without a request no delivery can be marked.
             #expect(!run.markDelivered(claims[1]))
             run.begin(claims)
             #expect(run.markDelivered(claims[0]))
@@ -124,7 +125,9 @@ struct RecoveryTests {
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `C: a recovery that dies leaves a delivered operation to the next one`() throws {
+    @Test func `C: a recovery that cannot remove a delivered operation leaves the operation to the next recovery`()
+        throws
+    {
         let added = try queue.add(["a"])
         do {
             let run = try queue.open().beginRun(now: now)
@@ -142,7 +145,9 @@ struct RecoveryTests {
         #expect(try queue.entries().isEmpty && queue.names("claimed").isEmpty)
     }
 
-    @Test func `C: the mark of a delivery ends with its file: an operation of the same name is another one`() throws {
+    @Test func `C: the mark of a delivery ends with its file, and does not cover a later operation of the same name`()
+        throws
+    {
         let added = try queue.add(["a"])
         let file = try #require(queue.bytes("new/\(added[0].name)"))
         do {
@@ -151,14 +156,14 @@ struct RecoveryTests {
             run.begin([claim])
             #expect(run.markDelivered(claim))
             _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
-            // An import brings it back.
+            // An import brings the operation back.
             try queue.put(file, at: "new/\(added[0].name)")
             _ = try #require(try run.claim(added[0]))
         }
         #expect(try queue.recover().returned == added)
     }
 
-    @Test func `C: after a power cut no mark says that an operation was delivered`() throws {
+    @Test func `C: after a power cut the mark of a delivery does not count`() throws {
         let added = try queue.add(["a"])
         do {
             var system = SystemCalls.real
@@ -171,7 +176,7 @@ struct RecoveryTests {
         #expect(try queue.recover().returned == added)
     }
 
-    @Test func `C: a claim of a run that lives is left alone`() throws {
+    @Test func `C: a claim of a live run is left alone`() throws {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)
         _ = try run.claim(entry)
@@ -179,7 +184,7 @@ struct RecoveryTests {
         #expect(queue.bytes("claimed/\(run.name)/\(entry.name)") != nil)
     }
 
-    @Test func `C: an operation that was interrupted too often goes into quarantine`() throws {
+    @Test func `C: an operation with too many interruptions goes to quarantine`() throws {
         _ = try queue.add(["a"])
         for count in 1...5 {
             let entry = try #require(try queue.entries().first)
@@ -207,7 +212,7 @@ struct RecoveryTests {
         #expect(entry.name.interruptions == 0 && entry.name.attempts == 1)
     }
 
-    @Test func `C: what is no operation in a dead run's directory is read again as foreign`() throws {
+    @Test func `C: a strange file in a dead run's directory is admitted as a foreign file`() throws {
         mkdir("\(queue.path)/claimed/dead", 0o700)
         try queue.put("5", at: "claimed/dead/odd")
         try queue.put("6", at: "claimed/dead/taken")
@@ -220,7 +225,7 @@ struct RecoveryTests {
         #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 3)
     }
 
-    @Test func `two generations of one operation: the one with more attempts stays`() throws {
+    @Test func `of two generations of an operation the generation with more attempts stays`() throws {
         let added = try queue.add(["a", "b"])
         try die(with: added[1])
         var later = added[0].name
@@ -234,9 +239,9 @@ struct RecoveryTests {
         #expect(try queue.entries().map { "\($0.name.id)\($0.name.attempts)" }.sorted() == ["a2", "b0"])
     }
 
-    /// Another process holds and releases the operation, so that whoever asks for either name finds it.
+    /// Another process holds and releases the operation between the calls, so each of the two names is found.
     @Test(arguments: [false, true])
-    func `one file that is seen under two names is not removed`(repairs: Bool) throws {
+    func `a file seen under two names is not removed`(repairs: Bool) throws {
         let added = try queue.add(["a", "b"])
         try die(with: added[1])
         var held = added[0]
@@ -272,7 +277,7 @@ struct RecoveryTests {
         #expect(try queue.entries().map(\.name.id.description).sorted() == ["a", "b"])
     }
 
-    @Test func `two operations of one id are both kept`() throws {
+    @Test func `two operations with the same id are both kept`() throws {
         let added = try queue.add(["a", "b"])
         try die(with: added[1])
         var other = added[0].name
@@ -282,9 +287,9 @@ struct RecoveryTests {
         #expect(try queue.entries().count == 3)
     }
 
-    @Test func `a move interrupted between link and unlink is finished`() throws {
+    @Test func `recovery finishes a move interrupted between link and unlink`() throws {
         let added = try queue.add(["a", "b"])
-        // Interrupted while it was being claimed, and while it was being deferred.
+        // A move interrupted during a claim, and a move interrupted during a deferral.
         let run = try queue.open().beginRun(now: now)
         var later = added[1].name
         later.attempts = 1
@@ -305,7 +310,7 @@ struct RecoveryTests {
             ])
     }
 
-    @Test func `a claim finishes the interrupted move that it meets`() throws {
+    @Test func `reading a claim finishes an interrupted move`() throws {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)
         let claim = try #require(try run.claim(entry))
@@ -314,7 +319,7 @@ struct RecoveryTests {
         #expect(queue.names("new").isEmpty)
     }
 
-    @Test func `where renames replace, a move is link, sync, unlink`() throws {
+    @Test func `where renames cannot refuse to replace, a move is link, sync, unlink`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset(.always("renameNoReplace", EINVAL))
@@ -328,7 +333,7 @@ struct RecoveryTests {
         #expect(try open.accept([queue.operation("a")], limits: Limits()).results == [.duplicate(of: .new)])
         let run = try open.beginRun(now: now)
         let claim = try #require(try run.claim(Entry(state: .new, name: name)))
-        // Linked already: the move was interrupted here before.
+        // Linked already, as after an earlier interruption of the move.
         link("\(queue.path)/claimed/\(run.name)/\(name)", "\(queue.path)/new/\(name)")
         #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(Entry(state: .new, name: name)))
         mkdir("\(queue.path)/new/directory", 0o700)
@@ -338,7 +343,7 @@ struct RecoveryTests {
         #expect(try queue.entries().count == 2)
     }
 
-    @Test func `a run that dies while it recovers loses nothing`() throws {
+    @Test func `a crash at any call of recovery loses nothing`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()
             let entries = try fresh.add(["a", "b"])
@@ -364,7 +369,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `an error while recovering is told, and the rest is recovered`() throws {
+    @Test func `after an error at any call of recovery the next recovery returns everything`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()
             let entries = try fresh.add(["a", "b"])

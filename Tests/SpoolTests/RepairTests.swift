@@ -5,10 +5,10 @@ import Testing
 
 @testable import Policy
 
-/// Broken queues: what `check` finds in each, and what `--repair` leaves.
+/// Broken queues: the damages that `check` finds, and the state after `--repair`.
 struct RepairTests {
     let queue: TemporaryQueue
-    /// File times are the machine's.
+    /// The machine's time, as files have the machine's times.
     let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
 
     init() throws {
@@ -29,7 +29,7 @@ struct RepairTests {
             [.modificationDate: Date.distantPast], ofItemAtPath: "\(queue.path)/\(path)")
     }
 
-    /// Finds exactly that, repairs it, and finds nothing more.
+    /// Expects exactly these damages, repairs the queue, and expects no damage afterwards.
     private func mends(_ expected: [Damage]) throws {
         #expect(try damages() == expected)
         let recovery = try repair()
@@ -37,7 +37,7 @@ struct RepairTests {
         #expect(try damages() == [])
     }
 
-    @Test func `a queue in which all is well has no damage, and its repair changes nothing`() throws {
+    @Test func `a healthy queue has no damage, and a repair changes nothing`() throws {
         let added = try queue.add(["a", "b"])
         let open = try queue.open()
         _ = try open.hold(added[0])
@@ -58,7 +58,7 @@ struct RepairTests {
         try mends([])
     }
 
-    @Test func `a link in the place of a directory is no missing directory, and stays`() throws {
+    @Test func `a link in place of a directory is reported as a link, and stays`() throws {
         try queue.add(["a"])
         let (new, elsewhere) = ("\(queue.path)/new", "\(queue.path)/elsewhere")
         try FileManager.default.moveItem(atPath: new, toPath: elsewhere)
@@ -71,7 +71,7 @@ struct RepairTests {
     }
 
     @Test(arguments: ["new", "tmp", "claimed", "deferred", "failed", "quarantine", "delivered"])
-    func `the rest of a queue without a directory is examined`(name: String) throws {
+    func `a queue that lacks a directory is examined all the same`(name: String) throws {
         try queue.put("{", at: "state/destinations.json")
         try FileManager.default.removeItem(atPath: "\(queue.path)/\(name)")
         let missing = try SpoolDirectory.missingDirectories(at: queue.path)
@@ -84,7 +84,7 @@ struct RepairTests {
     // MARK: - Each damage
 
     @Test(arguments: ["new", "tmp", "claimed", "deferred", "failed", "quarantine", "delivered", "state"])
-    func `a directory of the layout that is missing is made`(name: String) throws {
+    func `a missing directory of the layout is made`(name: String) throws {
         try queue.add(["a"])
         try FileManager.default.removeItem(atPath: "\(queue.path)/\(name)")
         let missing = try SpoolDirectory.missingDirectories(at: queue.path)
@@ -96,7 +96,7 @@ struct RepairTests {
         #expect(try damages() == [])
     }
 
-    @Test func `what was never a queue is not made one`() throws {
+    @Test func `a path that never was a queue is refused`() throws {
         let empty = try TemporaryQueue(create: false)
         #expect(throws: SpoolError.self) { try SpoolDirectory.missingDirectories(at: empty.path) }
         mkdir(empty.path, 0o700)
@@ -105,7 +105,7 @@ struct RepairTests {
         #expect(error?.kind == .notAQueue)
     }
 
-    @Test func `modes are set to 0700 and 0600`() throws {
+    @Test func `repair sets modes to 0700 and 0600`() throws {
         let entry = try queue.add(["a", "b"])[0]
         for path in [".", "failed", "new"] { chmod("\(queue.path)/\(path)", 0o755) }
         chmod("\(queue.path)/\(entry.path)", 0o644)
@@ -119,13 +119,13 @@ struct RepairTests {
         #expect(try mode("new/foreign") == 0o644)
     }
 
-    @Test func `a place that others may drop files into stays one`() throws {
+    @Test func `repair leaves new open to other users if new is sticky`() throws {
         for path in [".", "new", "tmp", "state"] { chmod("\(queue.path)/\(path)", path == "new" ? 0o1733 : 0o711) }
         try mends([.directoryMode("state", is: 0o711)])
         #expect(try mode("new") == 0o1733 && mode("tmp") == 0o711 && mode(".") == 0o711)
     }
 
-    @Test func `what dead writers left in tmp is removed, what live ones write is not`() throws {
+    @Test func `repair removes files of dead writers from tmp, not files of live writers`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset(.crash(at: 18))
@@ -140,7 +140,7 @@ struct RepairTests {
         #expect(try Set(queue.names("tmp")) == Set([live.name, "young"]) && damages() == [])
     }
 
-    @Test func `claims of a dead run come back with an interruption, those of a live one stay`() throws {
+    @Test func `claims of a dead run come back with an interruption, claims of a live run stay`() throws {
         let added = try queue.add(["a", "b"])
         let open = try queue.open()
         do {
@@ -159,7 +159,7 @@ struct RepairTests {
         try live.end()
     }
 
-    @Test func `a claim that was interrupted too often goes to quarantine`() throws {
+    @Test func `a claim with too many interruptions goes to quarantine`() throws {
         let entry = try queue.add(["a"])[0]
         var tired = entry
         tired.name.interruptions = 4
@@ -172,7 +172,7 @@ struct RepairTests {
         #expect(queue.names("quarantine").count == 2)
     }
 
-    @Test func `an interrupted move is finished: the later name stays`() throws {
+    @Test func `repair finishes an interrupted move: the later name stays`() throws {
         let entry = try queue.add(["a"])[0]
         var later = Entry(state: .failed, name: entry.name)
         later.name.attempts = 1
@@ -186,7 +186,7 @@ struct RepairTests {
         #expect(try queue.entries() == [held])
     }
 
-    @Test func `an earlier generation is removed, another operation of its id is not`() throws {
+    @Test func `repair removes an earlier generation, but no different operation with the same id`() throws {
         let entry = try queue.add(["a", "b"])[0]
         var later = Entry(state: .deferred, name: entry.name)
         later.name.attempts = 1
@@ -206,7 +206,7 @@ struct RepairTests {
         #expect(try damages() == found && queue.entries() == before)
     }
 
-    @Test func `a document in state that cannot be read is moved aside`() throws {
+    @Test func `repair moves an unreadable file of state aside`() throws {
         let open = try queue.open()
         try open.writeState("destinations.json", Array("{\"version\":1".utf8))
         try open.writeState("last-run.json", Array("{}".utf8))
@@ -215,7 +215,7 @@ struct RepairTests {
         #expect(queue.text("state/last-run.json") == "{}")
     }
 
-    @Test func `a reason whose file is gone is removed, but not one whose file may be on its way`() throws {
+    @Test func `repair removes an old reason without a file, but no young reason`() throws {
         try queue.put("{}", at: "quarantine/x.reason")
         chmod("\(queue.path)/quarantine/x.reason", 0o600)
         #expect(try damages() == [])
@@ -228,9 +228,8 @@ struct RepairTests {
     // MARK: - All of them
 
     @Test(arguments: [true, false])
-    func `a repair that is stopped or disturbed at any call loses nothing, and the next one finishes`(
-        isCrash: Bool
-    ) throws {
+    func `a crash or an error at any call of a repair loses nothing, and the next repair finishes`(isCrash: Bool) throws
+    {
         for index in 1... {
             let broken = try TemporaryQueue()
             let added = try broken.add(["claimed", "twice", "well"])
@@ -257,7 +256,7 @@ struct RepairTests {
     }
 
     @Test(arguments: [false, true])
-    func `the last of two names stays if the other one goes while a repair cannot look at it`(isStuck: Bool) throws {
+    func `repair keeps the last of two names if the other name vanishes unseen`(isStuck: Bool) throws {
         let entry = try queue.add(["a"])[0]
         let bytes = try #require(queue.bytes(entry.path))
         var later = Entry(state: .failed, name: entry.name)
@@ -288,7 +287,7 @@ struct RepairTests {
         #expect(left.first.flatMap { queue.bytes($0.path) } == bytes)
     }
 
-    @Test func `the proof of a file system tells whether its locks exclude`() throws {
+    @Test func `the proof of a file system says whether locks exclude and renames refuse to replace`() throws {
         let proof = try queue.open().prove(now: now)
         #expect(proof.locks && proof.renamesWithoutReplacing)
         var system = SystemCalls.real
@@ -300,7 +299,7 @@ struct RepairTests {
     }
 }
 
-/// A directory in `tmp/` whose lock is held, as while an `add` writes.
+/// A directory in `tmp/` with a taken lock, as while an `add` writes.
 private final class LiveWriter {
     let name = "20261121T091500.123456Z-9f86d081884c7d65"
     private let descriptor: Int32

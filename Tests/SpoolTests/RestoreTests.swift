@@ -5,9 +5,9 @@ import Testing
 
 @testable import Policy
 
-/// Rows W → N, D, X, K: what was exported comes back.
+/// Rows W → N, D, X, K: exported operations come back.
 struct RestoreTests {
-    /// One of each state.
+    /// Returns an operation for each state.
     private func operations(_ queue: TemporaryQueue) throws -> [PortableOperation] {
         try [QueueState.new, .deferred, .failed, .delivered].enumerated().map { index, state in
             var operation = queue.operation("\(state)", index)
@@ -26,7 +26,7 @@ struct RestoreTests {
             TemporaryQueue.portable(operations), within: &control, allOrNone: allOrNone)
     }
 
-    @Test func `every file is synced before its rename, and every directory before the answer`() throws {
+    @Test func `import syncs every file before its rename, and every directory before the answer`() throws {
         let queue = try TemporaryQueue()
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -39,9 +39,9 @@ struct RestoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `after a crash or an error at any call, each operation is whole and in its place, or not there`(
-        isCrash: Bool
-    ) throws {
+    func `after a crash or an error at any call, each operation is whole and in its place, or absent`(isCrash: Bool)
+        throws
+    {
         for links in [false, true] {
             for index in 1... {
                 let queue = try TemporaryQueue()
@@ -70,7 +70,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `an id that is in the queue already is left as it is`() throws {
+    @Test func `import leaves an operation that is already in the queue unchanged`() throws {
         let queue = try TemporaryQueue()
         let entry = try queue.add(["failed"])[0]
         let before = queue.bytes(entry.path)
@@ -84,7 +84,7 @@ struct RestoreTests {
             ])
     }
 
-    @Test func `what waits counts against the limits, what has failed does not`() throws {
+    @Test func `imported waiting operations count against the limits, failed and delivered operations do not`() throws {
         let queue = try TemporaryQueue()
         let operations = try operations(queue)
         let results = try restore(operations, try queue.open(), Limits(operations: 1)).results
@@ -96,7 +96,7 @@ struct RestoreTests {
         #expect(try other.entries().isEmpty)
     }
 
-    @Test func `many attempts are no long header`() throws {
+    @Test func `many attempts do not count as a long header`() throws {
         let queue = try TemporaryQueue()
         var operation = queue.operation("a")
         operation.attempts = Array(repeating: TemporaryQueue.record(), count: 2000)
@@ -116,9 +116,7 @@ struct RestoreTests {
     }
 
     @Test(arguments: [false, true])
-    func `an operation that replaces another one is there as the old or the new one, whatever happens`(
-        isCrash: Bool
-    ) throws {
+    func `after a crash or an error during a replacement the old or the new operation is there`(isCrash: Bool) throws {
         let states: [(QueueState, QueueState)] = [(.new, .new), (.failed, .failed), (.deferred, .new)]
         for (state, new) in states {
             for index in 1... {
@@ -148,7 +146,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `the new content has the name of the operation whose place it takes`() throws {
+    @Test func `a replacement keeps the name of the replaced operation`() throws {
         let queue = try TemporaryQueue()
         var old = try portable(queue, .deferred, body: "1").entry.name
         old.attempts = 4
@@ -166,7 +164,7 @@ struct RestoreTests {
     }
 
     @Test(arguments: [QueueState.new, .deferred, .failed], [QueueState.new, .deferred, .failed])
-    func `what has happened to an operation since its export does not keep another content from its place`(
+    func `import replaces an operation although its state or hold has changed since the export`(
         state: QueueState, exported: QueueState
     ) throws {
         for isHeld in [false, true] {
@@ -188,7 +186,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `an operation in quarantine is not replaced`() throws {
+    @Test func `import does not replace an operation in quarantine`() throws {
         let queue = try TemporaryQueue()
         _ = try restore([portable(queue, .new, body: "1")], queue.open())
         let entry = try #require(queue.entries().first)
@@ -204,7 +202,7 @@ struct RestoreTests {
     }
 
     @Test(arguments: ["type", "key", "createdAt", "url"])
-    func `an operation that differs in what its name says is refused`(difference: String) throws {
+    func `import refuses a replacement with a different type, key, time of creation or URL`(difference: String) throws {
         let queue = try TemporaryQueue()
         _ = try restore([portable(queue, .deferred, body: "1")], queue.open())
         let before = try queue.entries()
@@ -226,7 +224,7 @@ struct RestoreTests {
     }
 
     @Test(arguments: [false, true])
-    func `a batch that replaces operations enters as a whole or not at all, whatever happens`(isCrash: Bool) throws {
+    func `all or none: a batch of replacements enters whole or not at all, whatever call fails`(isCrash: Bool) throws {
         for index in 1... {
             let queue = try TemporaryQueue()
             func batch(_ body: String) throws -> [PortableOperation] {
@@ -265,7 +263,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `of a batch of all or none nothing enters if a run has claimed an operation that it replaces`() throws {
+    @Test func `all or none: nothing of a batch enters if a run has claimed an operation to be replaced`() throws {
         let queue = try TemporaryQueue()
         let old = [try portable(queue, "a", 0, size: 300), try portable(queue, "b", 1, size: 300)]
         _ = try restore(old, queue.open())
@@ -287,7 +285,7 @@ struct RestoreTests {
         #expect(queue.bytes(old[1].entry.path) == old[1].file)
     }
 
-    @Test func `an operation that a run has claimed is not replaced`() throws {
+    @Test func `import does not replace a claimed operation`() throws {
         let queue = try TemporaryQueue()
         _ = try restore([portable(queue, .new, body: "1")], queue.open())
         let run = try queue.open().beginRun(now: TemporaryQueue.now)
@@ -301,7 +299,7 @@ struct RestoreTests {
         #expect(try queue.entries().map(\.name.interruptions) == [0])
     }
 
-    /// An operation of this number to import, whose file has this many bytes.
+    /// Returns an operation to import, created `number` microseconds after `now`, with a file of `size` bytes.
     private func portable(_ queue: TemporaryQueue, _ id: String, _ number: Int, size: Int) throws -> PortableOperation {
         func make(_ length: Int) throws -> PortableOperation {
             let operation = queue.operation(id, number, body: "\"\(String(repeating: "x", count: length))\"")
@@ -314,7 +312,7 @@ struct RestoreTests {
         return made
     }
 
-    @Test func `an operation that replaces another one evicts older ones, never newer ones or itself`() throws {
+    @Test func `a replacement evicts older operations, never newer operations or itself`() throws {
         let queue = try TemporaryQueue()
         let open = try queue.open()
         let limits = Limits(bytes: 1000, whenFull: .dropOldest)
@@ -324,13 +322,13 @@ struct RestoreTests {
         func replace(_ operations: PortableOperation...) throws -> Accepted {
             try open.accept(TemporaryQueue.portable(operations), within: &control, replacing: true)
         }
-        // The oldest one may not grow at the cost of a newer one.
+        // The oldest operation may not grow at the cost of a newer operation.
         #expect(try replace(portable(queue, "y", 0, size: 700)).results == [.rejected(.bytes(1000))])
         let replacing = try portable(queue, "x", 1, size: 700)
         let accepted = try replace(replacing)
         #expect(accepted.evicted == [old[0].entry] && accepted.replaced == [old[1].entry])
         #expect(try queue.entries() == [replacing.entry] && queue.bytes(replacing.entry.path) == replacing.file)
-        // Nor does it go for a later operation of its batch, before or after it.
+        // The replacement is not evicted for later operations of its batch, whatever their place in the batch.
         let batch = [
             try portable(queue, "z", 2, size: 300), try portable(queue, "x", 1, size: 600),
             try portable(queue, "w", 3, size: 400),
@@ -341,21 +339,21 @@ struct RestoreTests {
         #expect(queue.bytes(batch[1].entry.path) == batch[1].file)
     }
 
-    @Test func `an imported operation evicts none that is newer`() throws {
+    @Test func `an imported operation evicts no newer operation`() throws {
         let queue = try TemporaryQueue()
         let old = [try portable(queue, "x", 2, size: 400), try portable(queue, "y", 3, size: 400)]
         _ = try restore(old, queue.open())
         let limits = Limits(operations: 2, whenFull: .dropOldest)
         let late = try restore([portable(queue, "a", 1, size: 400)], queue.open(), limits)
         #expect(late.results == [.rejected(.operations(2))] && late.evicted.isEmpty)
-        // A newer one of the same batch finds its room.
+        // A newer operation of the same batch finds room.
         let both = [try portable(queue, "a", 1, size: 400), try portable(queue, "z", 4, size: 400)]
         let accepted = try restore(both, queue.open(), limits)
         #expect(accepted.results == [.rejected(.operations(2)), .accepted(both[1].entry.name)])
         #expect(accepted.evicted == [old[0].entry])
     }
 
-    @Test func `a replaced operation makes room also after the queue has been counted again`() throws {
+    @Test func `a replaced operation makes room, also after a recount of the queue`() throws {
         let queue = try TemporaryQueue()
         let open = try queue.open()
         var control = AdmissionControl(Limits(operations: 3))
@@ -372,7 +370,7 @@ struct RestoreTests {
     }
 
     @Test(arguments: [false, true])
-    func `a process that decides an order finds the old or the new one, whatever happens to the replacing one`(
+    func `a process that decides an order finds exactly the old or the new operation during a replacement`(
         isCrash: Bool
     ) throws {
         for index in 1... {
@@ -385,7 +383,7 @@ struct RestoreTests {
             var listings: [Int] = []
             func list() {
                 var names: Set<EntryName> = []
-                // While the lock is not free, nothing is decided.
+                // While the lock is taken, no run decides an order.
                 try? lister.withNamesLock(patience: .zero) { () throws(SpoolError) in
                     try lister.forEachStandingName { name, _ in names.insert(EntryName(name)) }
                     listings.append(names.count)
@@ -415,7 +413,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `the batch of a dead writer is completed under the names lock`() throws {
+    @Test func `recovery completes the batch of a dead writer under the names lock`() throws {
         for index in 1... {
             let queue = try TemporaryQueue()
             _ = try restore([portable(queue, .new, body: "1")], queue.open())

@@ -4,7 +4,7 @@ import Testing
 @testable import Policy
 @testable import Spool
 
-/// Processes that add to one queue, and keep between batches what they know of it.
+/// Processes that add to the same queue, and keep their knowledge of the queue between batches.
 struct SeveralAddersTests {
     private static let now = TemporaryQueue.now
     private let queue: TemporaryQueue
@@ -13,7 +13,7 @@ struct SeveralAddersTests {
         queue = try TemporaryQueue()
     }
 
-    /// A process that adds, with the listings that it makes of `new/`.
+    /// An adding process, with the number of its listings.
     private final class Process {
         let calls = InterceptedCalls()
         let spool: SpoolDirectory
@@ -26,7 +26,7 @@ struct SeveralAddersTests {
             control = AdmissionControl(configuration)
         }
 
-        /// Adds an operation that is created at this time; the results with the operations that were evicted.
+        /// Adds an operation created at this time. Returns the result, and the ids of the evicted operations.
         @discardableResult
         func add(
             _ id: String, at time: Timestamp = SeveralAddersTests.now, key: String? = nil, isDated: Bool = false
@@ -62,7 +62,7 @@ struct SeveralAddersTests {
 
     // MARK: - Limits
 
-    @Test func `limits hold for all of them together, although each counts once`() throws {
+    @Test func `limits hold for all adding processes together, although each process counts once`() throws {
         let processes = try (0..<5).map { _ in try process { $0.limits.operations = 10 } }
         var accepted = 0
         for number in 0..<40 {
@@ -71,7 +71,7 @@ struct SeveralAddersTests {
         #expect(accepted == 10 && queue.names("new").count == 10)
     }
 
-    @Test func `an operation that a run claims or puts back meanwhile is counted, and once`() throws {
+    @Test func `an operation put back during the count is counted once`() throws {
         let spool = try queue.open()
         try queue.add(["a"])
         let run = try spool.beginRun(now: Self.now)
@@ -99,7 +99,7 @@ struct SeveralAddersTests {
         try run.end()
     }
 
-    @Test func `limits of bytes hold for all of them together`() throws {
+    @Test func `limits of bytes hold for all adding processes together`() throws {
         let first = try process { $0.limits.bytes = 1_000 }
         let second = try process { $0.limits.bytes = 1_000 }
         for number in 0..<20 {
@@ -110,7 +110,7 @@ struct SeveralAddersTests {
         #expect(bytes <= 1_000 && bytes > 800)
     }
 
-    @Test func `what a run and an operator have removed makes room`() throws {
+    @Test func `operations removed by a run or an operator make room`() throws {
         let adding = try process { $0.limits.operations = 2 }
         try adding.add("a", at: time(0))
         try adding.add("b", at: time(1))
@@ -127,7 +127,7 @@ struct SeveralAddersTests {
         #expect(try adding.isAccepted("f", at: time(5)) == false, "it is full")
     }
 
-    @Test func `a full queue that drops the oldest is not listed for each operation`() throws {
+    @Test func `a full queue with dropOldest is not listed for each operation`() throws {
         let adding = try process {
             $0.limits.operations = 50
             $0.limits.whenFull = .dropOldest
@@ -140,15 +140,13 @@ struct SeveralAddersTests {
         #expect(evicted == (1...40).map { "a-\($0)" })
         let one = try adding.listings { try adding.add("b", at: time(91)) }
         #expect(listings <= 40 * one && queue.names("new").count == 50)
-        // Something older came meanwhile, by a process with another limit.
+        // A process with another limit has added an older operation meanwhile.
         try process { $0.limits.operations = 60 }.add("old", at: Self.now - .seconds(5), isDated: true)
         #expect(try adding.add("c", at: time(92)).evicted == ["old", "a-42"])
     }
 
     @Test(arguments: [Limits.WhenFull.dropOldest, .reject])
-    func `a full queue with values that replace each other is not listed for each operation`(
-        whenFull: Limits.WhenFull
-    ) throws {
+    func `a full queue of coalescing values is not listed for each operation`(whenFull: Limits.WhenFull) throws {
         func adding() throws -> Process {
             try process {
                 $0.limits.operations = 30
@@ -165,7 +163,7 @@ struct SeveralAddersTests {
             let key = "k\((chance >> 33) % 40)"
             let listings = try one.listings { try one.add("a-\(number)", at: time(number), key: key) }
             if number > 100 { (all, most) = (all + listings, max(most, listings)) }
-            // A process that knows nothing of the batches before decides the same.
+            // A process without knowledge of the earlier batches decides the same.
             try fresh.process {
                 $0.limits.operations = 30
                 $0.limits.whenFull = whenFull
@@ -173,11 +171,11 @@ struct SeveralAddersTests {
             }.add("a-\(number)", at: time(number), key: key)
         }
         #expect(try ids(queue) == ids(fresh.queue))
-        // A batch that removes an operation lists five small directories; the queue's own would be four more each time.
+        // A batch with a removal lists five small directories. The queue's own would be four more each time.
         #expect(all <= 199 * 6 && most <= 12)
     }
 
-    @Test func `after a death while room is made, the next operation brings the queue to its limit`() throws {
+    @Test func `after a crash during an eviction, the next operation brings the queue to its limit`() throws {
         for index in 1... {
             let fresh = try SeveralAddersTests()
             func adding() throws -> Process {
@@ -203,7 +201,7 @@ struct SeveralAddersTests {
     }
 
     @Test(arguments: [false, true])
-    func `an operation that a run has claimed meanwhile makes no room`(coalesces: Bool) throws {
+    func `an operation claimed meanwhile makes no room`(coalesces: Bool) throws {
         let adding = try process {
             $0.limits.operations = 3
             $0.limits.whenFull = coalesces ? .reject : .dropOldest
@@ -212,7 +210,7 @@ struct SeveralAddersTests {
         for number in 0..<4 { try adding.add("a-\(number)", at: time(number), key: "k\(number % 3)") }
         let run = try queue.open().beginRun(now: Self.now)
         let entries = try queue.entries().sorted { $0.name.createdAt < $1.name.createdAt }
-        // The value of the key, or the oldest operation.
+        // The newest value of the key, or the oldest operation.
         let victim = try #require(coalesces ? entries.last : entries.first)
         _ = try #require(try run.claim(victim))
         let next = try adding.add("b", at: time(9), key: "k0")
@@ -229,7 +227,7 @@ struct SeveralAddersTests {
         try Set(queue.entries().map { "\($0.name.id)" })
     }
 
-    @Test func `what another process has added is evicted before what is newer`() throws {
+    @Test func `an operation of another process is evicted before newer operations`() throws {
         func adding() throws -> Process {
             try process {
                 $0.limits.operations = 3
@@ -243,7 +241,7 @@ struct SeveralAddersTests {
         #expect(try first.add("a-4", at: time(40)).evicted == ["b"])
     }
 
-    @Test func `an operation that is older than all others finds no room, and evicts none`() throws {
+    @Test func `an operation older than the whole queue finds no room, and evicts nothing`() throws {
         let adding = try process {
             $0.limits.operations = 2
             $0.limits.whenFull = .dropOldest
@@ -258,7 +256,7 @@ struct SeveralAddersTests {
 
     /// The calls of a run's admission during which another process adds.
     @Test(arguments: ["open", "rename", "renameNoReplace", "fsync"])
-    func `an operation with an order does not wait for a run that admits files of other programs`(call: String) throws {
+    func `an ordered operation does not wait for a run that admits foreign files`(call: String) throws {
         var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
         configuration.defaultRoute.ordering = .key
         let adding = try process { $0.defaultRoute.ordering = .key }
@@ -305,7 +303,7 @@ struct SeveralAddersTests {
         try run.end()
     }
 
-    @Test func `a time that a run is about to give a file is not forgotten while the file has no name`() throws {
+    @Test func `the admission record keeps the latest time while a foreign file has no name`() throws {
         let first = try process { $0.defaultRoute.ordering = .key }
         let second = try process { $0.defaultRoute.ordering = .key }
         try first.add("a", at: time(0), key: "k")
@@ -322,7 +320,7 @@ struct SeveralAddersTests {
         try run.end()
     }
 
-    @Test func `a stream into an ordered route lists the queue once`() throws {
+    @Test func `a stream of operations into an ordered route lists the queue once`() throws {
         let adding = try process { $0.defaultRoute.ordering = .key }
         let first = try adding.listings { try adding.add("a-0", at: time(0), key: "k") }
         let second = try adding.listings { try adding.add("a-1", at: time(1), key: "k") }
@@ -332,7 +330,7 @@ struct SeveralAddersTests {
         #expect(second < first && others == 48 * second)
     }
 
-    @Test func `an operation comes after those that another process has added with a time that is not past`() throws {
+    @Test func `an operation comes after operations of its key that another process has dated ahead`() throws {
         let first = try process { $0.defaultRoute.ordering = .key }
         let second = try process { $0.defaultRoute.ordering = .key }
         try first.add("a", at: time(0), key: "k")
@@ -343,7 +341,7 @@ struct SeveralAddersTests {
         #expect(order == ["a", "d", "b", "c"])
     }
 
-    @Test func `after the clock was set back an operation comes after those that were added before`() throws {
+    @Test func `after the clock was set back an operation comes after earlier operations of its key`() throws {
         let adding = try process { $0.defaultRoute.ordering = .key }
         try adding.add("a", at: time(0), key: "k")
         try adding.add("b", at: time(100), key: "k")

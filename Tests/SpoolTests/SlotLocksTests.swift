@@ -16,7 +16,7 @@ struct SlotLocksTests {
         SlotLocks(of: Digest(of: name), size: size, in: spool)
     }
 
-    @Test func `no more slots are taken than there are, by whomever, and one that is given back is another's`() throws {
+    @Test func `processes take no more slots than exist, and a returned slot is free for another process`() throws {
         let (first, second) = (slots(3), slots(3))
         #expect(try first.acquire() && first.acquire() && second.acquire())
         #expect(try !first.acquire() && !second.acquire())
@@ -27,7 +27,7 @@ struct SlotLocksTests {
         #expect(first.count == 1)
     }
 
-    @Test func `the slots of a process that has ended are free`() throws {
+    @Test func `the slots of an ended process are free`() throws {
         do {
             let gone = slots(2)
             #expect(try gone.acquire() && gone.acquire())
@@ -46,7 +46,7 @@ struct SlotLocksTests {
         #expect(calls.descriptors.count == before + 3)
     }
 
-    @Test func `what has another name has slots of its own`() throws {
+    @Test func `each name has its own slots`() throws {
         let (one, two) = (slots(1), slots(1, of: "two"))
         #expect(try one.acquire() && two.acquire())
     }

@@ -12,8 +12,8 @@ struct SpoolDirectoryTests {
         queue = try TemporaryQueue()
     }
 
-    @Test func `a queue is made with its parents, for its user alone, and again without harm`() async {
-        // The umask is the whole process': this one's own, so that no other test sees it.
+    @Test func `create makes a queue and its parents, for its user alone, and a second time does no harm`() async {
+        // The umask belongs to the whole process. A process of its own hides the change from all other tests.
         await #expect(processExitsWith: .success) {
             let queue = try TemporaryQueue()
             let path = queue.path + "/a/b//c"
@@ -34,13 +34,13 @@ struct SpoolDirectoryTests {
         }
     }
 
-    @Test func `a directory with something else in it is not made a queue`() throws {
+    @Test func `create refuses a directory with foreign content`() throws {
         try queue.put("x", at: "other")
         let error = #expect(throws: SpoolError.self) { try SpoolDirectory.create(at: queue.path) }
         #expect(error?.description == "cannot make a queue in '\(queue.path)': Directory not empty")
     }
 
-    @Test func `what is no queue, or nothing, or newer, is said so`() throws {
+    @Test func `opening reports a missing queue, a path without a queue, a newer and a damaged format`() throws {
         func error(_ path: String) -> SpoolError? {
             do { _ = try SpoolDirectory(opening: path) } catch { return error }
             return nil
@@ -70,7 +70,7 @@ struct SpoolDirectoryTests {
             (ENOSPC, .io, "the disk is full, or has no inode left"),
             (EROFS, .io, "the file system is mounted read-only"), (EIO, .io, nil),
         ] as [(Int32, SpoolError.Kind, String?)])
-    func `an error says what it is about, and what helps`(code: Int32, kind: SpoolError.Kind, hint: String?) throws {
+    func `an error names its path, and hints at a remedy`(code: Int32, kind: SpoolError.Kind, hint: String?) throws {
         let calls = InterceptedCalls(.always("fsync", code))
         let error = #expect(throws: SpoolError.self) { try queue.open(calls.calls).writeState("x\u{1B}", [1]) }
         #expect(error?.kind == kind && error?.hint == hint && error?.path == "state/x\\x1b")
@@ -79,7 +79,7 @@ struct SpoolDirectoryTests {
     }
 
     @Test(arguments: [EACCES, EIO, ENOTDIR, ENOENT])
-    func `a queue that cannot be opened is said to be so`(code: Int32) {
+    func `the error of a failed opening has the kind of its errno`(code: Int32) {
         let calls = InterceptedCalls(.error(code, at: 1))
         let error = #expect(throws: SpoolError.self) { try queue.open(calls.calls) }
         let kinds: [Int32: SpoolError.Kind] = [
@@ -88,7 +88,7 @@ struct SpoolDirectoryTests {
         #expect(error?.kind == kinds[code] && error?.hint != nil || code == EIO)
     }
 
-    @Test func `making a queue fails with the system's words at every call, and completes when called again`() throws {
+    @Test func `create reports an error at any call, and completes when called again`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue(create: false)
             let calls = InterceptedCalls(.error(EIO, at: index))
@@ -108,7 +108,7 @@ struct SpoolDirectoryTests {
         #expect(error?.kind == .permission)
     }
 
-    @Test func `a queue that cannot be opened closes what it had opened, once`() throws {
+    @Test func `a failed opening closes each descriptor once`() throws {
         try queue.put("2\n", at: "state/format")
         for index in 1... {
             let calls = InterceptedCalls(.error(EIO, at: index))
@@ -118,7 +118,7 @@ struct SpoolDirectoryTests {
         }
     }
 
-    @Test func `a queue is paused until it is resumed`() throws {
+    @Test func `a queue is paused until the resume`() throws {
         let open = try queue.open()
         #expect(try !open.isPaused)
         try open.setPaused(true)
@@ -130,7 +130,7 @@ struct SpoolDirectoryTests {
         #expect(try open.freeBytes > 0)
     }
 
-    @Test func `a listing gives names, and counts what is none`() throws {
+    @Test func `a listing returns operations, and counts foreign files`() throws {
         let added = try queue.add(["a", "b"])
         try queue.put("{}", at: "new/foreign.json")
         try queue.put("{}", at: "new/.hidden")
@@ -151,7 +151,7 @@ struct SpoolDirectoryTests {
         #expect(stored.operation == queue.operation("a") && stored.fileSize == queue.bytes(claimed[0].path)?.count)
     }
 
-    @Test func `a name carries digests of key and origin, and the time not to be sent before`() throws {
+    @Test func `a file name has digests of key and origin, and the notBefore time`() throws {
         var operation = queue.operation("a")
         operation.header.key = "k"
         operation.header.url = "https://API.example.com/v1?x"
@@ -169,7 +169,7 @@ struct SpoolDirectoryTests {
         #expect(EntryName(naming: operation.header).originDigest == Digest(of: "nowhere"))
     }
 
-    @Test func `a system that fails is not taken for an answer`() throws {
+    @Test func `a failing system call is an error, not an answer`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset(.always("statusAt", EIO))
@@ -177,7 +177,7 @@ struct SpoolDirectoryTests {
         #expect(error?.description == "cannot look for 'paused': \(Errno(EIO))")
     }
 
-    @Test func `a listing does not care how many names there are`() throws {
+    @Test func `a listing returns thousands of names`() throws {
         var generator = SystemRandomNumberGenerator()
         let names = (0..<2000).map {
             EntryName(createdAt: TemporaryQueue.now + .microseconds($0), id: .random(using: &generator))

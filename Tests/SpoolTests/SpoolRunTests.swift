@@ -20,7 +20,7 @@ struct SpoolRunTests {
         return stored.operation
     }
 
-    @Test func `a claim is one run's alone, and a rival's loss is no error`() throws {
+    @Test func `a claim belongs to a single run, and a lost claim is no error`() throws {
         let entry = try queue.add(["a"])[0]
         let first = try queue.open().beginRun(now: now)
         let second = try queue.open().beginRun(now: now)
@@ -34,7 +34,7 @@ struct SpoolRunTests {
         #expect(queue.names("claimed").isEmpty && queue.names("new").count == 1)
     }
 
-    @Test func `a claim that worked though the call said otherwise is won`() throws {
+    @Test func `a claim whose rename worked despite an error is won`() throws {
         let entry = try queue.add(["a"])[0]
         for code in [ENOENT, EIO] {
             let calls = InterceptedCalls()
@@ -53,7 +53,7 @@ struct SpoolRunTests {
         #expect(queue.bytes(entry.path) != nil)
     }
 
-    @Test func `each disposition leads to its row, durable after sync`() throws {
+    @Test func `each disposition leads to its state, durable after sync`() throws {
         let until = now + .seconds(30)
         let later = now + .seconds(60)
         let record = TemporaryQueue.record()
@@ -124,27 +124,25 @@ struct SpoolRunTests {
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `what is superseded is gone for good once sync has answered, and before nothing of it is promised`()
-        throws
-    {
+    @Test func `a superseded operation is durably gone once sync has answered`() throws {
         let added = try queue.add(["old", "newer"])
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
         let claim = try #require(try run.claim(added[0]))
         calls.reset(.always("unlink", EIO))
         #expect(throws: SpoolError.self) { try run.settle(claim, .superseded, record: nil, now: now) }
-        // Gone already, as after an answer that was lost.
+        // Gone already, as after a lost answer.
         calls.reset(.lie("unlink", ENOENT, at: 1))
         #expect(try run.settle(claim, .superseded, record: nil, now: now) == .gone)
         calls.reset()
         try run.sync()
-        // The last call looks for processes that keep a count.
+        // The last call looks for the mark of processes with a count.
         #expect(calls.log == ["open", "fsync", "open", "fsync", "open"])
         try run.end()
         #expect(try queue.entries() == [added[1]])
     }
 
-    @Test func `a hold of its own ends with the operation's fate`() throws {
+    @Test func `the hold of an operation ends with its delivery or failure`() throws {
         var entries = try queue.add(["a", "b", "c"])
         entries = try entries.map { try #require(try queue.open().hold($0)) }
         let run = try queue.open().beginRun(now: now)
@@ -160,7 +158,7 @@ struct SpoolRunTests {
             ])
     }
 
-    @Test func `a file that is no operation is a result, and goes into quarantine with its reason`() throws {
+    @Test func `read returns a bad file as a result, and settle quarantines the file with its reason`() throws {
         let run = try queue.open().beginRun(now: now)
         func name(_ id: String) -> EntryName { EntryName(createdAt: now, id: OperationID(id)!) }
         let good = OperationFile.encode(queue.operation("x"))
@@ -194,7 +192,7 @@ struct SpoolRunTests {
         #expect(queue.names("new").isEmpty)
     }
 
-    @Test func `a newer operation and a claim that has gone are not taken for bad ones`() throws {
+    @Test func `a newer format and a vanished claim are not taken for bad files`() throws {
         let name = EntryName(createdAt: now, id: OperationID("a")!)
         try queue.put("{\"drainq\":2}\n", at: "new/\(name)")
         let run = try queue.open().beginRun(now: now)
@@ -202,12 +200,12 @@ struct SpoolRunTests {
         #expect(try run.read(claim) == .newerFormat(2))
         unlink("\(queue.path)/claimed/\(run.name)/\(name)")
         #expect(throws: SpoolError.self) { try run.read(claim) }
-        // Gone already is as good as removed.
+        // A file that is gone already counts as removed.
         #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
     }
 
     @Test(arguments: [EIO, EMFILE, ENOSPC])
-    func `an error of the system is thrown, never a reason for quarantine`(code: Int32) throws {
+    func `read throws a system error, and does not turn the error into a reason for quarantine`(code: Int32) throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -221,7 +219,7 @@ struct SpoolRunTests {
         #expect(queue.bytes(entry.path) != nil)
     }
 
-    @Test func `an attempt that cannot be recorded is counted all the same`() throws {
+    @Test func `an attempt counts although its record cannot be written`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
@@ -241,7 +239,7 @@ struct SpoolRunTests {
         #expect(try stored(open.read(#require(last))) == queue.operation("a"))
     }
 
-    @Test func `an operation that is attempted for ever stays an operation`() throws {
+    @Test func `an operation full of attempt records stays an operation, and still records its end`() throws {
         let entry = try queue.add(["a"])[0]
         let line = OperationFile.encode(TemporaryQueue.record())
         let lines = Data(Array(repeating: line, count: SpoolRun.mostOfRecords / line.count + 1).joined())
@@ -264,13 +262,13 @@ struct SpoolRunTests {
         }
         let deferred = try settle(entry, .deferred(until: now, countsAttempt: true), TemporaryQueue.record())
         #expect(try size(deferred) == length && deferred.name.attempts == 1)
-        // Its end is recorded all the same.
+        // The end of the operation is recorded all the same.
         let failed = try settle(deferred, .failed(countsAttempt: true), TemporaryQueue.record(.failed))
         #expect(try size(failed) > length)
         #expect(try stored(queue.open().read(failed)).attempts.last?.outcome == .failed)
     }
 
-    @Test func `a line that was torn is closed by the next one`() throws {
+    @Test func `the next record closes a torn line`() throws {
         let entry = try queue.add(["a"])[0]
         let handle = try #require(FileHandle(forWritingAtPath: "\(queue.path)/\(entry.path)"))
         try handle.seekToEnd()
@@ -285,7 +283,10 @@ struct SpoolRunTests {
         #expect(try stored(queue.open().read(failed)).attempts == [record])
     }
 
-    @Test func `a file that cannot be removed after delivery is tried once more, then stops the run`() throws {
+    @Test
+    func `a failed removal after delivery is repeated once, then thrown, and the operation is marked as delivered`()
+        throws
+    {
         let entries = try queue.add(["a", "b"])
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -299,10 +300,10 @@ struct SpoolRunTests {
         }
         #expect(error?.kind == .notRemovedAfterDelivery && error?.hint != nil)
         #expect(error?.description == "cannot remove 'claimed/\(run.name)/\(entries[1].name)': \(Errno(EIO))")
-        // The last call marks it as delivered.
+        // The last call marks the operation as delivered.
         #expect(calls.log == ["unlink", "unlink", "writeAt"])
 
-        // It stays where the error says, and no run sends it again.
+        // The file stays at the path of the error, and no run sends the operation again.
         calls.reset()
         try run.end()
         #expect(try queue.entries().map(\.claimedBy) == [run.name])
@@ -313,7 +314,7 @@ struct SpoolRunTests {
         #expect(try queue.entries().isEmpty)
     }
 
-    @Test func `a copy that cannot be kept does not have the operation sent again`() throws {
+    @Test func `a failed copy after delivery does not put the operation back`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -327,7 +328,7 @@ struct SpoolRunTests {
         #expect(try queue.entries().isEmpty)
     }
 
-    @Test func `two files that want one name become one, or one of them is put aside`() throws {
+    @Test func `equal files of a name become a single file, and a different file goes to quarantine`() throws {
         let entry = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)
         let claim = try #require(try run.claim(entry))
@@ -344,7 +345,7 @@ struct SpoolRunTests {
         #expect(queue.names("new").count == 1 && queue.names("quarantine").count == 2)
     }
 
-    @Test func `a sync that fails says so, and syncs the rest`() throws {
+    @Test func `a failing sync is thrown, and the rest is synced`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -355,7 +356,7 @@ struct SpoolRunTests {
         #expect(queue.bytes(entry.path) != nil && queue.names("claimed").isEmpty)
     }
 
-    @Test func `what end cannot put back is the next run's`() throws {
+    @Test func `a claim that end cannot put back is left to the next run`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
@@ -365,13 +366,13 @@ struct SpoolRunTests {
         #expect(try queue.recover().returned.count == 1)
     }
 
-    @Test func `nothing is moved into a directory whose own name a power cut could take`() throws {
+    @Test func `a run claims nothing until its directory is synced`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let first = try queue.open(calls.calls).beginRun(now: now)
         calls.reset(.always("fsync", EIO))
         #expect(throws: SpoolError.self) { try first.claim(entry) }
-        // A second sync would say that all is well, and it would not be true.
+        // A second sync would report success, and would be wrong.
         calls.reset()
         #expect(throws: SpoolError.self) { try first.claim(entry) }
         #expect(queue.bytes(entry.path) != nil)

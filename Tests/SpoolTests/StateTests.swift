@@ -4,9 +4,9 @@ import Policy
 import Spool
 import Testing
 
-/// `state/`: what runs remember, and the locks that stand there.
+/// `state/`: the memory of runs, and the locks.
 struct StateTests {
-    /// What each queue has in `state/`, but the spare directory of a run.
+    /// The names in `state/` of every queue, without the spare directory of a run.
     private static let locks = ["admission.lock", "format", "ids.lock", "lock", "names.lock", "sequence.lock"]
 
     let queue: TemporaryQueue
@@ -15,7 +15,7 @@ struct StateTests {
         queue = try TemporaryQueue()
     }
 
-    @Test func `state is read as it was written last`() throws {
+    @Test func `a read returns the state that was written last`() throws {
         let open = try queue.open()
         #expect(try open.readState("destinations") == nil)
         try open.writeState("destinations", [1, 2])
@@ -28,7 +28,7 @@ struct StateTests {
     }
 
     @Test(arguments: [true, false])
-    func `a change sees what stands there, and what it leaves alone stays`(durable: Bool) throws {
+    func `a change sees the present state, and nil leaves the state unchanged`(durable: Bool) throws {
         let open = try queue.open()
         #expect(try open.updateState("x", durable: durable) { $0 == nil ? [1] : nil } == [1])
         #expect(try open.updateState("x", durable: durable) { $0.map { $0 + [2] } } == [1, 2])
@@ -38,7 +38,7 @@ struct StateTests {
         #expect(queue.names("state") == Self.locks + ["spare", "x"])
     }
 
-    @Test func `a durable change is synced before and after the rename, another one never`() throws {
+    @Test func `a durable change is synced before and after the rename, any other change never`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         for (durable, expected) in [(true, ["write", "fsync", "rename", "fsync"]), (false, ["write", "rename"])] {
@@ -48,7 +48,7 @@ struct StateTests {
         }
     }
 
-    @Test func `a rename whose reply was lost has happened all the same`() throws {
+    @Test func `a rename whose reply was lost counts as done`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset(.lie("rename", ENOENT, at: 1))
@@ -60,7 +60,7 @@ struct StateTests {
         #expect(throws: SpoolError.self) { try open.writeState("x", [3]) }
     }
 
-    @Test func `changes of many writers at once are all there`() async throws {
+    @Test func `no change of concurrent writers is lost`() async throws {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask { [path = queue.path] in
@@ -76,7 +76,7 @@ struct StateTests {
         #expect(try queue.open().readState("count") == [100])
     }
 
-    @Test func `a writer that never ends is waited for two seconds, and no longer`() throws {
+    @Test func `a change waits two seconds for a writer that never ends, and no longer`() throws {
         var waited: Duration = .zero
         var system = SystemCalls.real
         system.sleep = { waited += $0 }
@@ -96,7 +96,7 @@ struct StateTests {
     }
 
     @Test(arguments: [true, false])
-    func `after a crash or an error at any call the old or the new stands there, whole`(isCrash: Bool) throws {
+    func `after a crash or an error at any call the old or the new state is there, whole`(isCrash: Bool) throws {
         let old = [UInt8](repeating: 1, count: 5000)
         let new = [UInt8](repeating: 2, count: 6000)
         for index in 1... {
@@ -119,7 +119,7 @@ struct StateTests {
         }
     }
 
-    @Test func `the sequence lock is one run's at a time, until it is given back or lost`() throws {
+    @Test func `a single run has the sequence lock, until the lock is released`() throws {
         let first = try queue.open()
         let second = try queue.open()
         let lock = try #require(try first.lockSequences())
@@ -134,7 +134,7 @@ struct StateTests {
         #expect(stat(queue.path + "/state/sequence.lock", &status) == 0 && status.st_mode & 0o7777 == 0o600)
     }
 
-    @Test func `a sequence lock that cannot be taken is an error, not somebody else's`() throws {
+    @Test func `a failure to take the sequence lock is an error, not a lock of another run`() throws {
         for call in ["open", "chmod", "lock"] {
             let fresh = try TemporaryQueue()
             try FileManager.default.removeItem(atPath: fresh.path + "/state/sequence.lock")

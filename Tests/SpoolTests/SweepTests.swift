@@ -4,7 +4,7 @@ import Policy
 import Spool
 import Testing
 
-/// A full cycle of claims, stopped or disturbed at every system call there is: new code is covered by itself.
+/// A full cycle of claims, with a crash or an error at every system call, so new calls are covered automatically.
 struct SweepTests {
     let now = TemporaryQueue.now
 
@@ -30,7 +30,7 @@ struct SweepTests {
     }
 
     @Test(arguments: dispositions, [true, false])
-    func `after a crash or an error at any call, the operation is whole and in one place`(
+    func `after a crash or an error at any call, the operation is whole and in a single place`(
         disposition: Disposition, isCrash: Bool
     ) throws {
         for links in [false, true] {
@@ -56,7 +56,7 @@ struct SweepTests {
                 }
                 #expect(recovery.errors.isEmpty)
                 let entries = try queue.entries()
-                // A copy that cannot be kept goes rather than being sent again.
+                // A failed copy is lost: the operation is not sent again.
                 let mayBeGone =
                     disposition == .delivered(keep: false) || disposition == .superseded
                     || disposition == .delivered(keep: true) && !isCrash
@@ -90,7 +90,7 @@ struct SweepTests {
         }
     }
 
-    @Test func `several runs over one queue deliver each operation once`() throws {
+    @Test func `several runs over a queue deliver each operation once`() throws {
         let queue = try TemporaryQueue()
         let entries = try queue.add((0..<60).map { "o\($0)" })
         let runs = try (0..<8).map { _ in try queue.open().beginRun(now: now) }

@@ -22,7 +22,7 @@ final class TemporaryQueue {
         try SpoolDirectory(opening: path, system: system)
     }
 
-    /// Names in a directory of the queue, sorted, without `lock` files.
+    /// Returns the names in a directory of the queue, sorted.
     func names(_ directory: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(directory)")) ?? []).sorted()
     }
@@ -60,7 +60,7 @@ final class TemporaryQueue {
         }
     }
 
-    /// What the next run does first.
+    /// Begins a run, recovers the claims of dead runs, and ends the run.
     @discardableResult
     func recover(maximumInterruptions: Int = 5, now: Timestamp = TemporaryQueue.now) throws(SpoolError) -> Recovery {
         let run = try open().beginRun(now: now)

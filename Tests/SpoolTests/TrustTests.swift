@@ -6,7 +6,7 @@ import Testing
 
 @testable import Policy
 
-/// Whom a queue trusts, by the modes and owners of its parts.
+/// The users that a queue trusts, by the modes and owners of its parts.
 struct TrustTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
@@ -33,7 +33,7 @@ struct TrustTests {
         ("new", 0o730, .notSticky(mode: 0o730)), ("new", 0o2730, nil), ("tmp", 0o777, .notSticky(mode: 0o777)),
         ("tmp", 0o1777, nil), ("delivered", 0o700, nil),
     ])
-    func `what others may write to is refused where they could do harm`(part: String, mode: Int, distrust: Distrust?)
+    func `a directory whose mode lets other users do harm is refused`(part: String, mode: Int, distrust: Distrust?)
         throws
     {
         chmod("\(queue.path)/\(part)", mode_t(mode))
@@ -60,7 +60,9 @@ struct TrustTests {
     }
 
     @Test(arguments: ["new", "tmp", "claimed", "deferred", "failed", "quarantine", "delivered", "state"])
-    func `a part of the queue that is a link is refused, and nothing is written through it`(part: String) throws {
+    func `a link in place of a queue's directory is refused, and nothing is written through the link`(part: String)
+        throws
+    {
         let elsewhere = queue.path + "-elsewhere"
         defer { try? FileManager.default.removeItem(atPath: elsewhere) }
         let open = try queue.open()
@@ -72,7 +74,7 @@ struct TrustTests {
         #expect(try FileManager.default.subpathsOfDirectory(atPath: elsewhere).sorted() == before)
     }
 
-    @Test func `a configuration that others can write to names no programs`() throws {
+    @Test func `a configuration of a stranger, or writable by strangers, is not trusted`() throws {
         let open = try queue.open()
         try open.checkTrustOfConfiguration()
         let file = "\(queue.path)/drainq.json"
@@ -99,7 +101,7 @@ struct TrustTests {
 
     // MARK: - Strangers where others may write
 
-    /// Files whose first names say so belong to a user that nobody knows.
+    /// System calls for which files whose first name contains "stranger" belong to a stranger.
     private var withStrangers: SystemCalls {
         var system = SystemCalls.real
         let real = system
@@ -117,7 +119,7 @@ struct TrustTests {
         return system
     }
 
-    @Test func `a stranger's canonical name is no entry, and is put aside`() throws {
+    @Test func `a stranger's canonical file is no operation, and goes to quarantine`() throws {
         chmod("\(queue.path)/new", 0o1777)
         let mine = try queue.add(["mine"])[0]
         try queue.put("", at: "new/19700101T000000.000000Z-stranger,k=\(Digest(of: "k")).json")
@@ -135,7 +137,7 @@ struct TrustTests {
         #expect(queue.names("new") == [mine.name.description])
     }
 
-    @Test func `an error of the system makes no accepted operation a stranger's`() throws {
+    @Test func `a system error does not make an accepted operation a stranger's file`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()
             chmod("\(fresh.path)/new", 0o1777)
@@ -153,7 +155,7 @@ struct TrustTests {
         }
     }
 
-    @Test func `a directory of a stranger in tmp is not emptied`() throws {
+    @Test func `recovery does not empty a stranger's directory in tmp`() throws {
         let path = "\(queue.path)/tmp/20200101T000000.000000Z-stranger89abcdef"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try queue.put("", at: "tmp/20200101T000000.000000Z-stranger89abcdef/file")
@@ -168,7 +170,7 @@ struct TrustTests {
         }
     }
 
-    @Test func `what is taken in at once is bounded, and the rest is not forgotten`() throws {
+    @Test func `a run admits a bounded number of files at once, and the rest afterwards`() throws {
         let count = SpoolRun.admissionSize + 1
         for number in 0..<count { close(creat("\(queue.path)/new/junk-\(number)", 0o600)) }
         let run = try queue.open().beginRun(now: now)
