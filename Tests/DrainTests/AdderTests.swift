@@ -5,13 +5,13 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// The way of operations into a queue by `add` and `import`.
+/// The addition of operations by `add` and `import`.
 struct AdderTests {
     private let bench: Bench
 
     init() throws { bench = try Bench() }
 
-    /// What an adder has reported, in order.
+    /// The reports of an adder, in order.
     private final class Reports {
         var lines: [String] = []
         var batches = 0
@@ -54,7 +54,8 @@ struct AdderTests {
         GivenValue(Array(text.utf8), GivenValue.Place(source: "input", line: line))
     }
 
-    @Test func `a thousand operations and refused values share the syncs, and a pause or the end adds the rest`() throws
+    @Test func `the adder adds a thousand operations and refused values at once, and the rest at a pause or the end`()
+        throws
     {
         var adder = adder()
         for number in 1...999 { try adder.take(submission(number), given(number)) }
@@ -70,7 +71,7 @@ struct AdderTests {
         #expect(try bench.names(.new).count == 1001 && bench.spool.quarantined().count == 1)
     }
 
-    @Test func `all or none: a refused value keeps every other one out, and stays with the user`() throws {
+    @Test func `all or none: a refused value keeps every operation out, and stays with the user`() throws {
         var adder = adder(Adder.Options(isAtomic: true))
         try adder.take(submission(1), given(1))
         try adder.pause()
@@ -80,7 +81,7 @@ struct AdderTests {
         #expect(try bench.names(.new).isEmpty && bench.spool.quarantined().isEmpty)
     }
 
-    @Test func `all or none: an operation that could never be sent keeps every other one out`() throws {
+    @Test func `all or none: an operation that could never be sent keeps every operation out`() throws {
         var adder = adder(Adder.Options(isAtomic: true))
         try adder.take(submission(1), given(1))
         try adder.take(submission(2, key: String(repeating: "k", count: 1025)), given(2))
@@ -89,7 +90,7 @@ struct AdderTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
-    @Test func `an operation beyond a limit is answered, and nothing is kept of it`() throws {
+    @Test func `the adder answers an operation beyond a limit, and keeps nothing of the operation`() throws {
         bench.configuration.limits.operations = 1
         var adder = adder()
         try adder.take(submission(1), given(1))
@@ -100,7 +101,7 @@ struct AdderTests {
         #expect(adder.hasAdded)
     }
 
-    @Test func `operations of an export are submitted one after the other, and replace those in the queue`() throws {
+    @Test func `exported operations are duplicates or replacements of the operations in the queue, as asked`() throws {
         try bench.add(3)
         let entries = try bench.names(.new).map { Entry(state: .new, name: $0) }
         var lines: [PortableOperation] = []

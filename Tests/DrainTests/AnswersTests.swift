@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-/// What answers mean together, without a sink.
+/// The combined effect of answers, without a sink.
 struct AnswersTests {
     private func parts(_ count: Int, of type: String = "default") throws -> Parts {
         let bench = try Bench()
@@ -13,7 +13,7 @@ struct AnswersTests {
         return try Parts(bench)
     }
 
-    @Test func `a permanent answer is settled when nothing else can be asked`() throws {
+    @Test func `a permanent answer is settled once no sample is left to send`() throws {
         let parts = try parts(1)
         for attempt in try parts.attempts() { parts.take(404, of: attempt) }
         #expect(parts.tally.summary.failed == 0)
@@ -21,7 +21,7 @@ struct AnswersTests {
         #expect(parts.tally.summary.failed == 1 && !parts.concludeQuiet())
     }
 
-    @Test func `as many permanent answers as the storm guard allows ask for samples`() throws {
+    @Test func `as many permanent answers as the storm guard's threshold start the sampling`() throws {
         let parts = try parts(8)
         let attempts = try parts.attempts()
         let destination = attempts[0].destination
@@ -32,7 +32,7 @@ struct AnswersTests {
         #expect(!destination.control.isSampling && parts.tally.summary.failed == threshold)
     }
 
-    @Test func `a refusal that is alone is parked, and a delivery is its witness`() throws {
+    @Test func `a single refusal is parked, and a delivery is its witness`() throws {
         let parts = try parts(2)
         let attempts = try parts.attempts()
         parts.take(401, of: attempts[0])
@@ -55,7 +55,7 @@ struct AnswersTests {
         #expect(again.unchargedCount == 1 && parts.bench.events.isEmpty)
     }
 
-    /// Returns the attempts that wait to be sent before all others, and removes them.
+    /// Removes and returns the urgent attempts.
     private func urgent(_ parts: Parts) -> [Attempt] {
         var attempts: [Attempt] = []
         while case .claimed(let attempt) = parts.dispatch.queue.nextUrgent(at: .zero) { attempts.append(attempt) }
@@ -74,7 +74,7 @@ struct AnswersTests {
         #expect(urgent(parts).map(\.unchargedCount) == [2, 2] && parts.bench.events.isEmpty)
     }
 
-    @Test func `a batch for which no request can be made is split, and its attempt number stays`() throws {
+    @Test func `a batch whose request cannot be made is split, and keeps its attempt number`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.batch = Batch(max: 2)
         try bench.add(2)
@@ -84,7 +84,7 @@ struct AnswersTests {
         #expect(urgent(parts).map(\.unchargedCount) == [0, 0])
     }
 
-    @Test func `a member that an answer fails is sent alone under the next attempt number`() throws {
+    @Test func `a failed member of a batch is sent alone under the next attempt number`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.batch = Batch(
             max: 2, results: Batch.Results(pointer: JSONPointer("/r")!, status: JSONPointer("/s")!))
@@ -96,7 +96,7 @@ struct AnswersTests {
         #expect(urgent(parts).map(\.unchargedCount) == [1] && parts.tally.summary.delivered == 1)
     }
 
-    @Test func `after a refusal fresh secrets are asked for once`() throws {
+    @Test func `a refusal asks for fresh secrets once`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headers = []
         var refreshed = 0

@@ -5,7 +5,9 @@ import Testing
 @testable import Policy
 
 struct `A run finds its concurrency` {
-    @Test func `it begins with five at once, and has more in flight where the server answers as fast`() throws {
+    @Test func `a run begins with five requests in flight, and raises the number while the server answers as fast`()
+        throws
+    {
         let bench = try Bench()
         try bench.add(400)
         var first = 0
@@ -19,13 +21,12 @@ struct `A run finds its concurrency` {
     }
 
     @Test(arguments: [Concurrency.auto, .atMost(16)])
-    func `what this machine has no room for lowers the number for the rest of the run`(concurrency: Concurrency) throws
-    {
+    func `a shortage of this machine lowers the concurrency for the rest of the run`(concurrency: Concurrency) throws {
         let bench = try Bench()
         try bench.add(300)
         var refused = 0
         let summary = try bench.run(RunOptions(limit: 300, concurrency: concurrency)) { _ in
-            // Room for seven: the one whose report comes has left, and six others are in flight.
+            // Room for seven: this request has left the sink, and six more are in flight.
             guard bench.sink!.inFlight > 6 else { return .status(204) }
             refused += 1
             return .failure(.shortage, detail: "cannot connect: Too many open files")
@@ -37,20 +38,20 @@ struct `A run finds its concurrency` {
         #expect(ledger.failures == 0 && ledger.overload == nil)
     }
 
-    @Test func `a number stays what it is`() throws {
+    @Test func `a given concurrency does not grow`() throws {
         let bench = try Bench()
         try bench.add(200)
         #expect(try bench.run(RunOptions(limit: 200, concurrency: 7)).mostInFlight == 7)
     }
 
-    @Test func `a limit of the destination is above it`() throws {
+    @Test func `the concurrency limit of a destination bounds the run`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 6)
         try bench.add(100)
         #expect(try bench.run().mostInFlight == 6)
     }
 
-    @Test func `what a server has refused the next run knows, and keeps below`() throws {
+    @Test func `the next run stays below the concurrency that a server has refused`() throws {
         let bench = try Bench()
         try bench.add(200)
         // Room for three.
@@ -70,10 +71,10 @@ struct `A run finds its concurrency` {
         }
     }
 
-    @Test func `large bodies that are in memory keep it from growing beyond what memory is for`() throws {
+    @Test func `large bodies in memory bound the concurrency`() throws {
         let bench = try Bench()
         bench.configuration.limits.operationBytes = 16 << 20
-        // What is compressed is not left in its file.
+        // A compressed body is not left in its file.
         bench.configuration.defaultRoute.compress = .gzip
         let body = [UInt8](repeating: 0x61, count: 4 << 20)
         let operations = (0..<24).map { number in
@@ -87,7 +88,7 @@ struct `A run finds its concurrency` {
         #expect(summary.delivered == 24 && summary.mostInFlight == 8)
     }
 
-    @Test func `beside another run it takes no more than its share`() throws {
+    @Test func `beside another run a run takes no more than its share`() throws {
         let bench = try Bench()
         try bench.add(400)
         let other = try bench.spool.beginRun(now: bench.now)
@@ -96,7 +97,7 @@ struct `A run finds its concurrency` {
         try other.end()
     }
 
-    @Test func `one destination that is slow keeps no other from growing`() throws {
+    @Test func `a slow destination does not bound the concurrency of another destination`() throws {
         let bench = try Bench()
         bench.configuration.routes[TypeName("slow")!] = Route(url: "http://two/")
         try bench.add(5, type: "slow")

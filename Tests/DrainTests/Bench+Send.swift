@@ -5,7 +5,7 @@ import Spool
 @testable import Drain
 
 extension Bench {
-    /// Sends an operation as `send` does. `report` is called with what happens meanwhile.
+    /// Sends an operation as `send` does. `report` gets the events.
     func send(
         _ id: String, type: TypeName = .default, key: String? = nil, in spool: SpoolDirectory? = nil,
         retryWithin: Duration? = nil, queues: Bool = true, now: (() -> Timestamp)? = nil,
@@ -25,7 +25,7 @@ extension Bench {
                 Operation(header: header, body: Array("1".utf8)), hasOwnID: true, at: self.now, isDated: true))
     }
 
-    /// Sends an operation that is delivered.
+    /// Sends an operation, which the server accepts.
     func send(
         _ id: String, key: String? = nil, in spool: SpoolDirectory? = nil, queues: Bool = true
     ) throws -> OperationSender.Result {
@@ -34,7 +34,7 @@ extension Bench {
 }
 
 extension OperationSender.Result {
-    /// What became of the operation, in a word: the cause of a postponement, with its reason in `reason`.
+    /// The result in a word: for a postponement its cause, with the reason in `reason`.
     var word: String {
         switch self {
         case .duplicate: "duplicate"

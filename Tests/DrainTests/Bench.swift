@@ -8,7 +8,7 @@ import Testing
 @testable import Policy
 
 extension SpoolDirectory {
-    /// Takes operations in as they are.
+    /// Accepts dated operations under the default configuration.
     func accept(_ operations: [Policy.Operation]) throws {
         var control = AdmissionControl(Configuration())
         let submissions = operations.map {
@@ -18,7 +18,7 @@ extension SpoolDirectory {
     }
 }
 
-/// A queue in a temporary directory, and runs over it with a fake world.
+/// A queue in a temporary directory, and runs over the queue with a fake world.
 final class Bench {
     let directory: URL
     let spool: SpoolDirectory
@@ -31,19 +31,19 @@ final class Bench {
     var events: [RunEvent] = []
     var failure: SinkError?
     private var added: [String: Int] = [:]
-    /// How far the wall clock moves each time it is read.
+    /// The step of the wall clock at each read.
     var tick = Duration.zero
-    /// How far the monotonic clock is ahead of the machine's.
+    /// The lead of the monotonic clock over the machine's.
     private var ahead = Duration.zero
-    /// What runs have waited for without a request in flight.
+    /// The waits of runs without a request in flight.
     private(set) var slept: [Duration] = []
-    /// The signals that have come.
+    /// The received signals.
     var signals: [Int32] = []
     var credentials = Credentials.none
     var surroundings = Surroundings()
     var networkState = NetworkState()
     var libcurlDefect: String?
-    /// The duration of each attempt, as its report says.
+    /// The duration in the report of each attempt.
     var duration = Duration.milliseconds(1)
     var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8] = { body throws(RequestError) in Array(body.reversed())
     }
@@ -104,7 +104,7 @@ final class Bench {
             })
     }
 
-    /// A clock on which a wait is over at once.
+    /// A clock whose waits end at once.
     var clock: RunClock {
         RunClock(
             now: {
@@ -127,7 +127,7 @@ final class Bench {
     /// The monotonic clock.
     var instant: ContinuousClock.Instant { .now + ahead }
 
-    /// Attempts all that is in `new/`, and returns how many operations were claimed at most while a request was made.
+    /// Adds operations, sends everything in `new/`, and returns the highest number of claims during a request.
     func mostClaimed(_ count: Int) throws -> Int? {
         try add(count)
         var claimed: [Int] = []
@@ -147,7 +147,7 @@ final class Bench {
 }
 
 extension Bench {
-    /// What the last run sent, by path.
+    /// The paths of the last run's requests.
     var paths: [String] { sink?.requests.map { String($0.url.dropFirst("http://one".count)) } ?? [] }
 
     var bodies: [String] { sink?.requests.map { String(decoding: $0.body ?? [], as: UTF8.self) } ?? [] }
@@ -168,6 +168,6 @@ extension AttemptReport.Result {
 }
 
 extension Concurrency: ExpressibleByIntegerLiteral {
-    /// A number as the options of a run have it.
+    /// Creates the fixed concurrency of a run's options.
     public init(integerLiteral count: Int) { self = .atMost(count) }
 }

@@ -5,9 +5,9 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// A run over a chain that dies at any call: `chain` names the values, and two keys give the order.
+/// Crashes of a run at any call, where `chain` names the values and the key gives the order.
 struct ChainCrashTests {
-    /// The real calls, until the nth that changes or syncs something; from then on each of them fails.
+    /// The real calls up to the nth change or sync. From then on each change and each sync fails.
     private final class DyingCalls {
         var isAlive = true
         var left = Int.max
@@ -45,7 +45,8 @@ struct ChainCrashTests {
         }
     }
 
-    @Test func `after a crash at any call each message has the value of its chain, or makes it again`() throws {
+    @Test func `after a crash at any call each message has the value of its chain, or creates the value again`() throws
+    {
         for index in 1... {
             let system = DyingCalls()
             let bench = try Bench(system: system.calls)
@@ -63,7 +64,7 @@ struct ChainCrashTests {
                     try bench.add(1, type: type, body: #"{"message":\#(message)}"#) { $0.key = "c" }
                 }
             }
-            // What each message's create has been answered last, and what was sent by it.
+            // The number of creates of each message, and the requests sent with their values.
             var created: [String: Int] = [:]
             var sent: [String] = []
             func serve(_ request: OutgoingRequest) -> AttemptReport.Result {

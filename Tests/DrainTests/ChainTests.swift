@@ -7,7 +7,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// Chains: later operations of a key send what the answer to an earlier one has left, and wait for it.
+/// Chains: later operations of a key send the value from the answer to an earlier operation, and wait for the value.
 struct ChainTests {
     private func bench(_ ordering: Ordering = .key, _ onFailure: OnFailure = .hold) throws -> Bench {
         let bench = try Bench()
@@ -25,7 +25,7 @@ struct ChainTests {
         return bench
     }
 
-    /// Creates answer with the number of their key.
+    /// Answers a create with the number of its key.
     private func serve(_ request: OutgoingRequest) -> AttemptReport.Result {
         guard request.url == "http://one/" else { return .status(204) }
         let number = String(decoding: request.body ?? [], as: UTF8.self)
@@ -43,7 +43,7 @@ struct ChainTests {
     }
 
     @Test(arguments: [Ordering.key, .any])
-    func `a create and what follows it are drained in one run, each to its own`(ordering: Ordering) throws {
+    func `a run sends a create and its followers, each follower with the value of its key`(ordering: Ordering) throws {
         let bench = try bench(ordering)
         for key in 0..<3 {
             try bench.add(1, type: "create") { $0.key = "k\(key)" }
@@ -53,14 +53,14 @@ struct ChainTests {
         #expect(summary.delivered == 9 && summary.attempts == 9)
         #expect(bench.paths.sorted() == ["/", "/", "/", "/n0", "/n0", "/n1", "/n1", "/n2", "/n2"])
         #expect(bench.paths.prefix(3).allSatisfy { $0 == "/" })
-        // One that is added the next day knows it still.
+        // An operation added the next day still has the value.
         bench.now = bench.now + .seconds(86_400)
         try bench.add(1) { $0.key = "k1" }
         #expect(try bench.run(answer: serve).delivered == 1)
         #expect(bench.paths == ["/n1"])
     }
 
-    /// The order by conversation, and a value for each message.
+    /// Makes a bench with an order by conversation and a value for each message.
     private func conversations() throws -> Bench {
         let bench = try Bench()
         let retry = BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2, maxAge: .seconds(86_400))
@@ -79,7 +79,7 @@ struct ChainTests {
         try bench.add(1, type: type, body: #"{"message":\#(message)}"#) { $0.key = key }
     }
 
-    /// Creates answer with the number of their message.
+    /// Answers a create with the number of its message.
     private func serveMessages(_ request: OutgoingRequest) -> AttemptReport.Result {
         guard request.url == "http://one/" else { return .status(204) }
         let number = String(decoding: request.body ?? [], as: UTF8.self).filter(\.isNumber)
@@ -95,7 +95,9 @@ struct ChainTests {
         #expect(bench.paths == ["/", "/", "/", "/n2", "/n1", "/n3"])
     }
 
-    @Test func `what lacks the value of its chain waits uncharged, with that reason, also without a key`() throws {
+    @Test func `an operation without the value of its chain waits uncharged, with a wait reason, also without a key`()
+        throws
+    {
         let bench = try conversations()
         try add(bench, "create", 1, key: nil)
         try add(bench, "default", 1, key: nil)
@@ -109,7 +111,7 @@ struct ChainTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
-    @Test func `a value stays as long as an operation of its chain waits or has failed`() throws {
+    @Test func `a value stays while an operation of its chain waits or has failed`() throws {
         let bench = try conversations()
         let future = try #require(Timestamp(rfc3339: "2100-01-01T00:00:00Z"))
         func prune() throws -> Int {
@@ -140,7 +142,10 @@ struct ChainTests {
         #expect(summary.failed == 2 && summary.attempts == 0)
     }
 
-    @Test func `merged operations that lack a value expire, and so do operations behind one that lacks it`() throws {
+    @Test
+    func `merged operations without their kept value expire, and so do operations behind an operation without a value`()
+        throws
+    {
         for coalesces in [true, false] {
             let bench = try bench()
             bench.configuration.defaultRoute.expiresAfter = .seconds(600)
@@ -154,7 +159,7 @@ struct ChainTests {
         }
     }
 
-    @Test func `what needs a value that is not there waits uncharged, with that reason, and what is behind it too`()
+    @Test func `an operation without its kept value waits uncharged, with a wait reason, and so do operations behind`()
         throws
     {
         let bench = try bench()
@@ -167,12 +172,12 @@ struct ChainTests {
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
         let count = try QueueCount(of: bench.spool, bench.configuration, known, at: bench.now)
         #expect(count.lackingKept == 1 && count.waitingForOlder == 1 && count.due == 0)
-        // Naming it does not conjure the value up.
+        // A named run does not send the operations without the value.
         let ids = Set(try bench.names(.new).map(\.id))
         #expect(try bench.run(RunOptions(ids: ids), answer: serve).attempts == 0)
     }
 
-    @Test func `its age bounds the wait`() throws {
+    @Test func `the age of the schedule bounds the wait for a kept value`() throws {
         let bench = try bench()
         try bench.add(1) { $0.key = "a" }
         bench.now = bench.now + .seconds(86_399)
@@ -183,7 +188,7 @@ struct ChainTests {
         #expect(try bench.names(.failed).count == 1)
     }
 
-    @Test func `its own expiry bounds the wait`() throws {
+    @Test func `the expiry of an operation bounds the wait for a kept value`() throws {
         let bench = try bench(.any)
         let end = bench.now + .seconds(100)
         try bench.add(1) { ($0.key, $0.expiresAt) = ("a", end) }
@@ -221,7 +226,7 @@ struct ChainTests {
         }()
     }
 
-    @Test func `without room for what it would leave, nothing is sent that leaves something`() throws {
+    @Test func `without room for kept values, no operation that keeps a value is sent`() throws {
         let bench = try bench(.any)
         bench.configuration.routes[TypeName("other")!] = Route(url: "http://one/other")
         for key in ["a", "b"] {
@@ -247,7 +252,7 @@ struct ChainTests {
         #expect(try bench.run(answer: serve).delivered == 1)
     }
 
-    @Test func `what is sent at once and leaves nothing is told`() throws {
+    @Test func `send reports a value that could not be kept`() throws {
         let bench = try bench(.any)
         var (told, errors): ([String], Int) = ([], 0)
         func send(_ id: String, _ spool: SpoolDirectory, _ answer: String) throws -> OperationSender.Result {
@@ -267,12 +272,12 @@ struct ChainTests {
         let full = try full(bench, at: "state/keys/.\(Digest(of: "a"))")
         #expect(try send("y", full, #"{"id":1}"#).word == "delivered, but not settled")
         #expect(errors == 1)
-        // It is in the queue, and the next run keeps the value.
+        // The operation is in the queue, and the next run keeps the value.
         #expect(try bench.names(.new).count == 1)
         #expect(try bench.run(answer: serve).delivered == 1)
     }
 
-    @Test func `what is sent at once is not sent without room for what it would leave`() throws {
+    @Test func `send does not send an operation without room for its kept value`() throws {
         let bench = try bench(.any)
         let full = try full(bench, at: "state/keys/.")
         let result = try bench.send("x", type: TypeName("create")!, key: "a", in: full, answer: serve)
@@ -282,7 +287,9 @@ struct ChainTests {
     }
 
     @Test(arguments: [Ordering.key, .any])
-    func `a disk that fills up takes nothing, and nothing overtakes`(ordering: Ordering) throws {
+    func `a disk without room for a kept value loses no operation, and no operation overtakes`(ordering: Ordering)
+        throws
+    {
         let bench = try bench(ordering)
         bench.configuration.routes[TypeName("other")!] = Route(url: "http://one/other", ordering: ordering)
         for key in ["a", "b"] {
@@ -290,7 +297,7 @@ struct ChainTests {
             try bench.add(1) { $0.key = key }
             if ordering == .key { try bench.add(1, type: "other") { $0.key = key } }
         }
-        // There is room for the proof, and none for the value.
+        // The test file for free space fits, the value does not.
         let summary = try run(bench, full: "state/keys/.\(Digest(of: "a"))")
         #expect(summary.delivered == 0 && bench.paths == ["/"])
         #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
@@ -300,7 +307,7 @@ struct ChainTests {
         #expect(bench.paths.filter { $0 == "/" }.count == 2)
     }
 
-    @Test func `a create that failed for good holds its followers, a retry sends it first`() throws {
+    @Test func `a failed create holds its followers, and a retry sends the create first`() throws {
         let bench = try bench()
         try bench.add(1, type: "create") { $0.key = "a" }
         try bench.add(2) { $0.key = "a" }
@@ -314,7 +321,7 @@ struct ChainTests {
         #expect(bench.paths == ["/", "/n0", "/n0"])
     }
 
-    @Test func `where the create is dropped the followers wait for the value`() throws {
+    @Test func `after the drop of a create its followers wait for the value`() throws {
         let bench = try bench()
         try bench.add(1, type: "create") { $0.key = "a" }
         try bench.add(1) { $0.key = "a" }
@@ -324,7 +331,7 @@ struct ChainTests {
         #expect(try reason(bench, "default") == .kept("id"))
     }
 
-    @Test func `an answer without the value is told, and nothing is sent in its place`() throws {
+    @Test func `an answer without the value is reported, and the follower is not sent`() throws {
         let bench = try bench()
         try bench.add(1, type: "create") { $0.key = "a" }
         try bench.add(1) { $0.key = "a" }
@@ -336,7 +343,7 @@ struct ChainTests {
         #expect(told)
     }
 
-    @Test func `a newer create keeps anew, and its followers send that`() throws {
+    @Test func `a newer create replaces the value, and its followers send the new value`() throws {
         let bench = try bench()
         for _ in 0..<2 {
             try bench.add(1, type: "create") { $0.key = "a" }
@@ -346,7 +353,7 @@ struct ChainTests {
         #expect(bench.paths == ["/", "/n1"])
     }
 
-    @Test func `values are removed once the key is done and their time is over`() throws {
+    @Test func `values are removed once the key is finished and their retention is over`() throws {
         let bench = try bench()
         bench.configuration.retention.kept = .zero
         try bench.add(1, type: "create") { $0.key = "a" }
@@ -359,7 +366,7 @@ struct ChainTests {
         #expect(try bench.spool.keptKeys().isEmpty)
     }
 
-    @Test func `what is sent at once keeps and sends values too`() throws {
+    @Test func `send keeps and sends values, too`() throws {
         let bench = try bench()
         func send(_ id: String, _ type: String) throws -> OperationSender.Result {
             bench.now = bench.now + .seconds(1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-/// `compress`, with a compressor that turns the bytes round.
+/// `compress`, with a compressor that reverses the bytes.
 struct CompressionRunTests {
     private let signing = AWSSigning(service: "sqs", region: "eu-central-1", accessKey: "AK", secretKey: "sk")
 
@@ -16,7 +16,7 @@ struct CompressionRunTests {
         return bench
     }
 
-    @Test func `what signs a request sees what goes out`() throws {
+    @Test func `signatures cover the compressed bytes`() throws {
         let bench = try bench {
             $0.awsSigning = signing
             $0.headersCommand = ["sign"]
@@ -38,7 +38,7 @@ struct CompressionRunTests {
         )
     }
 
-    @Test func `each attempt sends the same bytes`() throws {
+    @Test func `each attempt sends the same compressed bytes`() throws {
         let bench = try bench { _ in }
         try bench.add(1)
         _ = try bench.run { _ in .status(503) }
@@ -48,7 +48,8 @@ struct CompressionRunTests {
         #expect(bench.bodies == first)
     }
 
-    @Test func `a lack of memory to compress or of a process to sign is this machine's, and holds nothing`() throws {
+    @Test func `a shortage while compressing or signing defers operations uncharged, and holds no destination`() throws
+    {
         for isSigning in [true, false] {
             let bench = try bench { if isSigning { $0.headersCommand = ["sign"] } }
             let lack = RequestError.unavailable(.shortage, reason: "nothing left")
@@ -64,7 +65,7 @@ struct CompressionRunTests {
         }
     }
 
-    @Test func `where nothing can be compressed the destination is held, and nothing is lost`() throws {
+    @Test func `without a working compressor the destination is held, and no operation is lost`() throws {
         let bench = try bench { _ in }
         bench.gzip = { _ throws(RequestError) in throw .cannotCompress(reason: "no zlib") }
         try bench.add(2)

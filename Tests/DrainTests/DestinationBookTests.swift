@@ -6,14 +6,14 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// What is known of destinations, and what the ledger is told.
+/// The knowledge of destinations, and its record in the ledger.
 struct DestinationBookTests {
     private func hold(_ parts: Parts, _ destination: RunDestination) {
         parts.book.hold(destination, nil, reason: .storm(status: 404, answers: 5))
         parts.book.tell()
     }
 
-    @Test func `what one book tells another one reads`() throws {
+    @Test func `a book reads the hold that another book has recorded`() throws {
         let bench = try Bench()
         let (one, other) = (try Parts(bench), try Parts(bench))
         let identity = Destination(named: "http://one")
@@ -22,7 +22,7 @@ struct DestinationBookTests {
     }
 
     @Test(arguments: [true, false])
-    func `each change of a ledger is synced while it has a hold, whoever began that`(isHeld: Bool) throws {
+    func `a change of the ledger is synced if the ledger has a hold, and not otherwise`(isHeld: Bool) throws {
         var count = 0
         var system = SystemCalls.real
         system.fsync = { file throws(Errno) in
@@ -42,7 +42,7 @@ struct DestinationBookTests {
         #expect((count > 0) == isHeld)
     }
 
-    @Test func `a hold stays although another run has drawn the salt of fingerprints first`() throws {
+    @Test func `a hold stays although another run drew the salt of fingerprints first`() throws {
         let bench = try Bench()
         let (one, other) = (try Parts(bench), try Parts(bench))
         let identity = Destination(named: "http://one")
@@ -53,9 +53,7 @@ struct DestinationBookTests {
     }
 
     @Test
-    func `a pass leaves a destination alone whose circuit breaker another run has opened, or that asked it for time`()
-        throws
-    {
+    func `a pass adopts an open circuit breaker or a retry-after that another run has recorded`() throws {
         for event in [DestinationEvent.unreachable("refused"), .retryAfter(until: .init(microseconds: .max))] {
             let bench = try Bench()
             let (one, other) = (try Parts(bench), try Parts(bench))
@@ -66,13 +64,13 @@ struct DestinationBookTests {
             #expect(!here.isBlocked)
             try one.book.adoptRecords()
             #expect(here.isBlocked && here.block?.reason == there.block?.reason)
-            // What was in flight comes back.
+            // The answer to a request in flight arrives.
             one.book.apply(.delivered, to: here, at: bench.now)
             #expect(here.isBlocked == (there.block?.reason == .retryAfter), "an answer closes the circuit breaker only")
         }
     }
 
-    @Test func `a run that ignores a cool-down adopts no other than the next one`() throws {
+    @Test func `a run that ignores backoff ignores the present cool-down, and adopts the next cool-down`() throws {
         let bench = try Bench()
         let identity = Destination(named: "http://one")
         let other = try Parts(bench)
@@ -92,7 +90,9 @@ struct DestinationBookTests {
         #expect(here.block?.reason == .circuitBreaker)
     }
 
-    @Test func `what is sent again waits, too, if another run has blocked its destination`() throws {
+    @Test func `a destination with a sample to send is blocked, too, once another run has opened its circuit breaker`()
+        throws
+    {
         let bench = try Bench()
         let (one, other) = (try Parts(bench), try Parts(bench))
         let identity = Destination(named: "http://one")
@@ -107,8 +107,7 @@ struct DestinationBookTests {
         #expect(here.block?.reason == .circuitBreaker)
     }
 
-    @Test func `a ledger that takes long to write is written no more often than that, and its pauses are heard`() throws
-    {
+    @Test func `a ledger that takes long to write is written less often, and its pauses are still read`() throws {
         let bench = try Bench()
         var system = SystemCalls.real
         system.rename = { (directory, from, target, to) throws(Errno) in
@@ -133,7 +132,7 @@ struct DestinationBookTests {
         #expect(try written() == 2)
     }
 
-    @Test func `a ledger that another process has changed is read again, and one's own is not`() throws {
+    @Test func `a reader with a known ledger sees its own changes and the changes of another process`() throws {
         let bench = try Bench()
         let file = DestinationsFile(spool: bench.spool)
         let paused = [(destination: "http://one", event: DestinationEvent.paused)]
@@ -150,7 +149,7 @@ struct DestinationBookTests {
         #expect(same.ledger == second.ledger)
     }
 
-    @Test func `a hold ends when what it was blamed on has changed`() throws {
+    @Test func `a hold ends when the configuration blamed for the hold has changed`() throws {
         let bench = try Bench()
         let one = try Parts(bench)
         let identity = Destination(named: "http://one")
@@ -161,7 +160,7 @@ struct DestinationBookTests {
         #expect(bench.events.contains { if case .holdEnded = $0 { true } else { false } })
     }
 
-    @Test func `what is left of a blocked destination is counted by what blocks it`() throws {
+    @Test func `operations left at a blocked destination are counted by the cause of the block`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
         let events: [(String, [DestinationEvent])] = [

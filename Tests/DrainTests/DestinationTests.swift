@@ -9,7 +9,7 @@ import Testing
 struct DestinationTests {
     // MARK: - Holds
 
-    @Test func `a hold goes on in later runs, without a request and without a word`() throws {
+    @Test func `a hold goes on in later runs, without a request and without an event`() throws {
         let bench = try Bench()
         try bench.add(3)
         _ = try bench.run { _ in .status(401) }
@@ -20,7 +20,7 @@ struct DestinationTests {
         #expect(bench.holds == 1)
     }
 
-    @Test func `before a destination is held, its newest operation is asked`() throws {
+    @Test func `before a destination is held, its newest operation is sampled`() throws {
         let bench = try Bench()
         try bench.add(9)
         _ = try bench.run(RunOptions(limit: 4, concurrency: 1)) { _ in .status(401) }
@@ -28,7 +28,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold != nil)
     }
 
-    @Test func `one operation that is refused does not hold a destination that takes others`() throws {
+    @Test func `a refused operation does not hold a destination that accepts all other operations`() throws {
         let bench = try Bench()
         try bench.add(4)
         let summary = try bench.run(RunOptions(concurrency: 1)) {
@@ -39,7 +39,7 @@ struct DestinationTests {
         #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
     }
 
-    @Test func `an operation that cannot be signed does not stop those that can`() throws {
+    @Test func `an operation that cannot be signed does not stop the signed operations`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headersCommand = ["sign"]
         let failure = RequestError.headersCommand(reason: "'sign' exited with status 3")
@@ -56,9 +56,7 @@ struct DestinationTests {
         #expect(try bench.run().held == 2)
     }
 
-    @Test func `samples that say nothing are like no samples: five permanent answers fail, and the rest goes on`()
-        throws
-    {
+    @Test func `inconclusive samples count as no samples: five permanent answers fail, and the rest goes on`() throws {
         let bench = try Bench()
         try bench.add(40)
         let summary = try bench.run(RunOptions(limit: 10, concurrency: 1)) {
@@ -68,7 +66,7 @@ struct DestinationTests {
         #expect(summary.deferred == summary.attempts - 5 && summary.deferred >= 3)
     }
 
-    @Test func `what keeps everybody away is told at once`() throws {
+    @Test func `a retry-after is in the ledger at once`() throws {
         let bench = try Bench()
         try bench.add(1)
         try bench.add(3, type: "other")
@@ -81,7 +79,9 @@ struct DestinationTests {
         #expect(seen != nil)
     }
 
-    @Test func `a hold is probed with one operation after an hour, and ends when that is delivered`() throws {
+    @Test func `a hold is probed with a single operation after an hour, and ends with the delivery of the probe`()
+        throws
+    {
         let bench = try Bench()
         try bench.add(5)
         _ = try bench.run { _ in .status(401) }
@@ -98,7 +98,7 @@ struct DestinationTests {
         #expect(bench.holds == 1)
     }
 
-    @Test func `a probe with an operation beyond the limit takes the place of a chosen one`() throws {
+    @Test func `a probe with an operation beyond the limit takes the place of a chosen operation`() throws {
         let bench = try Bench()
         try bench.add(5)
         _ = try bench.run { _ in .status(401) }
@@ -107,7 +107,7 @@ struct DestinationTests {
         #expect(bench.bodies == ["4", "0"])
     }
 
-    @Test func `a probe that is put off is the only request of its hour`() throws {
+    @Test func `a deferred probe is the only request of its hour`() throws {
         let bench = try Bench()
         try bench.add(5)
         _ = try bench.run { _ in .status(401) }
@@ -117,7 +117,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold != nil)
     }
 
-    @Test func `nothing is sent if another process has begun the probe since this run looked`() throws {
+    @Test func `a run sends no probe if another process has begun a probe since the listing`() throws {
         let bench = try Bench()
         try bench.add(2)
         _ = try bench.run { _ in .status(401) }
@@ -136,13 +136,13 @@ struct DestinationTests {
         #expect(try bench.names(.new).count == 2 && bench.names(.claimed).isEmpty)
     }
 
-    @Test func `a pause counts for a destination whose name the run learns from its operations`() throws {
+    @Test func `a pause counts for a destination whose name the run learns from an operation`() throws {
         let bench = try Bench()
         let parts = try Parts(bench) { _ in
             Issue.record("sent to a paused destination")
             return .status(204)
         }
-        // The run has met no such destination, and the ledger has no record of it yet.
+        // Neither the run nor the ledger knows the destination yet.
         try bench.add(3) { $0.url = "http://three/x" }
         let paused = try DestinationsFile(spool: bench.spool).record(
             [("http://three", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
@@ -163,7 +163,7 @@ struct DestinationTests {
         #expect(try bench.run().delivered == 2)
     }
 
-    @Test func `a hold ends when the secret changes that it was blamed on`() throws {
+    @Test func `a hold ends when the secret blamed for the hold changes`() throws {
         let bench = try Bench()
         var secret = "old"
         bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
@@ -179,7 +179,7 @@ struct DestinationTests {
                 == true)
     }
 
-    @Test func `after a 401 the secret is looked for again once, and the operation tried with it at once`() throws {
+    @Test func `after a 401 the secret is refreshed once, and the operation is attempted again at once`() throws {
         let bench = try Bench()
         var secret = "old"
         var refreshes = 0
@@ -201,7 +201,7 @@ struct DestinationTests {
         }
         let summary = try bench.run(answer: serve)
         #expect(summary.deferred == 1 && summary.attempts == 2 && refreshes == 1)
-        // The request with the new secret is the first attempt; the next one has another number.
+        // The request with the new secret is still the first attempt. The next attempt has another number.
         #expect(marks() == ["1", "1"])
         isBusy = false
         bench.pass(.seconds(3600))
@@ -210,7 +210,7 @@ struct DestinationTests {
     }
 
     @Test(arguments: [Outcome.deferred, .failed, .held])
-    func `after a 401 the secret is looked for again whatever the route makes of it`(outcome: Outcome) throws {
+    func `after a 401 the secret is refreshed, whatever outcome the route gives the status`(outcome: Outcome) throws {
         let bench = try Bench()
         var secret = "old"
         bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
@@ -227,7 +227,8 @@ struct DestinationTests {
         #expect(summary.delivered == 1 && summary.attempts == 2)
     }
 
-    @Test func `a request that is sent again with a renewed secret is the same attempt, and the next one is another`()
+    @Test
+    func `a request repeated with a renewed secret keeps the attempt number, and the next attempt has a new number`()
         throws
     {
         let bench = try Bench()
@@ -249,7 +250,7 @@ struct DestinationTests {
         #expect(numbers == ["1", "1", "2"])
     }
 
-    @Test func `a token that expires twice in a run is renewed twice`() throws {
+    @Test func `a token that expires twice in a run is refreshed twice`() throws {
         let bench = try Bench()
         var (token, uses, refreshes) = (1, 0, 0)
         var secret = "1"
@@ -272,8 +273,7 @@ struct DestinationTests {
         #expect(summary.delivered == 9 && summary.held == 0 && refreshes == 2)
     }
 
-    @Test func `a server that refuses fresh secrets too does not have them looked for again by each operation`() throws
-    {
+    @Test func `secrets are not refreshed for each operation if the server refuses fresh secrets, too`() throws {
         let bench = try Bench()
         var refreshes = 0
         bench.credentials.values = { _ in SecretValues(values: ["token": "\(refreshes)"]) }
@@ -288,7 +288,7 @@ struct DestinationTests {
         #expect(summary.deferred == 9 && refreshes == 1)
     }
 
-    @Test func `a secret that is not there holds the destination and sends nothing`() throws {
+    @Test func `a missing secret holds the destination, and nothing is sent`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
         try bench.add(2)
@@ -297,7 +297,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold?.reason.contains("the secret 'token' is not configured") == true)
     }
 
-    @Test func `a route that needs libcurl where there is none holds its destination and says so`() throws {
+    @Test func `a destination that needs libcurl is held where libcurl is missing, and the hold says why`() throws {
         let bench = try Bench()
         bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
         bench.configuration.destinations["http://one"] = DestinationSettings(
@@ -309,7 +309,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold?.reason.contains("libcurl.so.4 cannot be opened") == true)
     }
 
-    @Test func `where libcurl cannot be used URLSession makes the attempts, unless libcurl is named`() throws {
+    @Test func `without libcurl URLSession makes the attempts, unless the environment names libcurl`() throws {
         let bench = try Bench()
         bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
         try bench.add(3)
@@ -325,7 +325,8 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold?.reason.contains("libcurl.so.4 cannot be opened") == true)
     }
 
-    @Test func `where both can be used the first of the order makes the attempts, unless the environment names one`()
+    @Test
+    func `with both transports the first of the order makes the attempts, unless the environment names a transport`()
         throws
     {
         let bench = try Bench()
@@ -339,7 +340,7 @@ struct DestinationTests {
         }
     }
 
-    @Test func `what a person holds or pauses is left alone until the person lets go`() throws {
+    @Test func `a destination that an operator holds or pauses is left alone until the release or resume`() throws {
         let bench = try Bench()
         try bench.add(2)
         let file = DestinationsFile(spool: bench.spool)
@@ -358,7 +359,7 @@ struct DestinationTests {
 
     // MARK: - Storms
 
-    @Test func `a bad deploy fails nothing: five of one status, three others, and the destination is held`() throws {
+    @Test func `a bad deploy fails no operation: five equal answers and three samples hold the destination`() throws {
         let bench = try Bench()
         try bench.add(50)
         let summary = try bench.run(RunOptions(limit: 20, concurrency: 1)) { _ in .status(404) }
@@ -377,7 +378,7 @@ struct DestinationTests {
         #expect(try bench.names(.new).count == 20)
     }
 
-    @Test func `what expires behind a hold is seen to expire`() throws {
+    @Test func `an operation behind a hold expires`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.expiresAfter = .seconds(600)
         try bench.add(2)
@@ -387,7 +388,7 @@ struct DestinationTests {
         #expect(summary.attempts == 0 && summary.failed == 2 && summary.expired == 2 && summary.held == 0)
     }
 
-    @Test func `what expires behind a hold keeps to the limit and to the time`() throws {
+    @Test func `the expiry of operations behind a hold respects the limit and the time limit`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.expiresAfter = .seconds(600)
         try bench.add(5)
@@ -401,7 +402,7 @@ struct DestinationTests {
         #expect(try bench.run().failed == 3)
     }
 
-    @Test func `a storm holds whatever the concurrency is`() throws {
+    @Test func `a storm holds the destination, whatever the concurrency`() throws {
         let bench = try Bench()
         try bench.add(50)
         let summary = try bench.run(RunOptions(limit: 50, concurrency: 8)) { _ in .status(404) }
@@ -409,7 +410,7 @@ struct DestinationTests {
         #expect(try bench.names(.new).count == 50)
     }
 
-    @Test func `a storm fails nothing where operations have an order either`() throws {
+    @Test func `a storm fails no operation in strict order`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .strict
         try bench.add(20)
@@ -419,7 +420,7 @@ struct DestinationTests {
         #expect(try bench.names(.new).count == 20)
     }
 
-    @Test func `a handful of bad operations does not block good ones`() throws {
+    @Test func `a handful of bad operations does not block good operations`() throws {
         let bench = try Bench()
         try bench.add(30)
         let summary = try bench.run(RunOptions(concurrency: 1)) { request in
@@ -431,16 +432,14 @@ struct DestinationTests {
         #expect(try bench.run { _ in .status(404) }.failed == 1)
     }
 
-    @Test func `five bad operations and nothing else are failed as usual`() throws {
+    @Test func `five bad operations alone fail as usual`() throws {
         let bench = try Bench()
         try bench.add(5)
         let summary = try bench.run { _ in .status(404) }
         #expect(summary.failed == 5 && summary.held == 0)
     }
 
-    @Test func `samples that say nothing do not put a storm off: at most five fail, then the destination is held`()
-        throws
-    {
+    @Test func `inconclusive samples do not put a storm off: at most five operations fail before the hold`() throws {
         let bench = try Bench()
         bench.configuration.routes[TypeName("audit")!] = Route(url: "http://one/audit")
         try bench.add(40)
@@ -453,7 +452,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold?.status == 404 && bench.holds == 1)
     }
 
-    @Test func `what is said to be held is held, also if a sample met no server`() throws {
+    @Test func `a destination reported as held is held, also if a sample met no server`() throws {
         let bench = try Bench()
         try bench.add(3)
         var requests = 0
@@ -466,7 +465,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").hold != nil)
     }
 
-    @Test func `the storm guard does not override what the user's own rule makes of an answer`() throws {
+    @Test func `the storm guard does not override the user's own rule for an answer`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.answers = [
             .classify(.statuses(404...404), outcome: .failed), .classify(.statuses(401...401), outcome: .failed),
@@ -490,7 +489,7 @@ struct DestinationTests {
     ]
 
     @Test(arguments: schedules)
-    func `the circuit breaker never makes a schedule longer than the schedule`(delays: [Duration]) throws {
+    func `the circuit breaker does not delay operations beyond their schedule`(delays: [Duration]) throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = BackoffSchedule(
             delays: .list(delays), attempts: delays.count + 1, jitter: 0)
@@ -511,13 +510,11 @@ struct DestinationTests {
                 #expect(wait >= delay && wait < delay + .milliseconds(100), "\(id): \(attempts)")
             }
         }
-        // The sixth operation waits for the circuit breaker: it is the probe.
+        // The sixth operation waits for the circuit breaker, and is the probe.
         #expect(times[ids[5]]!.first! <= .seconds(1) + .milliseconds(100))
     }
 
-    @Test func `while a destination is down, one slow failure a pass is enough, and the probe is not always the same`()
-        throws
-    {
+    @Test func `while a destination is down, a pass makes a single slow attempt, and the probes take turns`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = BackoffSchedule(
             delays: .list([.seconds(30)]), attempts: 100, jitter: 0)
@@ -538,14 +535,14 @@ struct DestinationTests {
         #expect(attempts.count == 14 && attempts.allSatisfy { $0 == 1 }, "\(attempts)")
     }
 
-    @Test func `a few bad ones are failed at the end of the pass`() throws {
+    @Test func `a few bad operations fail at the end of the pass`() throws {
         let bench = try Bench()
         try bench.add(3)
         #expect(try bench.run { _ in .status(400) }.failed == 3)
         #expect(try bench.names(.failed).allSatisfy { $0.attempts == 1 })
     }
 
-    @Test func `a slow storm, one operation a run, costs five of them and ends by itself`() throws {
+    @Test func `a slow storm, with an operation a run, fails five operations, and its hold ends by itself`() throws {
         let bench = try Bench()
         for _ in 0..<60 {
             try bench.add(1)
@@ -560,7 +557,7 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").storm == nil)
     }
 
-    @Test func `a few bad ones among good ones are failed, however many runs they take`() throws {
+    @Test func `a few bad operations among good operations fail, however many runs they take`() throws {
         let bench = try Bench()
         for _ in 0..<20 {
             try bench.add(2)
@@ -572,9 +569,9 @@ struct DestinationTests {
         #expect(bench.holds == 0)
     }
 
-    // MARK: - Time that a server asks for
+    // MARK: - Retry-After
 
-    @Test func `Retry-After holds back the whole destination, also in later runs, and others go on`() throws {
+    @Test func `Retry-After delays the whole destination, also in later runs, and no other destination`() throws {
         let bench = try Bench()
         try bench.add(5)
         try bench.add(2, type: "other")
@@ -589,7 +586,7 @@ struct DestinationTests {
         #expect(try bench.run().delivered == 5)
     }
 
-    @Test func `Retry-After gets a day at most, with its jitter`() throws {
+    @Test func `Retry-After delays a destination a day at most, plus jitter`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run { _ in .status(503, [HeaderField(name: "Retry-After", value: "999999")]) }
@@ -599,9 +596,9 @@ struct DestinationTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    // MARK: - Suspension
+    // MARK: - Circuit breaker
 
-    @Test func `after five failures in a row the rest is left alone, also by later runs, until the cool-down is over`()
+    @Test func `five failures in a row open the circuit breaker, also for later runs, until the cool-down is over`()
         throws
     {
         let bench = try Bench()
@@ -623,7 +620,10 @@ struct DestinationTests {
         #expect(try bench.state(of: "http://one").coolDownUntil == nil)
     }
 
-    @Test func `now is for what waited before, not for what the run itself defers`() throws {
+    @Test
+    func `a run that ignores backoff sends operations deferred before the run, not operations deferred by the run`()
+        throws
+    {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry.attempts = 99
         try bench.add(1)
@@ -634,7 +634,7 @@ struct DestinationTests {
         #expect(summary.attempts == 1 && summary.deferred == 1)
     }
 
-    @Test func `a refusal is not forgotten because another answer comes meanwhile`() throws {
+    @Test func `a refusal stays parked although another answer comes meanwhile`() throws {
         let bench = try Bench()
         try bench.add(2)
         let summary = try bench.run(RunOptions(concurrency: 2)) {
@@ -655,7 +655,9 @@ struct DestinationTests {
     }
 
     @Test(arguments: [DestinationEvent.paused, .heldByHand(reason: "mine")])
-    func `what a person stops stays blocked, whatever is delivered meanwhile`(event: DestinationEvent) throws {
+    func `a destination that an operator stops stays blocked, whatever is delivered meanwhile`(event: DestinationEvent)
+        throws
+    {
         let bench = try Bench()
         try bench.add(10)
         let summary = try bench.run(RunOptions(concurrency: 2)) { _ in
@@ -670,7 +672,7 @@ struct DestinationTests {
         #expect(try bench.names(.new).count == 8)
     }
 
-    @Test func `a cool-down is ignored with now`() throws {
+    @Test func `a run that ignores backoff ignores an open circuit breaker`() throws {
         let bench = try Bench()
         try bench.add(20)
         _ = try bench.run { _ in .failure(.refused, detail: "") }
@@ -692,7 +694,7 @@ struct DestinationTests {
         #expect(flights.max() == 10)
     }
 
-    @Test func `a dead destination does not take the limit from a live one`() throws {
+    @Test func `a dead destination does not take the limit from a live destination`() throws {
         let bench = try Bench()
         try bench.add(10_000)
         try bench.add(10, type: "other")
@@ -702,7 +704,7 @@ struct DestinationTests {
         #expect(summary.delivered == 10)
     }
 
-    @Test func `what a blocked destination leaves of the limit goes to the others`() throws {
+    @Test func `a blocked destination leaves its part of the limit to another destination`() throws {
         let bench = try Bench()
         try bench.add(100)
         try bench.add(30, type: "other")
@@ -712,7 +714,7 @@ struct DestinationTests {
         #expect(summary.delivered == 19)
     }
 
-    @Test func `a proxy that fails is not charged to the destination or the operation`() throws {
+    @Test func `a failing proxy is not charged to the destination or the operation`() throws {
         let bench = try Bench()
         try bench.add(8)
         let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.proxy, detail: "") }
@@ -723,7 +725,7 @@ struct DestinationTests {
 
     // MARK: - Pace and conditions
 
-    @Test func `a destination gets no more at once than its settings say`() throws {
+    @Test func `a destination gets no more requests at once than its concurrency limit`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 2)
         try bench.add(10)
@@ -731,7 +733,7 @@ struct DestinationTests {
         #expect(bench.sink?.mostInFlight == 2)
     }
 
-    @Test func `without the network that the conditions ask for nothing is sent, and the summary says why`() throws {
+    @Test func `without the network of the conditions nothing is sent, and the summary says why`() throws {
         let bench = try Bench()
         bench.configuration.conditions = Conditions(network: .online)
         bench.surroundings = Surroundings(isOnline: false)
@@ -766,7 +768,7 @@ struct DestinationTests {
             return .status(204)
         }
         #expect(summary.delivered == 3)
-        // One delay before all of them.
+        // A single delay before all attempts.
         #expect(begun[0] - start >= .milliseconds(30) && bench.slept.count == 1)
     }
 
@@ -778,7 +780,7 @@ struct DestinationTests {
         #expect(bench.instant - start >= .milliseconds(60))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a rate does not keep a run waiting that has nowhere to send`() throws {
+    @Test(.timeLimit(.minutes(1))) func `a run without an open destination does not wait for its rate`() throws {
         let bench = try Bench()
         try bench.add(10)
         let summary = try bench.run(RunOptions(concurrency: 1, rate: Rate(count: 1, per: .seconds(86_400)))) { _ in
@@ -787,7 +789,7 @@ struct DestinationTests {
         #expect(summary.attempts == 1 && summary.waiting == 9)
     }
 
-    @Test func `a destination's own rate spaces its attempts and nobody else's`() throws {
+    @Test func `the rate of a destination spaces its attempts, and no other destination's`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(
             rate: Rate(count: 1, per: .milliseconds(80)))
@@ -801,13 +803,13 @@ struct DestinationTests {
                 return .status(204)
             }.delivered == 23)
         let slow = begun.filter { $0.url.hasPrefix("http://one") }.map(\.at)
-        // Counted from the start, so that a machine that is busy can only be late.
+        // Counted from the start, so a busy machine can only be late.
         #expect(slow.enumerated().allSatisfy { $1 - start >= .milliseconds(80) * $0 })
-        // The others have not waited for them.
+        // The other destination has not waited for the slow one.
         #expect(begun.last?.url.hasPrefix("http://one") == true)
     }
 
-    @Test func `a metered network is left alone unless it is allowed`() throws {
+    @Test func `a metered network is left alone unless the conditions allow metered networks`() throws {
         let bench = try Bench()
         bench.surroundings = Surroundings(isMetered: true)
         bench.configuration.conditions = Conditions(network: .unmetered)
@@ -819,7 +821,7 @@ struct DestinationTests {
         #expect(try bench.run().delivered == 2)
     }
 
-    @Test func `only the destinations asked for are attempted`() throws {
+    @Test func `only the given destinations are attempted`() throws {
         let bench = try Bench()
         try bench.add(2)
         try bench.add(3, type: "other")
@@ -827,7 +829,7 @@ struct DestinationTests {
         #expect(try bench.names(.new).count == 2)
     }
 
-    @Test func `an operation's own address is a destination by its name`() throws {
+    @Test func `the URL of an operation names its destination`() throws {
         let bench = try Bench()
         try bench.add(2) { $0.url = "http://three:8080/x" }
         #expect(try bench.run { _ in .status(401) }.held == 2)
@@ -840,7 +842,7 @@ struct DestinationTests {
         #expect(try bench.run(RunOptions(destinations: ["http://three:8080"])).delivered == 2)
     }
 
-    @Test func `losing the ledger costs a probe and no operation`() throws {
+    @Test func `losing the ledger ends its hold, and loses no operation`() throws {
         let bench = try Bench()
         try bench.add(3)
         _ = try bench.run { _ in .status(401) }
@@ -848,9 +850,7 @@ struct DestinationTests {
         #expect(try bench.run().delivered == 3)
     }
 
-    @Test func `a ledger of a newer drainq is neither believed empty nor replaced, and nothing is sent meanwhile`()
-        throws
-    {
+    @Test func `a ledger of a newer drainq stops the run, and is not replaced`() throws {
         let bench = try Bench()
         try bench.add(1)
         let newer = Array(#"{"version": 2, "pauses": ["http://one"]}"#.utf8)
@@ -864,7 +864,7 @@ struct DestinationTests {
         #expect(try bench.spool.readState(StateFile.destinations.rawValue) == newer)
     }
 
-    @Test func `a damaged ledger, which may have had a hold, is told once and moved aside`() throws {
+    @Test func `a damaged ledger is reported once and moved aside`() throws {
         let bench = try Bench()
         try bench.add(2)
         try bench.spool.writeState(StateFile.destinations.rawValue, Array("{\"version\":1,,}\n".utf8))
@@ -874,7 +874,7 @@ struct DestinationTests {
         #expect(try bench.run().inputOutputErrors == 0)
     }
 
-    /// What a power cut may leave of a ledger that was not synced.
+    /// The possible remains of an unsynced ledger after a power cut.
     static let remains: [[UInt8]] = [
         [], [0, 0, 0, 0], Array("{\"version\":1,\"dest".utf8), Array("{\"version".utf8) + [0, 0],
     ]
@@ -891,7 +891,7 @@ struct DestinationTests {
     }
 
     @Test(arguments: remains)
-    func `what a power cut leaves of a ledger that was not synced is no damage`(bytes: [UInt8]) throws {
+    func `the remains of an unsynced ledger after a power cut are no damage`(bytes: [UInt8]) throws {
         let bench = try Bench()
         try bench.add(1)
         try bench.spool.writeState(StateFile.destinations.rawValue, bytes)
@@ -905,9 +905,9 @@ struct DestinationTests {
     static let stops = [DestinationEvent.paused, .heldByHand(reason: "maintenance")]
 
     @Test(arguments: stops)
-    func `while an operator holds or pauses a destination, no change of the ledger is left to a power cut`(
-        stop: DestinationEvent
-    ) throws {
+    func `while an operator holds or pauses a destination, every change of the ledger is synced`(stop: DestinationEvent)
+        throws
+    {
         var system = SystemCalls.real
         var unsynced: Set<String> = []
         var opened: [Int32: String] = [:]
@@ -946,7 +946,7 @@ struct DestinationTests {
         #expect(renames >= 5)
     }
 
-    @Test func `runs that share a destination do not undo each other's knowledge`() throws {
+    @Test func `events of several runs in a ledger do not undo each other`() throws {
         let bench = try Bench()
         let file = DestinationsFile(spool: bench.spool)
         func record(_ name: String, _ event: DestinationEvent) throws {

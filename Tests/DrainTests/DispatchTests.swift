@@ -5,9 +5,9 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// How much is in flight, how fast, and until when, on a clock on which no test waits.
+/// The number of requests in flight, their rate and their end, on a clock whose waits end at once.
 struct DispatchTests {
-    @Test func `a rate is kept without a request in flight`() throws {
+    @Test func `a run keeps its rate without a request in flight`() throws {
         let bench = try Bench()
         try bench.add(4)
         let parts = try Parts(bench, RunOptions(rate: Rate(count: 1, per: .seconds(10))))
@@ -16,12 +16,12 @@ struct DispatchTests {
         #expect(parts.tally.summary.delivered == 4)
     }
 
-    @Test func `no more is claimed than may be in flight`() throws {
+    @Test func `a run claims no more operations than may be in flight`() throws {
         let bench = try Bench()
         #expect(try bench.mostClaimed(20) == 5)
     }
 
-    @Test func `the time limit ends the claims, and what is in flight is settled`() throws {
+    @Test func `the time limit ends the claims, and operations in flight are settled`() throws {
         let bench = try Bench()
         try bench.add(20)
         let parts = try Parts(bench, RunOptions(maxTime: .seconds(3))) { _ in
@@ -33,7 +33,7 @@ struct DispatchTests {
         #expect(try bench.names(.new).count == 14)
     }
 
-    @Test func `what is in flight when the grace time is up is cut off, uncharged`() throws {
+    @Test func `requests in flight when the grace time is up are cut off, uncharged`() throws {
         let bench = try Bench()
         try bench.add(20)
         let parts = try Parts(bench, RunOptions(grace: .seconds(10))) { _ in
@@ -47,7 +47,7 @@ struct DispatchTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [0, 0])
     }
 
-    @Test func `agents that cannot be had end the pass, and nothing stays claimed`() throws {
+    @Test func `agents that cannot be started end the run, and nothing stays claimed`() throws {
         let bench = try Bench()
         try bench.add(3)
         bench.failure = SinkError("cannot start a delivery agent: Too many open files")

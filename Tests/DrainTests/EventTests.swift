@@ -5,7 +5,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// What a run tells as it happens, beyond its counts.
+/// The events of a run, beyond its counts.
 struct EventTests {
     private func ended(_ bench: Bench) -> [String] {
         bench.events.compactMap { if case .holdEnded(let destination) = $0 { destination } else { nil } }
@@ -18,7 +18,7 @@ struct EventTests {
         }.sorted()
     }
 
-    @Test func `a hold that a probe ends is told once`() throws {
+    @Test func `the end of a hold by a delivered probe is reported once`() throws {
         let bench = try Bench()
         try bench.add(3)
         _ = try bench.run { _ in .status(401) }
@@ -33,7 +33,7 @@ struct EventTests {
         #expect(ended(bench) == ["http://one"])
     }
 
-    @Test func `a hold that a probe disproves has ended too`() throws {
+    @Test func `the end of a hold by a probe with a different answer is reported, too`() throws {
         let bench = try Bench()
         try bench.add(2)
         _ = try bench.run { _ in .status(401) }
@@ -42,7 +42,7 @@ struct EventTests {
         #expect(ended(bench) == ["http://one"])
     }
 
-    @Test func `a hold whose blame has changed has ended, and begins anew where nothing is better`() throws {
+    @Test func `a hold ends when its blame changes, and a new hold begins if the refusal stays`() throws {
         let bench = try Bench()
         try bench.add(2)
         _ = try bench.run { _ in .status(401) }
@@ -52,7 +52,7 @@ struct EventTests {
         #expect(bench.holds == 2)
     }
 
-    @Test func `what a newer operation stands for is told by both ids`() throws {
+    @Test func `the event of a superseded operation has both ids`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(3) { $0.key = "a" }
@@ -61,7 +61,7 @@ struct EventTests {
             superseded(bench) == ["default-0 by default-2 at http://one", "default-1 by default-2 at http://one"])
     }
 
-    @Test func `what a file of another program supersedes to keep a limit is told by both ids`() throws {
+    @Test func `the event of an operation that a foreign file supersedes for room has both ids`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         bench.configuration.limits.operations = 2
@@ -75,7 +75,7 @@ struct EventTests {
         #expect(superseded(bench) == ["default-0 by new at http://one"])
     }
 
-    @Test func `an operation that fails while a newer one arrives is not told as failed`() throws {
+    @Test func `an operation that fails while a newer operation arrives is not reported as failed`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "a" }
@@ -89,7 +89,7 @@ struct EventTests {
         #expect(attempts.map(\.record.outcome) == [.failed])
     }
 
-    @Test func `an attempt that was deferred says until when, another one does not`() throws {
+    @Test func `the event of a deferred attempt has a due time, the event of a delivery has none`() throws {
         let bench = try Bench()
         try bench.add(1)
         try bench.add(1, type: "other")

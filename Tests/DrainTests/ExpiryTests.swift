@@ -5,8 +5,8 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// An operation that waits expires as one that is attempted does, whatever it waits for. The age of its schedule bounds
-/// its attempts, and no wait for an operator, a credential or its own time.
+/// A waiting operation expires like an attempted operation, whatever the wait reason. The age of the schedule bounds
+/// the attempts, but no wait for an operator, a credential or a notBefore time.
 struct ExpiryTests {
     enum Wait: String, CaseIterable {
         case heldByItself, heldDestination, pausedDestination, parked, ownTime
@@ -16,7 +16,7 @@ struct ExpiryTests {
         case own, route, schedule
     }
 
-    /// A bench with one operation that waits and ends by this bound in 200 s.
+    /// Makes a bench with a waiting operation, whose bound ends in 200 s.
     private func bench(_ wait: Wait, _ bound: Bound) throws -> Bench {
         let bench = try Bench()
         let end = bench.now + .seconds(200)
@@ -64,7 +64,7 @@ struct ExpiryTests {
         #expect(summary.attempts == (hadBegun ? 3 : 1))
     }
 
-    @Test func `an attempt that had not begun is made again under its number, and is no attempt`() throws {
+    @Test func `an attempt that had not begun is made again under its number, and counts once`() throws {
         let bench = try Bench()
         try bench.add(1)
         bench.isUnbegun = { _ in bench.sink?.requests.count == 1 }
@@ -74,9 +74,7 @@ struct ExpiryTests {
     }
 
     @Test(arguments: Wait.allCases, Bound.allCases)
-    func `an operation that waits fails when its expiry is over, and not when the age of its schedule is`(
-        wait: Wait, bound: Bound
-    ) throws {
+    func `a waiting operation fails at its expiry, not at the age of its schedule`(wait: Wait, bound: Bound) throws {
         let bench = try bench(wait, bound)
         bench.now = bench.now + .seconds(150)
         #expect(try bench.run { _ in .status(403) }.failed == 0)
@@ -87,7 +85,7 @@ struct ExpiryTests {
         #expect(try bench.names(.failed).count == (hasFailed ? 1 : 0))
     }
 
-    @Test func `after a hold that was longer than the age of the schedule, each operation gets one attempt`() throws {
+    @Test func `after a hold longer than the age of the schedule, an operation still gets an attempt`() throws {
         let bench = try bench(.heldDestination, .schedule)
         bench.now = bench.now + .seconds(4 * 86_400)
         #expect(try bench.run().held == 1)
@@ -98,7 +96,7 @@ struct ExpiryTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `what has expired behind a hold goes in portions, and keeps to the limit`() throws {
+    @Test func `expired operations behind a hold fail in portions, up to the limit`() throws {
         for (limit, expired) in [(100, 9), (4, 4)] {
             let bench = try Bench()
             let end = bench.now + .seconds(200)

@@ -1,7 +1,7 @@
 import Delivery
 import Policy
 
-/// A sink that answers from a closure, at once, and remembers what it was given; never more in flight than allowed.
+/// A sink that answers at once from a closure, and remembers its requests.
 final class FakeSink: Sink {
     let concurrency: Int
     var answer: (OutgoingRequest) -> AttemptReport.Result
@@ -10,13 +10,13 @@ final class FakeSink: Sink {
     var inFlight: Int { waiting.count }
     private(set) var isClosed = false
     private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
-    /// The attempts whose agent died with others in it.
+    /// Whether the agent of the attempt died with several attempts in flight.
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
-    /// The attempts that their agent had not begun when it ended.
+    /// Whether the agent ended before the attempt began.
     var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
     /// The duration of each attempt.
     var duration = Duration.milliseconds(1)
-    /// Of libcurl.
+    /// The defect of libcurl.
     var defect: String?
     /// Thrown by the next `reports`.
     var failure: SinkError?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Policy
 
-/// The sink of the run's tests keeps what `Sink` promises, as ConformanceTests shows of the real one.
+/// The conformance of the fake sink to `Sink`. ConformanceTests tests the real sink.
 struct FakeSinkTests {
     private let request = OutgoingRequest(method: "POST", url: "http://one/")
 

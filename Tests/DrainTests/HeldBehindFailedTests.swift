@@ -5,7 +5,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// `onFailure: "hold"`: those behind an operation that failed for good are held with it.
+/// `onFailure: "hold"`: a dead letter holds the operations behind.
 struct HeldBehindFailedTests {
     private func bench(_ ordering: Ordering, _ onFailure: OnFailure = .hold) throws -> Bench {
         let bench = try Bench()
@@ -15,7 +15,9 @@ struct HeldBehindFailedTests {
     }
 
     @Test(arguments: [Ordering.key, .strict])
-    func `those behind it are held in this run and the next one, and others go on`(ordering: Ordering) throws {
+    func `operations behind a dead letter are held in this run and the next, and all other operations go on`(
+        ordering: Ordering
+    ) throws {
         let bench = try bench(ordering)
         try bench.add(3) { $0.key = "a" }
         try bench.add(1, type: "other") { $0.key = "a" }
@@ -29,14 +31,14 @@ struct HeldBehindFailedTests {
         #expect(try bench.run().delivered == (ordering == .key ? 1 : 0))
     }
 
-    @Test func `without it they go on`() throws {
+    @Test func `with proceed, operations behind a dead letter go on`() throws {
         let bench = try bench(.key, .proceed)
         try bench.add(2) { $0.key = "a" }
         let summary = try bench.run { _ in bench.bodies.last == "0" ? .status(422) : .status(204) }
         #expect(summary.failed == 1 && summary.delivered == 1)
     }
 
-    @Test func `a retry sends the failed one first and the others after it`() throws {
+    @Test func `a retry sends the dead letter first, and the operations behind afterwards`() throws {
         let bench = try bench(.key)
         try bench.add(3) { $0.key = "a" }
         _ = try bench.run { _ in .status(422) }
@@ -47,7 +49,7 @@ struct HeldBehindFailedTests {
         #expect(bench.bodies == ["0", "1", "2"])
     }
 
-    @Test func `a drop releases the others`() throws {
+    @Test func `a drop of the dead letter releases the operations behind`() throws {
         let bench = try bench(.key)
         try bench.add(3) { $0.key = "a" }
         _ = try bench.run { _ in .status(422) }
@@ -57,7 +59,7 @@ struct HeldBehindFailedTests {
         #expect(bench.bodies == ["1", "2"])
     }
 
-    @Test func `a storm holds the destination, and none goes before one that may fail`() throws {
+    @Test func `in a storm no operation goes before an older operation that may fail`() throws {
         let bench = try bench(.key)
         for key in ["a", "b", "c", "d", "e", "f"] { try bench.add(2) { $0.key = key } }
         let summary = try bench.run { _ in .status(404) }
@@ -65,7 +67,7 @@ struct HeldBehindFailedTests {
         #expect(summary.failed == 0)
     }
 
-    @Test func `what is sent at once waits behind one that failed`() throws {
+    @Test func `an operation of send waits behind a dead letter`() throws {
         let bench = try bench(.key)
         try bench.add(1) { $0.key = "a" }
         _ = try bench.run { _ in .status(422) }

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Drain
 
-/// The signals of a process that installs the handler, in a process of its own.
+/// The signal handler, in a process of its own.
 struct InterruptionTests {
-    @Test func `a signal that was ignored before the handler is ignored after it`() async {
+    @Test func `a signal ignored before the handler is ignored after the handler`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             signal(SIGINT, SIG_IGN)
-            // A second call must not take the handler for what was there before.
+            // A second call must not take the handler for the previous disposition.
             Interruption.install()
             Interruption.install()
             raise(SIGINT)
@@ -18,7 +18,7 @@ struct InterruptionTests {
         }
     }
 
-    @Test func `a signal that ended the process before the handler ends it after it`() async {
+    @Test func `a signal that ended the process before the handler ends the process after the handler`() async {
         await #expect(processExitsWith: .signal(SIGTERM)) {
             // The tests may have been started with SIGTERM ignored.
             signal(SIGTERM, SIG_DFL)
@@ -33,7 +33,7 @@ struct InterruptionTests {
         }
     }
 
-    @Test func `SIGHUP interrupts once, however often the end of a session sends it`() async {
+    @Test func `SIGHUP interrupts once, however often the end of a session sends the signal`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             signal(SIGHUP, SIG_DFL)
             Interruption.install()
@@ -45,7 +45,7 @@ struct InterruptionTests {
         }
     }
 
-    @Test func `SIGHUP stays ignored if it was, as under nohup`() async {
+    @Test func `SIGHUP stays ignored under the handler, as under nohup`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             signal(SIGHUP, SIG_IGN)
             Interruption.install()

@@ -6,9 +6,9 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// What a run makes of listings that differ.
+/// Runs whose listings differ.
 struct ListingTests {
-    /// Two values of one key wait, and the nth listing of `new/` misses the older one.
+    /// Makes a bench with two waiting values of a key, and a queue whose nth listing of `new/` misses the older value.
     private func bench(missingIn listing: Int, _ change: (inout Route) -> Void) throws -> (Bench, SpoolDirectory) {
         let bench = try Bench()
         change(&bench.configuration.defaultRoute)
@@ -27,12 +27,10 @@ struct ListingTests {
         return (bench, try SpoolDirectory(opening: bench.directory.path, system: system))
     }
 
-    /// A listing is no moment: it may miss a file that entered before an operation that it has. The nth listing of
-    /// `new/` does so, while another file of another program is there or not.
+    /// A listing is no snapshot: a listed operation may have entered after a file that the listing misses. The nth
+    /// listing of `new/` misses a foreign file, with or without another foreign file in `new/`.
     @Test(arguments: 1...8, [true, false])
-    func `an older file that a listing misses is not overtaken by an operation that entered later`(
-        listing: Int, hasOther: Bool
-    ) throws {
+    func `an operation does not overtake an older file that a listing misses`(listing: Int, hasOther: Bool) throws {
         for (ordering, coalesces) in [(Ordering.key, false), (.strict, false), (.any, true)] {
             let bench = try Bench()
             bench.configuration.defaultRoute.ordering = ordering
@@ -67,7 +65,9 @@ struct ListingTests {
     }
 
     @Test(arguments: [false, true])
-    func `what entered after the cut keeps back what is newer, and replaces nothing older`(coalesces: Bool) throws {
+    func `an operation that entered after the cut delays newer operations, and supersedes no older operation`(
+        coalesces: Bool
+    ) throws {
         let bench = try Bench()
         let ordering: Ordering = coalesces ? .any : .key
         bench.configuration.defaultRoute = Route(url: "http://one/", coalesce: coalesces, ordering: ordering)
@@ -100,7 +100,7 @@ struct ListingTests {
     }
 
     @Test(arguments: [1, 2])
-    func `an operation is not sent while one of two listings misses an older one of its sequence`(listing: Int) throws {
+    func `an operation is not sent while a listing misses an older operation of its sequence`(listing: Int) throws {
         let (bench, spool) = try bench(missingIn: listing) { $0.ordering = .key }
         let first = try run(bench, spool)
         let second = try run(bench, try SpoolDirectory(opening: bench.directory.path))
@@ -108,7 +108,7 @@ struct ListingTests {
     }
 
     @Test(arguments: [1, 2])
-    func `of one key the older value is never sent, also where a listing misses it`(listing: Int) throws {
+    func `the older value of a key is never sent, also if a listing misses the value`(listing: Int) throws {
         let (bench, spool) = try bench(missingIn: listing) { $0.coalesce = true }
         let first = try run(bench, spool)
         let second = try run(bench, try SpoolDirectory(opening: bench.directory.path))
@@ -130,7 +130,7 @@ struct ListingTests {
         #expect(!locks.contains("state/names.lock"))
     }
 
-    @Test func `a names lock that stays taken keeps back what has an order, and is told once`() throws {
+    @Test func `a names lock that stays taken delays ordered operations, and is reported once`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(1) { $0.key = "a" }

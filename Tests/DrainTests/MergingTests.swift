@@ -7,7 +7,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// `coalesce: "merge"`: the newest of a key goes with what the older ones change.
+/// `coalesce: "merge"`: the newest operation of a key carries the changes of the older operations.
 struct MergingTests {
     private func bench(_ change: (inout Route) -> Void = { _ in }) throws -> Bench {
         let bench = try Bench()
@@ -25,7 +25,7 @@ struct MergingTests {
 
     private let three = [#"{"a":1,"b":1}"#, #"{"b":2}"#, #"{"c":3}"#]
 
-    @Test func `one request carries what all of a key change, and all are delivered`() throws {
+    @Test func `a single request carries all changes of a key, and delivers all operations`() throws {
         let bench = try bench()
         try bench.patch("k", three)
         try bench.patch("m", [#"{"z": 1.10}"#])
@@ -35,13 +35,13 @@ struct MergingTests {
         #expect(try left(bench).isEmpty)
     }
 
-    @Test func `what is deferred waits together, and a newer one goes with all`() throws {
+    @Test func `deferred parts wait together, and a newer part goes with all of them`() throws {
         let bench = try bench()
         try bench.patch("k", three)
         let first = try bench.run { _ in .status(503) }
         #expect(first.deferred == 1 && first.attempts == 1)
         #expect(try bench.names(.new).count == 2 && bench.names(.deferred).count == 1)
-        // The older ones are due, and do not go without the newest.
+        // The older operations are due, but wait for the newest.
         #expect(try bench.run().attempts == 0)
         try bench.patch("k", [#"{"d":4}"#])
         #expect(try bench.run().delivered == 4)
@@ -49,7 +49,7 @@ struct MergingTests {
         #expect(try left(bench).isEmpty)
     }
 
-    @Test func `another document has another idempotency key, and the same document the same one`() throws {
+    @Test func `a changed document has a new idempotency key, the same document keeps its key`() throws {
         let bench = try bench()
         var keys: [String?] = []
         func run() throws {
@@ -66,7 +66,7 @@ struct MergingTests {
         #expect(keys.count == 3 && keys[0] != keys[1] && keys[1] == keys[2] && keys[0] != nil)
     }
 
-    @Test func `a newer one that comes while an older one is in flight goes after it`() throws {
+    @Test func `a part added while an older part is in flight goes with the next request`() throws {
         let bench = try bench()
         try bench.patch("k", [three[0]])
         _ = try bench.run { _ in
@@ -77,9 +77,7 @@ struct MergingTests {
         #expect(bench.bodies == [#"{"a":1,"b":2}"#])
     }
 
-    @Test func `a document that is refused for good is sent in its parts, in their order, and the bad one fails`()
-        throws
-    {
+    @Test func `a refused document is sent in its parts, in their order, and the bad part fails`() throws {
         let bench = try bench()
         try bench.patch("k", three)
         let summary = try bench.run { request in
@@ -91,7 +89,7 @@ struct MergingTests {
         #expect(try bench.names(.failed).isEmpty && left(bench).isEmpty)
     }
 
-    @Test func `a part that is deferred keeps back those behind it`() throws {
+    @Test func `a deferred part delays the parts behind`() throws {
         let bench = try bench()
         try bench.patch("k", three)
         _ = try bench.run { _ in bench.sink?.requests.count == 1 ? .status(400) : .status(503) }
@@ -103,21 +101,21 @@ struct MergingTests {
     @Test(arguments: [
         [#"{"a":null}"#, #"{"a":{"x":1}}"#], ["1", #"{"a":1}"#], ["no JSON", #"{"a":1}"#], [#"{"a":1}"#, "no JSON"],
     ])
-    func `what one document cannot say is sent one after the other in one run`(bodies: [String]) throws {
+    func `parts that a single document cannot express are sent one after the other in a run`(bodies: [String]) throws {
         let bench = try bench()
         try bench.patch("k", bodies)
         #expect(try bench.run(RunOptions(limit: 2)).delivered == 2)
         #expect(bench.bodies == bodies)
     }
 
-    @Test func `a payload that is no object replaces what was before it`() throws {
+    @Test func `a payload that is no object replaces the payloads before`() throws {
         let bench = try bench()
         try bench.patch("k", [#"{"a":1}"#, "[1]"])
         #expect(try bench.run().delivered == 2)
         #expect(bench.bodies == ["[1]"])
     }
 
-    @Test func `what may not be sent by itself is not sent with a newer one, and the newer one waits for it`() throws {
+    @Test func `a part that may not be sent yet is not sent with a newer part, and the newer part waits`() throws {
         let bench = try bench()
         try bench.patch("k", [three[0]]) { $0.notBefore = bench.now + .seconds(3600) }
         try bench.patch("k", [three[1]])
@@ -135,7 +133,7 @@ struct MergingTests {
         #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#])
     }
 
-    @Test func `a part that has expired fails by itself, and the others go together`() throws {
+    @Test func `an expired part fails alone, and the other parts go together`() throws {
         let bench = try bench()
         try bench.patch("k", [three[0]])
         try bench.patch("k", [three[1]]) { $0.expiresAt = bench.now + .seconds(60) }
@@ -147,7 +145,7 @@ struct MergingTests {
     }
 
     @Test(arguments: [true, false])
-    func `a part that has expired fails although the newest one waits behind a dead letter`(isOwn: Bool) throws {
+    func `an expired part fails although the newest part waits behind a dead letter`(isOwn: Bool) throws {
         let bench = try bench {
             ($0.ordering, $0.onFailure) = (.strict, .hold)
             if !isOwn { $0.expiresAfter = .seconds(60) }
@@ -164,7 +162,7 @@ struct MergingTests {
         #expect(try left(bench) == ["k-2"])
     }
 
-    @Test func `if the newest part has expired, the older ones keep their place in the order`() throws {
+    @Test func `if the newest part has expired, the older parts keep their place in the order`() throws {
         let bench = try bench { $0.ordering = .strict }
         try bench.patch("k", [three[0]])
         try bench.patch("k", [three[1]]) { $0.expiresAt = bench.now + .seconds(60) }
@@ -175,7 +173,7 @@ struct MergingTests {
     }
 
     @Test(arguments: [true, false])
-    func `no newer change overtakes one that waits for a witness of its refusal`(isOrdered: Bool) throws {
+    func `no newer change overtakes a parked change`(isOrdered: Bool) throws {
         let bench = try bench { if isOrdered { $0.ordering = .key } }
         try bench.patch("k", [#"{"a":1}"#])
         _ = try bench.run { _ in .status(401) }
@@ -185,7 +183,7 @@ struct MergingTests {
         #expect(bench.bodies.last == #"{"a":2}"#)
     }
 
-    @Test func `they fail together when the attempts are used up, and none of their fields is lost`() throws {
+    @Test func `parts fail together when the attempts are used up, and no field is lost`() throws {
         let bench = try bench { $0.retry.attempts = 1 }
         try bench.patch("k", three)
         let summary = try bench.run { _ in .status(503) }
@@ -199,7 +197,7 @@ struct MergingTests {
         #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#])
     }
 
-    @Test func `older ones are not dropped to make room for newer ones`() throws {
+    @Test func `older parts are not superseded to make room for newer parts`() throws {
         let bench = try bench()
         bench.configuration.limits.operations = 2
         try bench.patch("k", [three[0], three[1]])
@@ -210,7 +208,7 @@ struct MergingTests {
         #expect(accepted.results == [.rejected(.operations(2))] && accepted.superseded.isEmpty)
     }
 
-    /// What the server has after the patches that it got, and each state on the way.
+    /// A server that applies patches, and checks that no older value comes back.
     private struct Server {
         var members: [String: Int] = [:]
         var isMonotonic = true
@@ -219,7 +217,7 @@ struct MergingTests {
             let body = Data(request.body ?? [])
             let patch = (try? JSONSerialization.jsonObject(with: body) as? [String: Int]) ?? [:]
             for (name, value) in patch {
-                // Newer values are greater here: an older one never comes back.
+                // Newer values are greater here.
                 if value < members[name] ?? 0 { isMonotonic = false }
                 members[name] = value
             }
@@ -261,7 +259,7 @@ struct MergingTests {
     }
 }
 
-/// System calls of a process that dies: from one change on, every change fails without being made.
+/// System calls of a dying process: from the nth change on, every change fails without effect.
 private final class DyingCalls {
     private let point: Int
     private var count = 0

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Drain
 
-/// `run ID…`: these operations now, whatever they wait for but a hold.
+/// `run ID…`: sends the named operations now, unless a hold, a pause or a retry-after stops them.
 struct NamedRunTests {
     private func options(_ ids: String...) -> RunOptions {
         RunOptions(ids: Set(ids.map { OperationID($0)! }))
     }
 
-    @Test func `only what is named is sent`() throws {
+    @Test func `only named operations are sent`() throws {
         let bench = try Bench()
         try bench.add(5)
         let summary = try bench.run(options("default-1", "default-3"))
@@ -20,7 +20,7 @@ struct NamedRunTests {
         #expect(try bench.names(.new).count == 3)
     }
 
-    @Test func `what waits for another attempt, or asked for a later time, is sent`() throws {
+    @Test func `a named operation is sent before its due time and before its notBefore time`() throws {
         let bench = try Bench()
         try bench.add(2)
         _ = try bench.run { _ in .status(503) }
@@ -32,9 +32,7 @@ struct NamedRunTests {
     }
 
     @Test
-    func `a circuit breaker that is open and conditions that are not met are overridden, a hold and a pause are not`()
-        throws
-    {
+    func `a named run overrides backoff and unmet conditions, but no hold and no pause`() throws {
         let bench = try Bench()
         bench.configuration.conditions = Conditions(network: .unmetered)
         bench.configuration.defaultRoute.retry.attempts = 9
@@ -53,7 +51,7 @@ struct NamedRunTests {
         #expect(try bench.run(options("default-0")).end == .paused)
     }
 
-    @Test func `the time that a server asked for is kept`() throws {
+    @Test func `a named run respects a retry-after`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run { _ in .status(429, [HeaderField(name: "Retry-After", value: "100")]) }
@@ -61,7 +59,7 @@ struct NamedRunTests {
         #expect(summary.attempts == 0 && summary.waiting == 1)
     }
 
-    @Test func `what this run has deferred is not sent by it again`() throws {
+    @Test func `a named run does not send again an operation deferred by the run itself`() throws {
         let bench = try Bench()
         try bench.add(1)
         var options = options("default-0")
@@ -69,7 +67,7 @@ struct NamedRunTests {
         #expect(try bench.run(options) { _ in .status(503) }.attempts == 1)
     }
 
-    @Test func `an operation that was refused and waits for another one is sent`() throws {
+    @Test func `a named run sends a parked operation`() throws {
         let bench = try Bench()
         try bench.add(1)
         #expect(try bench.run { _ in .status(403) }.attempts == 1)
@@ -78,7 +76,7 @@ struct NamedRunTests {
     }
 
     @Test(arguments: [Ordering.key, .strict])
-    func `an older operation of the sequence goes first, also where it is not named`(ordering: Ordering) throws {
+    func `a named operation waits for an older operation of its sequence, named or not`(ordering: Ordering) throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = ordering
         try bench.add(3) { $0.key = "a" }
@@ -87,7 +85,7 @@ struct NamedRunTests {
         #expect(bench.bodies == ["0", "1"])
     }
 
-    @Test func `of one key the newest stands for the older ones, whichever is named`() throws {
+    @Test func `the newest value of a key supersedes the older values, whichever value is named`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(2) { $0.key = "a" }

@@ -12,7 +12,10 @@ struct NetworkTests {
         bench.events.compactMap { if case .networkAbsent(_, let isNew) = $0 { isNew } else { nil } }
     }
 
-    @Test func `runs without a network spend no attempts, say so once, and all is delivered when it is back`() throws {
+    @Test
+    func `runs without a network spend no attempts, report the absence once, and deliver when the network is back`()
+        throws
+    {
         let bench = try Bench()
         bench.networkState = Self.away
         try bench.add(3)
@@ -36,7 +39,7 @@ struct NetworkTests {
         #expect(sayings(bench) == [true, true])
     }
 
-    @Test func `each destination is asked at most once, whatever the concurrency`() throws {
+    @Test func `without a network each destination gets a request at most, whatever the concurrency`() throws {
         let bench = try Bench()
         bench.networkState = Self.away
         try bench.add(20)
@@ -46,7 +49,7 @@ struct NetworkTests {
         #expect(try bench.names(.new).count == 40)
     }
 
-    @Test func `what looks like no network and is one is used to the full after one attempt`() throws {
+    @Test func `a network that looks absent and works is used to the full after the first attempt`() throws {
         let bench = try Bench()
         bench.networkState = NetworkState(hasDefaultRoute: false)
         try bench.add(20)
@@ -54,7 +57,7 @@ struct NetworkTests {
         #expect(bench.sink?.mostInFlight == 5)
     }
 
-    @Test func `what was in flight when the network went is charged to nobody either`() throws {
+    @Test func `requests in flight when the network goes are not charged either`() throws {
         let bench = try Bench()
         try bench.add(20)
         let summary = try bench.run(RunOptions(concurrency: 5)) { _ in
@@ -84,7 +87,7 @@ struct NetworkTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `destinations on loopback go on, and theirs are errors as ever`() throws {
+    @Test func `destinations on loopback go on without a network, and their errors count`() throws {
         let bench = try Bench()
         bench.networkState = Self.away
         bench.configuration.routes[TypeName("other")!] = Route(url: "http://127.0.0.1/")
@@ -100,7 +103,7 @@ struct NetworkTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 
-    @Test func `a sample without a network says nothing of the operations that wait for it`() throws {
+    @Test func `a sample without a network fails no operation`() throws {
         let bench = try Bench()
         bench.networkState = Self.away
         try bench.add(30)
@@ -111,7 +114,7 @@ struct NetworkTests {
         #expect(try bench.names(.new).count == 30)
     }
 
-    @Test func `conditions are looked at again during a run`() throws {
+    @Test func `conditions are checked again during a run`() throws {
         let bench = try Bench()
         bench.configuration.conditions = Conditions(network: .unmetered)
         try bench.add(60)
@@ -126,7 +129,7 @@ struct NetworkTests {
         #expect(summary.conditions == "the network is metered, and conditions.network is 'unmetered'")
     }
 
-    @Test func `what is sent at once without a network is queued as it was`() throws {
+    @Test func `send without a network queues the operation uncharged`() throws {
         let bench = try Bench()
         bench.networkState = Self.away
         let result = try bench.send("a") { _ in .failure(.dns, detail: "") }

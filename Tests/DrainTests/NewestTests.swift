@@ -12,7 +12,7 @@ struct NewestTests {
         return bench
     }
 
-    @Test func `the newest is sent first`() throws {
+    @Test func `the newest operation is sent first`() throws {
         let bench = try bench()
         try bench.add(5)
         _ = try bench.run(RunOptions(limit: 2, concurrency: 1))
@@ -22,14 +22,14 @@ struct NewestTests {
         #expect(bench.bodies.suffix(4) == ["5", "2", "1", "0"])
     }
 
-    @Test func `one that is deferred does not stop the older ones`() throws {
+    @Test func `a deferred operation does not stop older operations`() throws {
         let bench = try bench()
         try bench.add(3)
         let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(bench.bodies.last == "2" ? 503 : 200) }
         #expect(bench.bodies == ["2", "1", "0"] && summary.delivered == 2)
     }
 
-    @Test func `of one key the newest replaces the others, and newer keys go first`() throws {
+    @Test func `the newest value of a key supersedes the older values, and newer keys go first`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(2) { $0.key = "a" }
         try bench.add(2) { $0.key = "b" }
@@ -37,7 +37,7 @@ struct NewestTests {
         #expect(bench.bodies == ["3", "1"] && summary.superseded == 2)
     }
 
-    @Test func `nothing waits behind another, so none is held behind a failure`() {
+    @Test func `the order newest has no sequence, and refuses onFailure 'hold'`() {
         let route = Route(ordering: .newest, onFailure: .hold)
         #expect(route.problems.map(\.key) == ["onFailure"])
         #expect(!route.isSequential && !route.holdsBehindFailed)

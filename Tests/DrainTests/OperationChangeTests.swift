@@ -10,7 +10,7 @@ struct OperationChangeTests {
 
     init() throws { bench = try Bench() }
 
-    /// Performs a change, and returns what it reported.
+    /// Performs a change, and returns its reports.
     private func change(
         _ action: OperatorAction, _ choice: OperationChange.Choice,
         _ options: OperationChange.Options = OperationChange.Options()
@@ -43,7 +43,7 @@ struct OperationChangeTests {
         return .filter(OperationFilter(states: states), known, isStrict: isStrict)
     }
 
-    @Test func `a hold skips what a filter met and refuses what was named`() throws {
+    @Test func `a second hold skips operations met by a filter, and refuses named operations`() throws {
         try bench.add(2)
         #expect(try change(.hold, targets("default-0", "none")) == ["none missing", "default-0"])
         #expect(try change(.hold, filter(OperatorAction.hold.states)) == ["default-0 skipped", "default-1"])
@@ -54,7 +54,7 @@ struct OperationChangeTests {
     }
 
     @Test(arguments: [OperatorAction.retry(), .hold, .release, .drop()])
-    func `no command changes what a request carries`(action: OperatorAction) throws {
+    func `no command changes a claimed operation`(action: OperatorAction) throws {
         try bench.add(1)
         let run = try bench.spool.beginRun(now: bench.now)
         _ = try run.claim(Entry(state: .new, name: bench.names(.new)[0]))
@@ -74,14 +74,14 @@ struct OperationChangeTests {
         #expect(try bench.names(.failed).isEmpty)
     }
 
-    @Test func `a limit takes the oldest`() throws {
+    @Test func `a limit takes the oldest operations`() throws {
         try bench.add(3)
         #expect(try change(.drop(), filter([.new]), OperationChange.Options(limit: 2)) == ["default-0", "default-1"])
         #expect(try bench.names(.new).map(\.id.description) == ["default-2"])
     }
 
     @Test(arguments: [false, true])
-    func `operations behind a dropped dead letter are released, or go with it`(withFollowers: Bool) throws {
+    func `operations behind a dropped dead letter are released, or dropped as well`(withFollowers: Bool) throws {
         bench.configuration.defaultRoute.ordering = .key
         bench.configuration.defaultRoute.onFailure = .hold
         try bench.add(3) { $0.key = "k" }
@@ -92,7 +92,7 @@ struct OperationChangeTests {
         #expect(try bench.names(.new).count == (withFollowers ? 0 : 2))
     }
 
-    @Test func `a file comes back from quarantine by retry, and by no hold`() throws {
+    @Test func `retry brings a file back from quarantine, hold does not`() throws {
         let items = try bench.spool.keepBadInput(
             [SpoolDirectory.BadInput(Array("1".utf8), reason: "it was bad", source: "line 1")], now: bench.now)
         #expect(try change(.hold, targets(items[0].fileName)) == ["line 1 stays"])
@@ -100,7 +100,7 @@ struct OperationChangeTests {
         #expect(try bench.spool.quarantined().isEmpty)
     }
 
-    @Test func `destinations that the queue does not know are told from those of one operation`() throws {
+    @Test func `the URL of an operation makes its destination known to the queue`() throws {
         try bench.add(1) { $0.url = "http://three/" }
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
         let change = DestinationChange(in: bench.spool, bench.configuration, clock: bench.clock)
@@ -118,7 +118,8 @@ struct OperationChangeTests {
     // MARK: - Older values
 
     @Test(arguments: [false, true])
-    func `a dead letter goes once a newer value of its key is delivered, also in a later run`(isMerged: Bool) throws {
+    func `the delivery of a newer value removes the dead letters of its key, also in a later run`(isMerged: Bool) throws
+    {
         bench.configuration.defaultRoute.coalesce = true
         bench.configuration.defaultRoute.mergesPayloads = isMerged
         try bench.add(1, body: #"{"a":1}"#) { $0.key = "k" }
@@ -136,8 +137,8 @@ struct OperationChangeTests {
     @Test func `a dead letter is not retried beside a newer value, however many keys the queue has`() throws {
         bench.configuration.defaultRoute.coalesce = true
         bench.configuration.destinations["http://one"] = DestinationSettings(stormGuard: 0)
-        // Beyond some thousand keys a listing knows a key with one value by a hash alone. Which keys those are, the
-        // order of the directory decides: the newer values come first and last.
+        // Beyond some thousand keys a listing knows a key with a single value by a hash alone. The order of the
+        // directory decides for which keys: the newer values come first and last.
         func addNewer(_ keys: Range<Int>) throws { for key in keys { try bench.add(1) { $0.key = "k\(key)" } } }
         try addNewer(0..<20)
         #expect(try bench.run { _ in .status(404) }.failed == 20)

@@ -7,7 +7,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// The treatment of operations by `send`.
+/// The handling of operations by `send`.
 struct OperationSenderTests {
     private let bench: Bench
 
@@ -20,7 +20,7 @@ struct OperationSenderTests {
 
     // MARK: - The file
 
-    @Test func `a delivered operation is claimed while it is sent, then gone, and its id is free`() throws {
+    @Test func `a delivered operation is claimed during its request, then gone, and its id is free`() throws {
         bench.configuration.retention.delivered = .seconds(3600)
         bench.configuration.defaultRoute.keepsAnswer = true
         for _ in 1...2 {
@@ -34,7 +34,7 @@ struct OperationSenderTests {
         }
     }
 
-    @Test func `an operation that fails temporarily is in the queue with its attempt, once`() throws {
+    @Test func `a deferred operation is in the queue once, with its attempt`() throws {
         let result = try bench.send("a") { _ in .status(503) }
         #expect(result.word == "deferred" && result.reason == "503")
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
@@ -45,7 +45,9 @@ struct OperationSenderTests {
         #expect(bench.sink?.requests.count == 1)
     }
 
-    @Test func `an operation whose attempts are used up is queued all the same, and not tried at once again`() throws {
+    @Test func `an operation whose attempts are used up is queued all the same, and not attempted again at once`()
+        throws
+    {
         bench.configuration.defaultRoute.retry.attempts = 1
         let result = try bench.send("a", retryWithin: .seconds(600)) { _ in .status(503) }
         #expect(result.word == "deferred")
@@ -59,12 +61,12 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
-    @Test func `refused operations never hold their destination by their number`() throws {
+    @Test func `refused operations do not hold their destination, however many`() throws {
         for number in 0..<12 { #expect(try bench.send("\(number)") { _ in .status(422) }.word == "failed") }
         #expect(try bench.state(of: "http://one").isBlank)
     }
 
-    @Test func `an operation that is not to be queued leaves nothing`() throws {
+    @Test func `without the queue an operation leaves nothing`() throws {
         let result = try bench.send("a", queues: false) { _ in
             #expect(try! isEmpty())
             return .status(503)
@@ -73,14 +75,14 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
-    @Test func `without the queue an operation is not sent whose route has an order`() throws {
+    @Test func `without the queue an operation with an order is refused`() throws {
         bench.configuration.defaultRoute.coalesce = true
         #expect(try bench.send("a", queues: false).word == "refused")
         #expect(bench.sink == nil)
         #expect(try isEmpty())
     }
 
-    @Test func `without the queue it is tried again with the number of the attempt`() throws {
+    @Test func `without the queue an operation is attempted again under the next attempt number`() throws {
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
         var attempts: [String?] = []
         let result = try bench.send("a", retryWithin: .seconds(600), queues: false) { request in
@@ -90,7 +92,7 @@ struct OperationSenderTests {
         #expect(result.word == "delivered" && attempts == ["1", "2", "3"])
     }
 
-    @Test func `an operation that the queue would refuse is not sent`() throws {
+    @Test func `an operation that the queue refuses is not sent`() throws {
         let key = String(repeating: "k", count: 1025)
         guard case .refused(let refusal) = try bench.send("a", key: key) else {
             Issue.record("sent")
@@ -99,7 +101,7 @@ struct OperationSenderTests {
         #expect(refusal.isDefect && bench.sink == nil)
     }
 
-    @Test func `into a full queue nothing is sent`() throws {
+    @Test func `with a full queue nothing is sent`() throws {
         bench.configuration.limits.operations = 1
         try bench.add(1)
         guard case .refused(let refusal) = try bench.send("a") else {
@@ -110,7 +112,7 @@ struct OperationSenderTests {
         #expect(try bench.names(.new).count == 1)
     }
 
-    @Test func `a full queue gives up its oldest only for an operation that stays`() throws {
+    @Test func `a full queue evicts its oldest operation only for an operation that stays`() throws {
         bench.configuration.limits = Limits(operations: 1, whenFull: .dropOldest)
         try bench.add(1)
         #expect(try bench.send("a").word == "delivered")
@@ -124,7 +126,7 @@ struct OperationSenderTests {
         #expect(try bench.names(.new).isEmpty && bench.names(.deferred).count == 1)
     }
 
-    @Test func `onto a full disk nothing is sent`() throws {
+    @Test func `with a full disk nothing is sent`() throws {
         var calls = SystemCalls.real
         let open = calls.open
         calls.open = { (directory, name, flags, mode) throws(Errno) in
@@ -137,7 +139,7 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
-    @Test func `a process that dies while it sends leaves its operation to the next run`() throws {
+    @Test func `a sending process that dies leaves its operation to the next run`() throws {
         var run: SpoolRun? = try bench.spool.beginRun(now: bench.now)
         var control = AdmissionControl(bench.configuration)
         var submission = Submission(
@@ -150,7 +152,7 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
-    @Test func `a run does not count it as another one`() throws {
+    @Test func `a run does not count a sending process as another run`() throws {
         try bench.add(1)
         var end: RunSummary.End?
         let result = try bench.send("a") { _ in
@@ -163,7 +165,7 @@ struct OperationSenderTests {
 
     // MARK: - Errors
 
-    @Test func `what was delivered is answered also where it cannot be remembered`() throws {
+    @Test func `a result is answered although the ledger cannot be written`() throws {
         var untold: [SpoolError] = []
         func note(_ event: RunEvent) { if case .inputOutputError(let error) = event { untold.append(error) } }
         let lock = "\(bench.spool.path)/state/lock"
@@ -173,7 +175,7 @@ struct OperationSenderTests {
         #expect(untold.allSatisfy { $0.description == "cannot lock 'state/lock': Is a directory" } && !untold.isEmpty)
     }
 
-    @Test func `where libcurl cannot be used URLSession makes the attempt, unless libcurl is named`() throws {
+    @Test func `without libcurl URLSession makes the attempt, unless the destination names libcurl`() throws {
         bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
         #expect(try bench.send("a").word == "delivered")
         #expect(bench.sink?.requests.map(\.transport) == [.urlsession])
@@ -182,7 +184,7 @@ struct OperationSenderTests {
         #expect(bench.sink?.requests.isEmpty == true)
     }
 
-    @Test func `what this machine cannot even try is nobody's failure`() throws {
+    @Test func `agents that cannot be started charge neither the operation nor the destination`() throws {
         bench.failure = SinkError("cannot start a delivery agent: Too many open files")
         for number in 0..<6 {
             let result = try bench.send("\(number)")
@@ -194,7 +196,7 @@ struct OperationSenderTests {
 
     // MARK: - Answers
 
-    @Test func `of a batch of one the result decides`() throws {
+    @Test func `the item's result decides a batch with a single operation`() throws {
         bench.configuration.defaultRoute.batch = Batch(
             max: 5, results: Batch.Results(pointer: JSONPointer("/items")!, status: JSONPointer("/status")!))
         let answer = AttemptReport.Answer(
@@ -203,7 +205,7 @@ struct OperationSenderTests {
         #expect(try bench.send("a") { _ in .answer(answer) }.word == "failed")
     }
 
-    @Test func `an attempt that it made is in the name, with the time of the next one`() throws {
+    @Test func `the file name has the attempt of send, and the time of the next attempt`() throws {
         bench.configuration.defaultRoute.keyTTL = .seconds(2)
         #expect(try bench.send("a") { _ in .failure(.timeout, detail: "") }.word == "deferred")
         #expect(try bench.run().attempts == 0)
@@ -214,13 +216,13 @@ struct OperationSenderTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 
-    @Test func `an operation that was not sent is queued as it was`() throws {
+    @Test func `a paused queue takes the operation unsent, without an interruption`() throws {
         try bench.spool.setPaused(true)
         #expect(try bench.send("a").reason == "the queue is paused")
         #expect(try bench.names(.new).map(\.interruptions) == [0])
     }
 
-    @Test func `a held destination is probed once in a while, however often it is sent to`() throws {
+    @Test func `a held destination gets a probe an hour, however many operations are sent`() throws {
         var requests = 0
         func send(_ id: String) throws {
             _ = try bench.send(id) { _ in
@@ -235,7 +237,7 @@ struct OperationSenderTests {
         #expect(requests == 3)
     }
 
-    @Test func `a probe that meets another end ends the hold`() throws {
+    @Test func `a probe with a different answer ends the hold`() throws {
         for id in ["a", "b"] { _ = try bench.send(id) { _ in .status(401) } }
         #expect(try bench.state(of: "http://one").hold != nil)
         bench.now = bench.now + .seconds(3601)
@@ -243,7 +245,7 @@ struct OperationSenderTests {
         #expect(try bench.state(of: "http://one").hold == nil)
     }
 
-    @Test func `a hold ends for it too when what the hold was blamed on has changed`() throws {
+    @Test func `a hold ends when the configuration blamed for the hold has changed`() throws {
         for id in ["a", "b"] { _ = try bench.send(id) { _ in .status(401) } }
         #expect(try bench.send("c").word == "held")
         bench.configuration.destinations["http://one"] = DestinationSettings(transport: .urlsession)
@@ -253,7 +255,7 @@ struct OperationSenderTests {
 
     // MARK: - Retries
 
-    @Test func `it is tried again by the schedule, within the time for retries`() throws {
+    @Test func `an operation is attempted again by the schedule, within the time for retries`() throws {
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
         var requests = 0
         let result = try bench.send("a", retryWithin: .seconds(35)) { _ in
@@ -269,7 +271,7 @@ struct OperationSenderTests {
         #expect(stored.operation.attempts.count == 4)
     }
 
-    @Test func `a refusal after a retry is one, too`() throws {
+    @Test func `a refusal after a retry is a failure, too`() throws {
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
         var requests = 0
         let result = try bench.send("a", retryWithin: .seconds(35)) { _ in
@@ -290,7 +292,7 @@ struct OperationSenderTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 
-    @Test func `a signal ends its wait`() throws {
+    @Test func `a signal ends the wait for a retry`() throws {
         let result = try bench.send("a", retryWithin: .seconds(600)) { _ in
             bench.signals = [15]
             return .status(500)
@@ -301,7 +303,7 @@ struct OperationSenderTests {
 
     // MARK: - Sequences
 
-    @Test func `what a dead run held goes first`() throws {
+    @Test func `an operation claimed by a dead run goes first`() throws {
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "k" }
         do {
@@ -315,7 +317,7 @@ struct OperationSenderTests {
         #expect(try bench.names(.new).map(\.interruptions) == [0, 0])
     }
 
-    @Test func `while another process has the sequence lock nothing is sent that has an order`() throws {
+    @Test func `while another process has the sequence lock no ordered operation is sent`() throws {
         bench.configuration.defaultRoute.coalesce = true
         let lock = try #require(try bench.spool.lockSequences())
         #expect(try bench.send("a", key: "k").reason == "another process sends operations that have an order")
@@ -325,7 +327,7 @@ struct OperationSenderTests {
         let again = try #require(try bench.spool.lockSequences())
         let now = bench.now
         var looks = 0
-        // The lock is free at the third time that it is asked for.
+        // The lock is free at the third try.
         let result = try bench.send("b", key: "k", retryWithin: .seconds(60)) {
             looks += 1
             if looks == 20 { again.release() }
@@ -336,7 +338,7 @@ struct OperationSenderTests {
         #expect(result.word == "delivered" && !bench.slept.isEmpty)
     }
 
-    @Test func `between two attempts other sequences go on, and its own waits`() throws {
+    @Test func `between two attempts of an operation its sequence waits, and all other sequences go on`() throws {
         bench.configuration.defaultRoute = Route(
             url: "http://one/{key}", retry: BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 3),
             ordering: .key)
@@ -345,7 +347,7 @@ struct OperationSenderTests {
         var delivered: [String] = []
         var hasRun = false
         let result = try bench.send("a", key: "k", retryWithin: .seconds(60)) {
-            // Asked for the first time after the pause: the lock is not taken again yet.
+            // The first read of the clock after the wait: send has not taken the lock again yet.
             if requests == 1, !hasRun, let lock = try? bench.spool.lockSequences() {
                 lock.release()
                 hasRun = true
@@ -365,7 +367,7 @@ struct OperationSenderTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `an older value that comes back meanwhile is not removed for one that is refused then`() throws {
+    @Test func `an older value added between two attempts of a newer value is not removed`() throws {
         bench.configuration.defaultRoute = Route(
             url: "http://one/{key}", retry: BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 3))
         bench.configuration.defaultRoute.coalesce = true
@@ -385,7 +387,7 @@ struct OperationSenderTests {
             requests += 1
             return .status(requests == 1 ? 500 : 422)
         }
-        // The older value is there by then, so the newer one waits in the queue, and a run decides.
+        // The older value is in the queue by then, so the newer value waits for a run to decide.
         #expect(hasRun && result.reason == "older operations of its sequence come first")
         #expect(try bench.names(.new).count == 1 && bench.names(.deferred).count == 1)
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Policy
 
 struct `Refused operations` {
-    /// Refuses the bodies of these numbers, and delivers the rest.
+    /// Returns an answer that refuses the bodies with these numbers, and accepts the rest.
     private static func refusing(_ numbers: Int..., with status: Int = 403) -> (OutgoingRequest) -> AttemptReport.Result
     {
         { request in
@@ -28,14 +28,14 @@ struct `Refused operations` {
     }
 
     @Test(arguments: [401, 403, 407])
-    func `one that is refused alone is parked, uncharged, and the next one is its witness`(status: Int) throws {
+    func `an operation refused alone is parked, uncharged, and the next operation is its witness`(status: Int) throws {
         let bench = try Bench()
         try bench.add(1)
         let first = try bench.run(answer: Self.refusing(0, with: status))
         #expect(first.attempts == 1 && first.deferred == 1 && first.held == 0 && first.failed == 0)
         #expect(try bench.names(.new).map(\.attempts) == [0])
         #expect(try bench.state(of: "http://one").hold == nil && parked(bench) == ["default-0"])
-        // Alone it is not asked again.
+        // Alone, the operation is not attempted again.
         #expect(try bench.run(answer: Self.refusing(0, with: status)).attempts == 0)
         try bench.add(1)
         #expect(try bench.run(answer: Self.refusing(0, with: status)).delivered == 1)
@@ -46,7 +46,7 @@ struct `Refused operations` {
         #expect(bench.holds == 0)
     }
 
-    @Test func `what was delivered by a request from before the refusal is no witness`() throws {
+    @Test func `a delivery by a request from before the refusal is no witness`() throws {
         let bench = try Bench()
         try bench.add(3)
         let parts = try Parts(bench)
@@ -63,7 +63,7 @@ struct `Refused operations` {
         #expect(state.parking.entries.map(\.isWitnessed) == [false])
     }
 
-    @Test func `what one answer delivers of a batch is a witness of what it refuses`() throws {
+    @Test func `delivered members of a batch are witnesses of its refused members`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.batch = Batch(max: 10)
         try bench.add(4)
@@ -76,11 +76,11 @@ struct `Refused operations` {
             parts.take(index < 2 ? 403 : 204, of: alone)
         }
         #expect(parts.tally.summary.delivered == 2 && attempts[0].destination.state.hold == nil)
-        // They are asked alone, as others with the same credentials were delivered.
+        // The refused members are attempted alone, because members with the same credentials were delivered.
         #expect(attempts[0].destination.urgent.count == 2)
     }
 
-    @Test func `a witness that is told together with what it is a witness of counts`() throws {
+    @Test func `a witness recorded together with its refusal counts`() throws {
         let bench = try Bench()
         try bench.add(1)
         var state = DestinationState()
@@ -89,13 +89,13 @@ struct `Refused operations` {
         for event in [
             DestinationEvent.parked(refusal, at: parked), .witnessed(credentials: "token", began: began),
         ] {
-            // The ledger applies both when it is written.
+            // The ledger applies both events at its next write.
             state.apply(event, DestinationSettings(), at: bench.now + .seconds(1))
         }
         #expect(state.parking.entries.map(\.isWitnessed) == [true])
     }
 
-    @Test func `one operation a minute with bad credentials holds the destination as a thousand at once do`() throws {
+    @Test func `an operation a minute with bad credentials holds the destination`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run { _ in .status(401) }
@@ -110,14 +110,15 @@ struct `Refused operations` {
         #expect(tellings(bench) == [1])
     }
 
-    @Test func `two that are refused for themselves do not hold what takes the newest`() throws {
+    @Test func `two refused operations do not hold a destination that accepts the newest operation`() throws {
         let bench = try Bench()
         try bench.add(10)
         let summary = try bench.run(RunOptions(limit: 6, concurrency: 1), answer: Self.refusing(0, 1))
         #expect(summary.failed == 2 && summary.held == 0 && bench.holds == 0)
     }
 
-    @Test func `a witness that says nothing parks it, and the others go on`() throws {
+    @Test func `after an inconclusive witness the refused operation is parked, and all other operations go on`() throws
+    {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry.attempts = 9
         try bench.add(10)
@@ -130,11 +131,14 @@ struct `Refused operations` {
         }
         #expect(summary.delivered == 8 && summary.deferred == 2 && summary.held == 0)
         #expect(try names(bench, .new) == ["default-0"])
-        // It was parked before the others were delivered.
+        // The operation was parked before the other deliveries.
         #expect(try bench.run(answer: Self.refusing(0)).failed == 1)
     }
 
-    @Test func `one that stays alone is asked again after five minutes, and told then, once`() throws {
+    @Test
+    func `an operation that stays alone is attempted again after five minutes, then hourly, and reported each time`()
+        throws
+    {
         let bench = try Bench()
         try bench.add(1)
         for (seconds, attempts) in [(0, 1), (299, 0), (2, 1), (3599, 0), (2, 1)] {
@@ -147,7 +151,7 @@ struct `Refused operations` {
         #expect(try parked(bench).isEmpty)
     }
 
-    @Test func `it is asked again as soon as the credentials are others, and not before`() throws {
+    @Test func `a parked operation is attempted again as soon as the credentials change, and not before`() throws {
         let bench = try Bench()
         var secret = "old"
         bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
@@ -161,7 +165,7 @@ struct `Refused operations` {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `what another credential delivers is no witness`() throws {
+    @Test func `a delivery with another credential is no witness`() throws {
         let bench = try Bench()
         bench.credentials.values = { names in
             SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, "x") }))
@@ -178,7 +182,9 @@ struct `Refused operations` {
         #expect(try parked(bench) == ["default-0"])
     }
 
-    @Test func `of a batch that is refused one is asked alone, and each is before it fails`() throws {
+    @Test func `a refused batch is sampled with a single member, and each member is attempted alone before a failure`()
+        throws
+    {
         let bench = try Bench()
         bench.configuration.defaultRoute.batch = Batch(max: 10)
         try bench.add(4)
@@ -191,7 +197,7 @@ struct `Refused operations` {
         #expect(try names(bench, .failed) == ["default-1"])
     }
 
-    @Test func `a batch whose one is refused too holds the destination after two requests`() throws {
+    @Test func `a batch whose sample is refused, too, holds the destination after two requests`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.batch = Batch(max: 10)
         try bench.add(4)
@@ -201,7 +207,7 @@ struct `Refused operations` {
 
     // MARK: - Order
 
-    @Test func `those behind a parked one of its key wait, and no other`() throws {
+    @Test func `operations behind a parked operation of their key wait, and no operation of another key`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(3) { $0.key = "a" }
@@ -216,7 +222,7 @@ struct `Refused operations` {
         #expect(bench.bodies == ["0", "1", "2"])
     }
 
-    @Test func `a destination in strict order is held: nothing behind it may be its witness`() throws {
+    @Test func `a refusal in strict order holds the destination: no operation behind may be its witness`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .strict
         try bench.add(3)
@@ -224,7 +230,7 @@ struct `Refused operations` {
         #expect(bench.bodies == ["0"] && bench.holds == 1)
     }
 
-    @Test func `a newer value takes the place of a parked one`() throws {
+    @Test func `a newer value supersedes a parked value`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "a" }
@@ -235,11 +241,11 @@ struct `Refused operations` {
         #expect(try bench.names(.new).isEmpty)
     }
 
-    @Test func `a newer value is a sample only once its older ones are gone`() throws {
+    @Test func `a newer value is a sample only once its older values are gone`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         for number in 0..<4 { try bench.add(1) { $0.key = "\(number)" } }
-        // More older values of one key than the limit, and its newest one the newest of all.
+        // A key with more older values than the limit, and with the newest value of the queue.
         try bench.add(6) { $0.key = "k" }
         _ = try bench.run(RunOptions(limit: 2, concurrency: 1), answer: Self.refusing(0))
         #expect(bench.bodies == ["0", "9", "1"])
@@ -266,7 +272,7 @@ struct `Refused operations` {
         return result.word
     }
 
-    @Test func `a single one that is refused is an error, and only a held destination queues`() throws {
+    @Test func `a single refusal is an error of send, and only a held destination queues operations`() throws {
         let bench = try Bench()
         let alone = "failed: status 403: default 403 holds, but no other operation was refused: fails"
         #expect(try send(bench, "a", answer: 403) == alone)
@@ -278,7 +284,7 @@ struct `Refused operations` {
         #expect(try send(bench, "e", answer: 204) == "held")
     }
 
-    @Test func `what is sent at once is a witness of what is parked`() throws {
+    @Test func `a delivery by send is a witness of a parked operation`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run { _ in .status(403) }

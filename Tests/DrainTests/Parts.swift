@@ -5,7 +5,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// The structures of a run, each to be asked by itself.
+/// The structures of a run, for tests of a single structure.
 final class Parts {
     let bench: Bench
     let tally: RunTally
@@ -30,7 +30,7 @@ final class Parts {
         try book.read(bench.now)
     }
 
-    /// The operations of `new/` as a listing has them, oldest first.
+    /// Returns the operations of `new/` as candidates, oldest first.
     func candidates() throws -> [Candidate] {
         try bench.names(.new).map { name in
             let destination = book.table.destination(of: name)
@@ -41,13 +41,13 @@ final class Parts {
         }
     }
 
-    /// Sends all that is in `new/`, or these operations. Returns the number of claims tried.
+    /// Sends these operations, or everything in `new/`. Returns the number of claims tried.
     @discardableResult
     func send(_ candidates: [Candidate]? = nil) throws -> Int {
         dispatch.attempt(try candidates ?? self.candidates(), &settling)
     }
 
-    /// Claims all that is in `new/`, in one attempt for each operation or batch.
+    /// Claims everything in `new/`. Returns an attempt for each operation or batch.
     func attempts() throws -> [Attempt] {
         dispatch.queue.begin()
         let candidates = try candidates()

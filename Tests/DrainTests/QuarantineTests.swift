@@ -6,13 +6,13 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// Quarantine is not a way out of the order, and no way into it for operations that did no harm.
+/// Quarantine does not break the order, and harmless operations do not get into quarantine.
 struct QuarantineTests {
     private let bench: Bench
 
     init() throws { bench = try Bench() }
 
-    /// Makes a run die after it has begun requests for these operations.
+    /// Makes a run die after the beginning of requests for these operations.
     private func die(with ids: [String]) throws {
         let run = try bench.spool.beginRun(now: bench.now)
         var claims: [Claim] = []
@@ -26,7 +26,9 @@ struct QuarantineTests {
     }
 
     @Test(arguments: [Ordering.key, .strict], [false, true])
-    func `operations behind one in quarantine wait as behind a dead letter`(ordering: Ordering, holds: Bool) throws {
+    func `operations behind a quarantined operation wait as behind a dead letter`(ordering: Ordering, holds: Bool)
+        throws
+    {
         bench.configuration.defaultRoute.ordering = ordering
         bench.configuration.defaultRoute.onFailure = holds ? .hold : .proceed
         try bench.add(3) { $0.key = "k" }
@@ -48,7 +50,7 @@ struct QuarantineTests {
         #expect(bench.bodies.suffix(3) == ["0", "1", "2"])
     }
 
-    @Test func `a damaged operation holds those behind it in the run that finds it, too`() throws {
+    @Test func `a damaged operation holds the operations behind, also in the run of its quarantine`() throws {
         bench.configuration.defaultRoute.ordering = .key
         bench.configuration.defaultRoute.onFailure = .hold
         try bench.add(2) { $0.key = "k" }
@@ -62,13 +64,11 @@ struct QuarantineTests {
         #expect(try bench.run().delivered == 0)
     }
 
-    @Test func `operations that a death has interrupted are sent alone, one at a time, the least interrupted first`()
-        throws
-    {
+    @Test func `interrupted operations are sent alone, one at a time, the least interrupted first`() throws {
         bench.configuration.defaultRoute.batch = Batch(max: 20)
         try bench.add(5)
         try die(with: ["default-0", "default-1", "default-2", "default-3"])
-        // The one that the next death meets comes last in the run after it.
+        // The operation interrupted twice comes last in the next run.
         let run = try bench.spool.beginRun(now: bench.now)
         _ = try run.recover(now: bench.now)
         try run.end()
@@ -80,7 +80,7 @@ struct QuarantineTests {
         #expect(sent.last == "0" && sent.count == 5, "\(bench.bodies)")
     }
 
-    @Test func `a limit that was lowered does not touch what was accepted`() throws {
+    @Test func `a lowered limit does not touch accepted operations`() throws {
         try bench.add(1, body: "\"\(String(repeating: "x", count: 5000))\"")
         bench.configuration.limits.operationBytes = 1000
         let summary = try bench.run()

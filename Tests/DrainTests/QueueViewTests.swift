@@ -4,7 +4,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// The wait reasons that commands show, compared with what a run sends.
+/// The wait reasons in commands, compared with the operations that a run sends.
 struct QueueViewTests {
     private static func view(
         _ bench: Bench, _ change: (inout KnownDestinations) -> Void = { _ in }
@@ -24,9 +24,8 @@ struct QueueViewTests {
         return reasons
     }
 
-    /// Queues as they come about: operations that wait, are held, have failed or been deferred, and a destination whose
-    /// circuit breaker is open.
-    @Test func `a run would send what is shown as due now, and nothing else`() throws {
+    /// Realistic queues: waiting, held, failed and deferred operations, and a destination with an open circuit breaker.
+    @Test func `a run would send exactly the operations shown as due now`() throws {
         var due = 0
         var reasons: Set<String> = []
         for seed in UInt64(0)..<40 {
@@ -80,7 +79,7 @@ struct QueueViewTests {
         return bench
     }
 
-    @Test func `what no run sends on this machine now is not shown as due`() throws {
+    @Test func `operations stopped by the conditions are not shown as due`() throws {
         let bench = try Bench()
         bench.configuration.routes[TypeName("here")!] = Route(url: "http://localhost/")
         try bench.add(1)
@@ -97,7 +96,7 @@ struct QueueViewTests {
         #expect(reasons.values.allSatisfy { $0 == .conditions(onBattery.here!) })
     }
 
-    @Test func `an older value is retried while a newer one opens later`() throws {
+    @Test func `an older value is retried while a newer value is not due yet`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "k" }

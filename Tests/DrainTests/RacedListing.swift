@@ -1,11 +1,11 @@
 import CSystem
 import Spool
 
-/// System calls whose listings are no snapshots, as those of a large directory: names come in parts, in an order of their
-/// hashes, and between two parts other processes change the directory. A file that is renamed meanwhile is seen under both
-/// names, under one, or under none, by where the hashes of the two stand.
+/// System calls whose listings are no snapshots, like listings of a large directory: names come in parts, in the order
+/// of their hashes, and between two parts other processes change the directory. The hashes of its two names decide
+/// whether a file renamed meanwhile is seen under both names, under a single name, or not at all.
 ///
-/// Nothing is synced, and nothing waits: who meets a lock that another one holds is told so at once.
+/// No call syncs, and no call waits: a lock taken by another process is reported at once.
 final class RacedListing {
     /// Called between two reads of a directory.
     var disturb: () -> Void = {}
@@ -17,13 +17,13 @@ final class RacedListing {
         generator = SeededNumbers(seed)
     }
 
-    /// What another process has: the same file system, read at once.
+    /// Returns the calls of another process: the same file system, with directories read at once.
     static func calm(ignoresLocks: Bool = false) -> SystemCalls {
         var calls = SystemCalls.real
         calls.fsync = { (_) throws(Errno) in }
         calls.sleep = { _ in }
         if ignoresLocks {
-            // Of the names lock alone: runs live by theirs.
+            // The names lock alone: the locks of runs prove their lives.
             var names: Set<Int32> = []
             calls.open = { (directory, path, flags, mode) throws(Errno) in
                 let descriptor = try SystemCalls.real.open(directory, path, flags, mode)

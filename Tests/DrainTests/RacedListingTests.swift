@@ -6,9 +6,9 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// A listing is no snapshot: other processes add, rename, drop and recover at every read of a directory.
+/// Listings without snapshots: other processes add, rename, drop and recover at every read of a directory.
 ///
-/// `DRAINQ_RACED_READS` is the number of reads for each case, 1,500 unless it is set; 100,000 take about a minute.
+/// `DRAINQ_RACED_READS` sets the number of reads for each case. The default is 1,500; 100,000 take about a minute.
 struct RacedListingTests {
     static let reads =
         ProcessInfo.processInfo.environment["DRAINQ_RACED_READS"].flatMap { Int($0) } ?? 1500
@@ -32,7 +32,7 @@ struct RacedListingTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `no operation is sent after a newer one of its sequence, and none is lost`(kind: Kind) throws {
+    func `no operation is sent after a newer operation of its sequence, and none is lost`(kind: Kind) throws {
         let race = try Race(kind.route, isStrict: kind == .strict, seed: 1)
         try race.play(reads: Self.reads)
         #expect(race.overtaken.isEmpty, "\(race.overtaken.prefix(3))")
@@ -41,7 +41,7 @@ struct RacedListingTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `no file is removed whose inode is the only one, also where others ignore the names lock`(kind: Kind) throws {
+    func `no operation is lost, also if other processes ignore the names lock`(kind: Kind) throws {
         let race = try Race(kind.route, isStrict: kind == .strict, seed: 2, ignoresLocks: true)
         try race.play(reads: Self.reads)
         #expect(try race.lost().isEmpty)
@@ -49,7 +49,7 @@ struct RacedListingTests {
     }
 }
 
-/// Runs over a small queue, and other processes that disturb their listings.
+/// Runs over a small queue, with other processes that disturb the listings.
 private final class Race {
     private let bench: Bench
     private let listing: RacedListing
@@ -59,9 +59,9 @@ private final class Race {
     private var generator: SeededNumbers
     private var number = 0
     private var accepted: Set<OperationID> = []
-    /// Delivered, dropped by a person, or superseded.
+    /// Operations delivered, dropped by an operator, or superseded.
     private var ended: Set<OperationID> = []
-    /// The newest that was sent of each sequence.
+    /// The newest sent operation of each sequence.
     private var newest: [String: Int] = [:]
     private var dying: SpoolRun?
     private(set) var overtaken: [String] = []
@@ -99,7 +99,7 @@ private final class Race {
         dying = nil
     }
 
-    /// What was accepted, has not ended, and is nowhere.
+    /// Returns the accepted operations that have not ended and are nowhere in the queue.
     func lost() throws -> Set<OperationID> {
         var left = accepted.subtracting(ended)
         for state in QueueState.allCases { try others.forEachEntry(in: state) { left.remove($0.name.id) } }
@@ -133,7 +133,7 @@ private final class Race {
         }
     }
 
-    /// A run that gives the sequence lock back, as a kernel does for one that dies, and has not died yet.
+    /// Begins a run that claims an operation and dies later.
     private func dieSlowly() {
         guard generator.next() % 3 == 0, dying == nil else { return }
         do {
@@ -168,7 +168,7 @@ private final class Race {
             default: break
             }
         } catch {
-            // The run that lists has the names lock: a person waits.
+            // The listing run has the names lock, and the operator waits.
             if (error as? SpoolError)?.isLocked != true { Issue.record("\(error)") }
         }
     }

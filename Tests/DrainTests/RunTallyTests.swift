@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-/// What a run counts and tells, without a run.
+/// The counts and the events of a run, without a run.
 struct RunTallyTests {
     private final class Told {
         var events = 0
@@ -29,7 +29,7 @@ struct RunTallyTests {
         #expect(tally.summary.end == .done)
     }
 
-    @Test func `an error that comes again is told once and counted each time`() {
+    @Test func `a repeated error is told once and counted each time`() {
         for _ in 0..<3 { tally.inputOutput(error(.newerFormat(2), 0)) }
         #expect(tally.summary.inputOutputErrors == 3 && told.events == 1)
         #expect(tally.summary.end == .done)
@@ -41,7 +41,7 @@ struct RunTallyTests {
         #expect(tally.hasLostLock && tally.summary.end != .done)
     }
 
-    @Test func `the first reason to end is the one that is kept`() {
+    @Test func `the run keeps the first reason to end`() {
         tally.agentsFailed("no agent")
         tally.endRun(because: error(.io, EIO))
         #expect(tally.summary.end == .broken("no agent"))

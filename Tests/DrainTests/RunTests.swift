@@ -8,14 +8,14 @@ import Testing
 @testable import Policy
 
 struct RunTests {
-    @Test func `nothing due starts no sink`() throws {
+    @Test func `a run with nothing due starts no sink`() throws {
         let bench = try Bench()
         let summary = try bench.run()
         #expect(bench.sink == nil)
         #expect(summary.attempts == 0 && summary.end == .done)
     }
 
-    @Test func `operations are attempted in order and never more at once than asked`() throws {
+    @Test func `a run attempts operations in order, and never more at once than its concurrency`() throws {
         let bench = try Bench()
         try bench.add(12)
         let summary = try bench.run(RunOptions(limit: 10, concurrency: 3))
@@ -26,7 +26,7 @@ struct RunTests {
         #expect(summary.delivered == 10 && summary.leftDue == 2)
     }
 
-    @Test func `what is due is chosen in portions, up to the limit, oldest first`() throws {
+    @Test func `due operations are chosen in portions, up to the limit, oldest first`() throws {
         let bench = try Bench()
         try bench.add(10)
         var sent: [String] = []
@@ -42,14 +42,14 @@ struct RunTests {
         #expect(chosen == ["8 and 2", "5 and 2", "2 and 2"])
     }
 
-    @Test func `a run that has lost its lock stops, says so once, and leaves what it claimed to the next one`() throws {
+    @Test func `a run without its lock stops, reports the loss once, and leaves its claims to the next run`() throws {
         let bench = try Bench()
         try bench.add(5)
         var (elapsed, isLost) = (Duration.zero, false)
         var system = SystemCalls.real
         system.elapsed = { elapsed }
         system.lock = { descriptor throws(Errno) in
-            // Asked for the first time after it was lost; other locks are as they were.
+            // The first check after the loss fails. Other locks stay as before.
             if isLost {
                 isLost = false
                 return false
@@ -97,7 +97,7 @@ struct RunTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `the last attempt ends in failed, with its history`() throws {
+    @Test func `an operation is in failed after its last attempt, with its history`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run { _ in .status(503) }
@@ -113,7 +113,7 @@ struct RunTests {
         #expect(stored.operation.attempts.last?.rule.hasPrefix("attempts used up") == true)
     }
 
-    @Test func `a held destination is left alone for the rest of the run, the others go on`() throws {
+    @Test func `a held destination is left alone for the rest of the run, and another destination goes on`() throws {
         let bench = try Bench()
         try bench.add(5)
         try bench.add(5, type: "other")
@@ -127,7 +127,7 @@ struct RunTests {
         #expect(holds == 1)
     }
 
-    @Test func `waiting because a server asked is no attempt`() throws {
+    @Test func `a retry-after does not count as an attempt`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run { _ in .status(429, [HeaderField(name: "Retry-After", value: "100")]) }
@@ -140,7 +140,7 @@ struct RunTests {
         #expect(due >= bench.now + .seconds(100))
     }
 
-    @Test func `what was in an agent that died is sent again alone, as the next attempt, and only the culprit pays`()
+    @Test func `requests of a dead agent are sent again alone, as the next attempt, and only the culprit is charged`()
         throws
     {
         let bench = try Bench()
@@ -163,7 +163,7 @@ struct RunTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 
-    @Test func `a delivery that closes the circuit breaker lets the operations go that waited for it`() throws {
+    @Test func `a delivery that closes the circuit breaker lets the waiting operations go`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = BackoffSchedule(
             delays: .list([.milliseconds(500)]), attempts: 9, jitter: 0)
@@ -177,7 +177,7 @@ struct RunTests {
         #expect(summary.delivered == 6 && summary.leftDue == 0 && summary.waiting == 0)
     }
 
-    @Test func `an expired operation is given up unsent`() throws {
+    @Test func `an expired operation fails unsent`() throws {
         let bench = try Bench()
         let expiry = bench.now + .seconds(5)
         try bench.add(1) { $0.expiresAt = expiry }
@@ -187,7 +187,7 @@ struct RunTests {
         #expect(bench.sink?.requests.isEmpty ?? true)
     }
 
-    @Test func `agents that cannot be started end the run with everything put back`() throws {
+    @Test func `agents that cannot be started end the run, and every operation is put back`() throws {
         let bench = try Bench()
         try bench.add(3)
         bench.failure = SinkError("cannot start a delivery agent: no")
@@ -198,7 +198,7 @@ struct RunTests {
         #expect(try bench.names(.deferred).allSatisfy { $0.attempts == 0 })
     }
 
-    @Test func `until empty goes on through deferrals and passes`() throws {
+    @Test func `until-empty goes on through deferrals and passes`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 9)
         try bench.add(7)
@@ -212,7 +212,7 @@ struct RunTests {
         #expect(try bench.names(.deferred).isEmpty)
     }
 
-    @Test func `until empty does not wait for what only a person can end`() throws {
+    @Test func `until-empty does not wait for a hold that only an operator can end`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(3) { $0.key = "a" }
@@ -223,7 +223,7 @@ struct RunTests {
         #expect(summary.end == .done && summary.held == 2 && summary.delivered == 0)
     }
 
-    @Test func `only the types asked for are attempted`() throws {
+    @Test func `only the given types are attempted`() throws {
         let bench = try Bench()
         try bench.add(2)
         try bench.add(2, type: "other")
@@ -291,9 +291,7 @@ struct RunTests {
         #expect(try bench.names(.failed).isEmpty)
     }
 
-    @Test func `a due time that only a server could have asked for counts while the destination's state says so`()
-        throws
-    {
+    @Test func `a due time beyond the schedule counts only while the ledger has a retry-after`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = .quick
         try bench.add(1)
@@ -310,7 +308,7 @@ struct RunTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `time up leaves the rest due`() throws {
+    @Test func `the time limit leaves the rest due`() throws {
         let bench = try Bench()
         try bench.add(3)
         let summary = try bench.run(RunOptions(maxTime: .zero))
@@ -326,7 +324,7 @@ struct RunTests {
         #expect(bench.sink == nil)
     }
 
-    @Test func `what is added in the last moment of the time to stay is attempted`() throws {
+    @Test func `an operation added in the last moment of the time to stay is attempted`() throws {
         let bench = try Bench()
         try bench.add(1)
         var requests = 0
@@ -371,7 +369,7 @@ struct RunTests {
         #expect(try bench.names(.new).count == 7)
     }
 
-    @Test func `a second signal cuts off what is in flight`() throws {
+    @Test func `a second signal cuts off the requests in flight`() throws {
         let bench = try Bench()
         try bench.add(10)
         let summary = try bench.run(RunOptions(concurrency: 3)) { _ in

@@ -4,7 +4,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// What a pass still has to send, without a queue and without a sink.
+/// The remaining work of a pass, without a queue and without a sink.
 final class SendQueueTests {
     private var queue = SendQueue()
 
@@ -26,7 +26,7 @@ final class SendQueueTests {
         for number in 0..<count { queue.append(candidate(number, of: destination), of: destination) }
     }
 
-    @Test func `a rate of a destination keeps its next attempt until its time`() {
+    @Test func `the rate of a destination delays its next attempt`() {
         let slow = destination("slow", DestinationSettings(rate: Rate(count: 1, per: .seconds(2))))
         fill(2, of: slow)
         #expect(queue.next(free: 5, at: .zero) != nil)
@@ -37,7 +37,7 @@ final class SendQueueTests {
         #expect(queue.waitForLimits(at: .seconds(2)) == nil)
     }
 
-    @Test func `a blocked destination has no work, and keeps what was to be sent`() {
+    @Test func `a blocked destination has no work, and keeps its candidates`() {
         let held = destination("held")
         fill(1, of: held)
         #expect(queue.hasWork)
@@ -47,7 +47,7 @@ final class SendQueueTests {
         #expect(queue.next(free: 5, at: .zero) != nil)
     }
 
-    @Test func `samples go before the order, the newest first, one at a time`() {
+    @Test func `samples go before the dispatch order, the newest first, one at a time`() {
         let one = destination("one")
         fill(5, of: one)
         one.newest = [candidate(9, of: one)]
@@ -63,7 +63,7 @@ final class SendQueueTests {
         #expect(sampled.map(\.microseconds) == [9, 4])
     }
 
-    @Test func `the rest of a sequence leaves the pass with one that waits`() {
+    @Test func `an operation that waits takes the rest of its sequence out of the pass`() {
         let one = destination("one")
         let route = Route(url: "http://one/", ordering: .strict)
         let sequence = route.order.sequence(of: candidate(0, of: one).entry.name, to: one.identity)
@@ -74,7 +74,7 @@ final class SendQueueTests {
         #expect(queue.next(free: 5, at: .zero) == nil && !queue.hasWork)
     }
 
-    @Test func `a listing of which rivals have taken one in a hundred is out of date`() {
+    @Test func `a listing is outdated once rivals have won more than a hundredth of the claims`() {
         let one = destination("one")
         fill(5, of: one)
         (queue.claimTries, queue.lostClaimCount) = (1, 1)
@@ -89,18 +89,18 @@ final class SendQueueTests {
         #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
     }
 
-    @Test func `answers that wait for others keep the pass going`() {
+    @Test func `withheld answers keep an outdated pass going`() {
         let one = destination("one")
         fill(5, of: one)
         (queue.claimTries, queue.lostClaimCount) = (10, 9)
         queue.watch(one)
         #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
-        // Nothing waits any more.
+        // No answer waits any more.
         #expect(queue.nextUrgent(at: .zero) == nil)
         #expect(queue.isOutdated && queue.next(free: 5, at: .zero) == nil)
     }
 
-    @Test func `a pass in which no claim was won allows the next one more losses`() {
+    @Test func `a pass without a won claim allows the next pass more lost claims`() {
         let one = destination("one")
         for allowed in [0, 1, 2, 4] {
             queue.begin()

@@ -13,7 +13,7 @@ struct SequenceTests {
         return bench
     }
 
-    @Test func `of one key only the newest is sent, and the older are gone`() throws {
+    @Test func `only the newest value of a key is sent, and the older values are gone`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(3) { $0.key = "a" }
         try bench.add(1) { $0.key = "b" }
@@ -24,7 +24,7 @@ struct SequenceTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
-    @Test func `an open circuit breaker lets no operation go before an older one that it keeps back`() throws {
+    @Test func `behind an open circuit breaker no operation goes before an older operation of its key`() throws {
         let bench = try bench { $0.ordering = .key }
         let older = bench.now
         bench.pass(.seconds(1))
@@ -43,7 +43,7 @@ struct SequenceTests {
     }
 
     @Test(arguments: [503, 400])
-    func `a value that fails while a newer one arrives is superseded, never resurrected`(status: Int) throws {
+    func `a value that fails while a newer value arrives is superseded, and never sent again`(status: Int) throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(1) { $0.key = "a" }
         let first = try bench.run { _ in
@@ -56,12 +56,14 @@ struct SequenceTests {
         #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty && bench.names(.failed).isEmpty)
     }
 
-    @Test func `a value that fails is no dead letter only if its own newer value waits`() throws {
+    @Test func `a failing value becomes a dead letter unless a due newer value of its key and destination waits`()
+        throws
+    {
         let bench = try bench { $0.coalesce = true }
         try bench.add(1) { $0.key = "a" }
         let summary = try bench.run { request in
             if request.url.hasPrefix("http://one"), bench.bodies.last == "0" {
-                // The key elsewhere, and a value that is not to be sent yet.
+                // A value of the key for another destination, and a value that is not due yet.
                 _ = try? bench.add(1) {
                     $0.key = "a"
                     $0.url = "http://two/"
@@ -78,7 +80,7 @@ struct SequenceTests {
         #expect(try bench.names(.failed).count == 1)
     }
 
-    @Test func `taking older values away keeps to the time, and no newer one goes before it`() throws {
+    @Test func `the removal of older values respects the time limit, and no newer value goes first`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(5) { $0.key = "a" }
         let late = try bench.run(RunOptions(maxTime: .zero))
@@ -86,16 +88,16 @@ struct SequenceTests {
         #expect(try bench.names(.new).count == 5)
     }
 
-    @Test func `older values of keys that are not sent keep to the limit`() throws {
+    @Test func `the removal of older values of unsent keys respects the limit`() throws {
         let bench = try bench { $0.coalesce = true }
         for key in ["a", "b", "c", "d", "e", "f"] { try bench.add(2) { $0.key = key } }
         let first = try bench.run(RunOptions(limit: 1))
-        // That of the chosen one, those of the three that may become samples, and one more.
+        // The older values of the chosen key, of the three keys that may become samples, and of another key.
         #expect(first.delivered == 1 && first.superseded == 5)
         #expect(try bench.names(.new).count == 6)
     }
 
-    @Test func `older values of a key go in portions, and the newest is sent behind all of them`() throws {
+    @Test func `older values of a key go in portions, and the newest value is sent after all of them`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(9) { $0.key = "a" }
         try bench.add(1) { $0.key = "b" }
@@ -104,7 +106,7 @@ struct SequenceTests {
         #expect(Set(bench.bodies) == ["8", "9"] && summary.leftDue == 0)
     }
 
-    @Test func `a run that can remove none of the older values ends`() throws {
+    @Test func `a run quarantines a damaged newest value, sends the next value, and ends`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(9) { $0.key = "a" }
         let newest = try #require(try bench.names(.new).max { $0.createdAt < $1.createdAt })
@@ -113,7 +115,7 @@ struct SequenceTests {
         #expect(summary.quarantined == 1 && summary.delivered == 1 && summary.superseded == 7)
     }
 
-    @Test func `a newer value that asked for a later time does not replace what is to be sent now`() throws {
+    @Test func `a newer value with a later notBefore time does not supersede a value due now`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(1) { $0.key = "a" }
         let later = bench.now + .seconds(3600)
@@ -127,7 +129,7 @@ struct SequenceTests {
         #expect(try bench.run().delivered == 1)
     }
 
-    @Test func `operations of one key go one after the other, those of others meanwhile`() throws {
+    @Test func `operations of a key go one after the other, and operations of another key meanwhile`() throws {
         let bench = try bench { $0.ordering = .key }
         for key in ["a", "b"] { try bench.add(3) { $0.key = key } }
         #expect(try bench.run(RunOptions(concurrency: 6)).delivered == 6)
@@ -136,7 +138,7 @@ struct SequenceTests {
         #expect(bench.bodies.filter { Int($0)! >= 3 } == ["3", "4", "5"])
     }
 
-    @Test func `a deferred operation stops those of its key, and one that failed does not`() throws {
+    @Test func `a deferred operation stops the operations of its key, a failed operation does not`() throws {
         let bench = try bench { $0.ordering = .key }
         try bench.add(3) { $0.key = "a" }
         try bench.add(1) { $0.key = "b" }
@@ -148,7 +150,7 @@ struct SequenceTests {
         #expect(bench.bodies == ["0", "1", "2"])
     }
 
-    @Test func `strict is one at a time, without keys`() throws {
+    @Test func `strict order sends one operation at a time, without keys`() throws {
         let bench = try bench { $0.ordering = .strict }
         try bench.add(5)
         #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 5)
@@ -156,7 +158,7 @@ struct SequenceTests {
         #expect(bench.bodies == ["0", "1", "2", "3", "4"])
     }
 
-    @Test func `keys are one sequence whatever the types are`() throws {
+    @Test func `operations of a key are a single sequence, whatever their types`() throws {
         let bench = try bench { $0.ordering = .key }
         bench.configuration.routes[TypeName("update")!] = bench.configuration.defaultRoute
         try bench.add(1) { $0.key = "a" }
@@ -165,7 +167,7 @@ struct SequenceTests {
         #expect(bench.paths == ["/default"])
     }
 
-    @Test func `while another run has the order, what has none goes on`() throws {
+    @Test func `while another run has the sequence lock, operations without an order go on`() throws {
         let bench = try bench { $0.ordering = .key }
         try bench.add(2) { $0.key = "a" }
         try bench.add(2, type: "other")
@@ -177,7 +179,7 @@ struct SequenceTests {
 
     // MARK: - Windows of keys
 
-    @Test func `an attempt of unknown outcome that the server has forgotten holds the operation`() throws {
+    @Test func `an attempt of unknown outcome beyond keyTTL holds the operation`() throws {
         let bench = try bench {
             $0.keyTTL = .seconds(3600)
             $0.retry = BackoffSchedule(delays: .list([.seconds(60)]), attempts: 9)
@@ -193,7 +195,7 @@ struct SequenceTests {
         #expect(try bench.run().attempts == 0)
     }
 
-    @Test func `an attempt that was not sent is nothing to be afraid of`() throws {
+    @Test func `an unsent attempt beyond keyTTL does not hold the operation`() throws {
         let bench = try bench { $0.keyTTL = .seconds(10) }
         try bench.add(1)
         _ = try bench.run { _ in .failure(.refused, detail: "") }
@@ -203,7 +205,7 @@ struct SequenceTests {
 
     // MARK: - Batches
 
-    @Test func `operations share requests, and are settled together`() throws {
+    @Test func `operations of a batch share a request, and are settled together`() throws {
         let bench = try bench { $0.batch = Batch(max: 4) }
         try bench.add(10)
         let summary = try bench.run(RunOptions(concurrency: 1))
@@ -211,7 +213,7 @@ struct SequenceTests {
         #expect(summary.delivered == 10 && summary.attempts == 3)
     }
 
-    @Test func `a batch that is full by its bytes does not keep others from being sent meanwhile`() throws {
+    @Test func `a batch full by its bytes does not keep other batches from being sent meanwhile`() throws {
         let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 6) }
         try bench.add(10)
         #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 10)
@@ -221,7 +223,7 @@ struct SequenceTests {
         #expect(try bench.names(.new).isEmpty && bench.names(.claimed).isEmpty)
     }
 
-    @Test func `what a batch had no room for is put back where the run has to stop`() throws {
+    @Test func `operations without room in a batch are put back if the run has to stop`() throws {
         let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 6) }
         try bench.add(4)
         let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
@@ -231,7 +233,7 @@ struct SequenceTests {
         #expect(try bench.names(.new).count == 2 && bench.names(.claimed).isEmpty)
     }
 
-    @Test func `a batch that is refused is split down to the bad one`() throws {
+    @Test func `a refused batch is split down to the bad operation`() throws {
         let bench = try bench { $0.batch = Batch(max: 8, format: .ndjson) }
         try bench.add(8)
         let summary = try bench.run(RunOptions(concurrency: 1)) { request in
@@ -243,7 +245,7 @@ struct SequenceTests {
         #expect(try bench.names(.failed).first?.attempts == 1)
     }
 
-    @Test func `each operation is settled by itself where the answer says so`() throws {
+    @Test func `an answer with item results settles each operation by itself`() throws {
         let bench = try itemizing(3)
         try bench.add(3)
         let summary = try bench.run { self.itemized($0) { [201, 503, 400][$0[0]] } }
@@ -251,10 +253,10 @@ struct SequenceTests {
         #expect(try bench.names(.deferred).map(\.id.description) == ["default-1"])
     }
 
-    @Test func `no member fails for good before it was alone`() throws {
+    @Test func `no member fails for good before an attempt alone`() throws {
         let bench = try itemizing(4)
         try bench.add(4)
-        // One transaction: a bad one fails them all.
+        // A single transaction: a bad member fails all members.
         let summary = try bench.run(RunOptions(concurrency: 1)) {
             self.itemized($0) { $0.contains(2) ? 422 : 200 }
         }
@@ -262,7 +264,7 @@ struct SequenceTests {
         #expect(try bench.names(.failed).map(\.id.description) == ["default-2"])
     }
 
-    @Test func `what one member does to a batch uses up the attempts of no other`() throws {
+    @Test func `a bad member does not use up the attempts of good members`() throws {
         let bench = try bench { $0.batch = Batch(max: 10) }
         try bench.add(4)
         func answer(_ request: OutgoingRequest) -> AttemptReport.Result {
@@ -277,7 +279,7 @@ struct SequenceTests {
         #expect(try bench.names(.failed).map(\.attempts) == [2])
     }
 
-    @Test func `a wait that the server asked for is no attempt of a member`() throws {
+    @Test func `a retry-after does not count as an attempt of a member`() throws {
         let bench = try itemizing(2)
         try bench.add(2)
         _ = try bench.run { request in
@@ -292,7 +294,7 @@ struct SequenceTests {
         #expect(counted == [0, 0])
     }
 
-    /// An answer that has a status for each member, by the payloads of the request from this member on.
+    /// Returns an answer with a status for each member. `status` gets the payloads of the request, the member's first.
     private func itemized(_ request: OutgoingRequest, status: ([Int]) -> Int) -> AttemptReport.Result {
         let text = String(decoding: request.body ?? [], as: UTF8.self)
         let payloads = text.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
@@ -313,7 +315,7 @@ struct SequenceTests {
     }
 
     @Test(arguments: [(400, "failed"), (503, "deferred"), (429, "deferred"), (401, "deferred")])
-    func `a batch of one is asked like any other what became of it`(status: Int, outcome: String) throws {
+    func `item results decide a batch with a single member, too`(status: Int, outcome: String) throws {
         let bench = try itemizing(10)
         try bench.add(1)
         let summary = try bench.run { _ in self.itemized([status]) }
@@ -335,18 +337,18 @@ struct SequenceTests {
         #expect(excerpts == [#"{"status":503}"#, #"{"status":429}"#])
     }
 
-    @Test func `what was delivered of a batch is not sent again because of another member`() throws {
+    @Test func `delivered members of a batch are not sent again because of another member`() throws {
         for first in [401, 400, 503] {
             let bench = try itemizing(3)
             try bench.add(3)
             let summary = try bench.run { self.itemized($0) { $0[0] == 0 ? first : 200 } }
-            // What would fail for good is attempted alone first.
+            // A member that would fail for good is attempted alone first.
             #expect(summary.delivered == 2 && summary.attempts == (first == 503 ? 1 : 2))
             #expect(try bench.names(.new).isEmpty)
         }
     }
 
-    @Test func `an answer that lists failures by id fails those alone, and delivers the others`() throws {
+    @Test func `an answer that lists failures by id fails the listed members, and delivers the rest`() throws {
         let results = Batch.Results(
             pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"),
             status: JSONPointer("/status")!)
@@ -365,15 +367,15 @@ struct SequenceTests {
                 else { return nil }
                 return ["1": 400, "2": 503][body].map { "{\"Id\":\"\(id)\",\"status\":\($0)}" }
             }
-            // In the other order than the request's.
+            // In the reverse order of the request.
             let list = failures.reversed().joined(separator: ",")
             return .answer(AttemptReport.Answer(status: 200, body: Array("{\"Failed\":[\(list)]}".utf8)))
         }
-        // What fails was attempted alone before.
+        // The failed member was attempted alone before.
         #expect(requests == 2 && summary.delivered == 2 && summary.failed == 1 && summary.deferred == 1)
     }
 
-    @Test func `a member that is refused holds as an operation by itself would`() throws {
+    @Test func `refused members hold the destination as a refused operation does`() throws {
         let bench = try itemizing(2)
         try bench.add(4)
         let summary = try bench.run { request in self.itemized(request.body.map { _ in [401, 401] } ?? []) }
@@ -382,7 +384,7 @@ struct SequenceTests {
     }
 
     @Test(arguments: [10, 50, 100])
-    func `a server that refuses each member of each batch gets few requests before it is held`(max: Int) throws {
+    func `a destination that refuses each member of each batch is held after few requests`(max: Int) throws {
         let bench = try itemizing(max)
         try bench.add(300)
         let summary = try bench.run(RunOptions(limit: 300)) { request in self.itemized(request) { _ in 422 } }
@@ -391,7 +393,7 @@ struct SequenceTests {
         #expect(summary.attempts <= 5 + 5 + 3, "\(summary.attempts)")
     }
 
-    @Test func `operations that are deferred together are due together, so that they go together again`() throws {
+    @Test func `operations deferred together are due together`() throws {
         let bench = try bench {
             $0.batch = Batch(max: 20)
             $0.retry = BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2, jitter: 0.2)
@@ -401,7 +403,7 @@ struct SequenceTests {
         #expect(try Set(bench.names(.deferred).map(\.gate)).count == 1)
     }
 
-    @Test func `a batch that is deferred charges each of its operations`() throws {
+    @Test func `a deferred batch charges each of its operations`() throws {
         let bench = try bench { $0.batch = Batch(max: 3) }
         try bench.add(3)
         #expect(try bench.run { _ in .status(503) }.deferred == 3)

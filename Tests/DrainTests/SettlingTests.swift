@@ -5,7 +5,7 @@ import Testing
 
 @testable import Drain
 
-/// What becomes of a file by a verdict, without a sink.
+/// The effect of a verdict on a file, without a sink.
 struct SettlingTests {
     private func settle(_ status: Int, _ count: Int = 1) throws -> (Parts, Bench) {
         let bench = try Bench()
@@ -22,7 +22,8 @@ struct SettlingTests {
     @Test(arguments: [
         (204, "delivered", QueueState?.none), (500, "deferred", .deferred), (404, "failed", .failed), (401, "", .new),
     ])
-    func `a verdict decides the file and the count`(status: Int, count: String, state: QueueState?) throws {
+    func `a verdict decides the state of the file and the count`(status: Int, count: String, state: QueueState?) throws
+    {
         let (parts, bench) = try settle(status)
         let summary = parts.tally.summary
         #expect(summary.delivered == (count == "delivered" ? 1 : 0))
@@ -33,7 +34,7 @@ struct SettlingTests {
         }
     }
 
-    @Test func `what was settled is made durable when it is due`() throws {
+    @Test func `settled files are synced when the sync is due`() throws {
         let (parts, bench) = try settle(204, 3)
         let next = parts.settling.syncDue
         let due = try #require(next)
@@ -42,7 +43,7 @@ struct SettlingTests {
         #expect(!parts.tally.hasEnded && parts.settling.syncDue == nil)
     }
 
-    @Test func `operations that are put back keep their names, and are not charged`() throws {
+    @Test func `operations put back keep their names, and are not charged`() throws {
         let bench = try Bench()
         try bench.add(3)
         let before = try bench.names(.new)
@@ -54,7 +55,7 @@ struct SettlingTests {
         #expect(bench.events.isEmpty)
     }
 
-    @Test func `operations that are sent apart are chosen again`() throws {
+    @Test func `operations sent apart are chosen again`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "a" }

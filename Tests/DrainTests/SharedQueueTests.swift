@@ -6,16 +6,16 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// Several runs over one queue, one within the other.
+/// Several runs over a queue, nested in each other.
 struct SharedQueueTests {
-    /// A run over the queue of a bench as another process has it; every claim that it loses is counted.
+    /// A run of another process over the queue of a bench, with the number of its lost claims.
     private final class Process {
         private(set) var sent: [String] = []
         private(set) var urls: [String] = []
         private(set) var claims = 0
         private(set) var lost = 0
         private(set) var listings = 0
-        /// Names that a listing of `new/` shows and nobody can claim.
+        /// Names in listings of `new/` without a file.
         var ghosts: [String] = []
         private let bench: Bench
 
@@ -61,9 +61,7 @@ struct SharedQueueTests {
         }
     }
 
-    @Test func `a run beside another one begins with its own share, and leaves nothing of a run that does nothing`()
-        throws
-    {
+    @Test func `a run beside an idle run begins with its own share, and then sends the idle run's share`() throws {
         let bench = try Bench()
         try bench.add(100)
         let idle = try SpoolDirectory(opening: bench.directory.path).beginRun(now: bench.now)
@@ -77,7 +75,7 @@ struct SharedQueueTests {
         try idle.end()
     }
 
-    @Test func `with --now a cool-down that begins in the run is not overridden at each listing`() throws {
+    @Test func `a run that ignores backoff does not override a cool-down that begins in the run`() throws {
         let bench = try Bench()
         try bench.add(60)
         let idle = try SpoolDirectory(opening: bench.directory.path).beginRun(now: bench.now)
@@ -90,7 +88,8 @@ struct SharedQueueTests {
 
     // MARK: - Limits of destinations
 
-    @Test func `the concurrency of a destination is for all runs, and one that has none of it leaves it to the others`()
+    @Test
+    func `the concurrency limit of a destination covers all runs, and a run without a slot leaves the destination`()
         throws
     {
         let bench = try Bench()
@@ -109,7 +108,7 @@ struct SharedQueueTests {
         #expect(try Process(bench).run().delivered == 0)
     }
 
-    @Test func `a run that is refused by the rate keeps no slot`() throws {
+    @Test func `a run refused by the rate keeps no slot`() throws {
         let bench = try Bench()
         let settings = DestinationSettings(concurrency: 1, rate: Rate(count: 1, per: .seconds(2)))
         let destination = Destination(named: "http://one")
@@ -123,7 +122,7 @@ struct SharedQueueTests {
         #expect(first.acquire(at: .zero, inFlight: 0), "its span goes on, and the slot is free")
     }
 
-    @Test func `a run leaves a slow rate to the run that has it`() throws {
+    @Test func `a run leaves a slow rate to the run that uses the rate`() throws {
         let bench = try Bench()
         let settings = DestinationSettings(rate: Rate(count: 6, per: .seconds(60)))
         func limits() -> DestinationLimits {
@@ -144,7 +143,7 @@ struct SharedQueueTests {
         #expect(!second.acquire(at: elapsed, inFlight: 0) && second.isExhausted(at: elapsed))
     }
 
-    @Test func `a wait for a slot begins when asking is over, and refusals of long ago do not count`() throws {
+    @Test func `a wait for a slot begins after the slow call, and refusals of long ago do not count`() throws {
         let bench = try Bench()
         let destination = Destination(named: "http://one")
         let holder = SlotLocks(of: destination.digest, size: 1, in: bench.spool)
@@ -165,7 +164,7 @@ struct SharedQueueTests {
         #expect(limits.isExhausted(at: .seconds(3610)))
     }
 
-    @Test func `the rate of a destination is for all runs, however often they start`() throws {
+    @Test func `the rate of a destination covers all runs, however often they start`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(rate: Rate(count: 6, per: .seconds(60)))
         try bench.add(3)
@@ -177,7 +176,9 @@ struct SharedQueueTests {
     }
 
     @Test(arguments: [DestinationSettings(concurrency: 1), DestinationSettings(rate: Rate(count: 9, per: .seconds(1)))])
-    func `where a limit cannot be shared it is the run's own, and that is told`(settings: DestinationSettings) throws {
+    func `a limit that cannot be shared is the run's own, and the error is reported`(settings: DestinationSettings)
+        throws
+    {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = settings
         try bench.add(3)
@@ -199,7 +200,7 @@ struct SharedQueueTests {
         #expect(summary.delivered == 3 && errors.count == 1 && errors.first?.path.hasPrefix("state/") == true)
     }
 
-    @Test func `send keeps to the limits of runs`() throws {
+    @Test func `send respects the limits of runs`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 1)
         try bench.add(1)
@@ -218,7 +219,7 @@ struct SharedQueueTests {
 
     // MARK: - Shares
 
-    @Test func `a run alone takes no notice of shares`() throws {
+    @Test func `a run alone ignores shares`() throws {
         let bench = try Bench()
         try bench.add(100)
         let process = Process(bench)
@@ -227,7 +228,7 @@ struct SharedQueueTests {
         #expect(process.listings == 1)
     }
 
-    @Test func `operations that are named are all this run's`() throws {
+    @Test func `a run of named operations ignores shares`() throws {
         let bench = try Bench()
         let ids = try bench.add(20)
         let idle = try SpoolDirectory(opening: bench.directory.path).beginRun(now: bench.now)
@@ -237,14 +238,14 @@ struct SharedQueueTests {
         try idle.end()
     }
 
-    @Test func `a run lists again when a rival has taken what it chose`() throws {
+    @Test func `a run lists again when a rival has taken its candidates`() throws {
         let bench = try Bench()
         try bench.add(400)
         let (first, second) = (Process(bench), Process(bench))
         var summaries: [RunSummary] = []
         summaries.append(
             try first.run { count in
-                // It has chosen all 400: the other one begins, and takes what it can.
+                // The first run has chosen all 400: the second run begins, and takes operations.
                 if count == 10 {
                     summaries.append(try! second.run(RunOptions(limit: 300, concurrency: 1)))
                 }
@@ -256,7 +257,7 @@ struct SharedQueueTests {
     }
 
     @Test(arguments: [false, true])
-    func `names that nobody can claim keep a run neither from the others nor from its end`(hasPeer: Bool) throws {
+    func `unclaimable names keep a run neither from claimable operations nor from its end`(hasPeer: Bool) throws {
         let bench = try Bench()
         let idle = hasPeer ? try SpoolDirectory(opening: bench.directory.path).beginRun(now: bench.now) : nil
         let process = Process(bench)
@@ -272,7 +273,7 @@ struct SharedQueueTests {
         try idle?.end()
     }
 
-    @Test func `an order holds where several runs share`() throws {
+    @Test func `an order holds where several runs share a queue`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(60) { $0.key = $0.id.description.hasSuffix("0") ? "a" : "b" }

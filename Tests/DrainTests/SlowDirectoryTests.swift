@@ -6,21 +6,21 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// A directory whose calls take long: how many go on at once, and what stays claimed.
+/// A directory whose calls take long: the overlap of calls, and the claims left behind.
 struct SlowDirectoryTests {
-    /// Renames and removals that take three milliseconds each.
+    /// Calls with renames and removals of three milliseconds each.
     private final class SlowCalls: Sendable {
         private let state = Mutex((now: 0, most: 0))
         private let refused = Mutex("")
         private let together = Mutex(0)
 
-        /// Files of that name cannot be opened any more.
+        /// Makes files with this name impossible to open.
         func refuse(_ name: String) { refused.withLock { $0 = name } }
 
-        /// The most calls that have gone on at once.
+        /// The highest number of calls at once.
         var most: Int { state.withLock(\.most) }
 
-        /// The most files that were worked on together, whether or not the machine had a moment for all of them.
+        /// The highest number of files passed to a single `overlap`, whatever the machine had time for.
         var mostTogether: Int { together.withLock { $0 } }
 
         private func wait() {
@@ -56,7 +56,7 @@ struct SlowDirectoryTests {
         }
     }
 
-    @Test func `claims and removals overlap, each operation is sent once, and in its order`() throws {
+    @Test func `claims and removals overlap, and each operation is sent once, in order`() throws {
         let slow = SlowCalls()
         let bench = try Bench(system: slow.calls)
         let ids = try bench.add(40)
@@ -65,7 +65,7 @@ struct SlowDirectoryTests {
             sent.append(String(decoding: request.body ?? [], as: UTF8.self))
             return .status(204)
         }
-        // The first ones show that the directory is slow.
+        // The first calls show that the directory is slow.
         for pass in 1...2 {
             #expect(try parts.send(Array(parts.candidates().prefix(20))) == 20, "pass \(pass)")
         }
@@ -75,18 +75,18 @@ struct SlowDirectoryTests {
         #expect(try bench.names(.claimed).isEmpty && bench.names(.new).isEmpty)
     }
 
-    @Test func `no more is claimed than may be in flight`() throws {
+    @Test func `a run claims no more operations than may be in flight`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         #expect(try bench.mostClaimed(20) == 5)
     }
 
-    @Test func `a rate claims one at a time`() throws {
+    @Test func `with a rate a run claims one operation at a time`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         bench.configuration.destinations = ["http://one": DestinationSettings(rate: Rate(count: 1, per: .seconds(1)))]
         #expect(try bench.mostClaimed(8) == 1)
     }
 
-    /// Parts whose directory is known to be slow, and what was added.
+    /// Returns parts with a directory known to be slow, after the delivery of 20 operations.
     private func slowParts(
         _ bench: Bench, answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws -> Parts {
@@ -97,7 +97,7 @@ struct SlowDirectoryTests {
         return parts
     }
 
-    @Test func `what was claimed with others goes back when the run has to stop`() throws {
+    @Test func `operations claimed together go back when the run has to stop`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         let parts = try slowParts(bench)
         let ids = try bench.add(20)
@@ -107,7 +107,7 @@ struct SlowDirectoryTests {
             return [0]
         }
         bench.configuration.defaultRoute.compress = .gzip
-        // The parts have the configuration of their beginning: the second ones stop while the first of five is made.
+        // Parts keep their first configuration: the second parts stop during the first of five requests.
         let stopped = try Parts(bench)
         for _ in 0..<8 { _ = stopped.spoolRun.take([]) }
         #expect(ids.count == 20 && parts.tally.summary.delivered == 20)
@@ -116,7 +116,7 @@ struct SlowDirectoryTests {
         #expect(try bench.names(.new).count == before.count - stopped.tally.summary.delivered)
     }
 
-    @Test func `a file that cannot be read is told, and the others are sent`() throws {
+    @Test func `an unreadable file is set aside, and all other operations are sent`() throws {
         let slow = SlowCalls()
         let bench = try Bench(system: slow.calls)
         let parts = try slowParts(bench)
@@ -127,7 +127,7 @@ struct SlowDirectoryTests {
         #expect(parts.tally.summary.delivered == 24 && parts.settling.operations.setAside == [unreadable.id])
     }
 
-    @Test func `one that a rival takes in between costs nothing but itself`() throws {
+    @Test func `an operation that a rival takes in between costs no other claim`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         let parts = try slowParts(bench)
         try bench.add(5)
@@ -138,7 +138,7 @@ struct SlowDirectoryTests {
         #expect(parts.tally.summary.delivered == 24 && parts.dispatch.queue.lostClaimCount == 1)
     }
 
-    @Test func `a slot is taken before what it is for is claimed`() throws {
+    @Test func `a slot is taken before the operation is claimed`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         bench.configuration.destinations = ["http://one": DestinationSettings(concurrency: 2)]
         var claimed: [Int] = []
@@ -149,7 +149,7 @@ struct SlowDirectoryTests {
         #expect(claimed.max() == 2 && parts.tally.summary.delivered == 20)
     }
 
-    @Test func `a delivery among failures of one moment ends their storm`() throws {
+    @Test func `a delivery among simultaneous failures ends their storm`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         let parts = try slowParts(bench)
         try bench.add(5)
@@ -162,7 +162,7 @@ struct SlowDirectoryTests {
         #expect(parts.tally.summary.delivered == 21 && parts.tally.summary.failed == 4)
     }
 
-    @Test func `what an answer means for its operation is told before what it means for its destination`() throws {
+    @Test func `the event of an operation comes before the event of its destination`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         let parts = try slowParts(bench)
         try bench.add(5)
@@ -182,7 +182,7 @@ struct SlowDirectoryTests {
         #expect(told == ["operation", "operation", "operation", "operation", "operation", "destination"])
     }
 
-    @Test func `bodies that do not fit a batch are not claimed for it by the hundred`() throws {
+    @Test func `a batch limited by its bytes does not claim operations by the hundred`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         bench.configuration.defaultRoute.batch = Batch(max: 100, maxBytes: 6)
         var claimed: [Int] = []
@@ -194,7 +194,7 @@ struct SlowDirectoryTests {
         #expect(try bench.names(.claimed).isEmpty)
     }
 
-    @Test func `a destination that is blocked in between gets none of what was claimed for it`() throws {
+    @Test func `a destination blocked in between gets no request for the remaining claims`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         try bench.add(40)
         let parts = try Parts(bench) { _ in .status(503) }

@@ -8,7 +8,7 @@ import Testing
 /// A newer value removes older ones only once its own file has been opened.
 struct SoundnessTests {
     @Test(arguments: [#"{"n":2}"# + "\n" + #"{"n":3}"#, "", "no operation"])
-    func `a damaged newest value takes no good one with it`(damage: String) throws {
+    func `a damaged newest value does not supersede a good value`(damage: String) throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(3) { $0.key = "k" }
@@ -20,7 +20,7 @@ struct SoundnessTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
-    @Test func `a newest value that is too long for a lowered limit is sent, and supersedes`() throws {
+    @Test func `a newest value beyond a lowered limit is sent, and supersedes the older value`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "k" }

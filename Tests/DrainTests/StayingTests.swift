@@ -5,7 +5,7 @@ import Testing
 @testable import Drain
 @testable import Policy
 
-/// A run that stays: each of its passes begins and ends like a run.
+/// Runs that stay: each pass begins and ends like a run.
 struct StayingTests {
     private func run(_ bench: Bench, _ options: RunOptions, _ world: World) throws -> RunSummary {
         try Run(spool: bench.spool, configuration: bench.configuration, options: options, world: world) { _ in }()
@@ -34,7 +34,7 @@ struct StayingTests {
         #expect(summary.delivered == 2 && summary.attempts == 2 && summary.end == .done)
     }
 
-    @Test func `the end of a pass is told while the run stays, with nothing of the queue kept from others`() throws {
+    @Test func `a run that stays reports the end of each pass, with the sequence lock free`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(1) { $0.key = "k" }
@@ -53,7 +53,7 @@ struct StayingTests {
         #expect(!isFree.contains(false))
     }
 
-    @Test func `passes that follow each other at once are told once a second`() throws {
+    @Test func `passes that follow each other at once are reported once a second`() throws {
         let bench = try Bench()
         try bench.add(30)
         var told = 0
@@ -66,7 +66,7 @@ struct StayingTests {
         #expect(summary.delivered == 30 && (4...7).contains(told))
     }
 
-    @Test func `until-empty waits for what another run may leave, which has the sequence lock`() throws {
+    @Test func `until-empty waits while another run has the sequence lock`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(1) { $0.key = "k" }
@@ -81,7 +81,7 @@ struct StayingTests {
         #expect(summary.delivered == 1 && passes == 3)
     }
 
-    @Test func `until-empty sends what a run that died meanwhile had claimed`() throws {
+    @Test func `until-empty sends an operation claimed by a run that died meanwhile`() throws {
         let bench = try Bench()
         try bench.add(2)
         let other = try SpoolDirectory(opening: bench.directory.path)
@@ -98,7 +98,8 @@ struct StayingTests {
     }
 
     @Test(arguments: [RunOptions.Stay.no, .untilEmpty])
-    func `a run that a signal ends before it admits a file says that something is left`(stay: RunOptions.Stay) throws {
+    func `a run that a signal ends before the admission of a file reports operations left`(stay: RunOptions.Stay) throws
+    {
         let bench = try Bench()
         try Data(#"{"drainq":1,"payload":1}"#.utf8).write(to: bench.directory.appending(path: "new/dropped"))
         bench.signals = [15]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Drain
 
-/// What ends a run, or blocks a destination, within a pass.
+/// The checks that end a run, or block a destination, within a pass.
 struct StopCheckTests {
     @Test func `an operator's pause is read once a second`() throws {
         let bench = try Bench()
@@ -17,7 +17,7 @@ struct StopCheckTests {
         #expect(parts.mustStop() && parts.tally.summary.end == .paused)
     }
 
-    @Test func `a look that takes long is repeated less often than once a second`() throws {
+    @Test func `a slow read of the ledger is repeated less often than once a second`() throws {
         let bench = try Bench()
         var (system, looks) = (SystemCalls.real, 0)
         system.open = { (directory, path, flags, mode) throws(Errno) in
@@ -59,14 +59,16 @@ struct StopCheckTests {
     }
 
     @Test(arguments: [nil, .seconds(3600)] as [Duration?])
-    func `a wait is a minute at most, so that an operator's pause is noticed`(maxTime: Duration?) throws {
+    func `a wait lasts a minute at most, to notice an operator's pause`(maxTime: Duration?) throws {
         let bench = try Bench()
         let stop = try Parts(bench, RunOptions(maxTime: maxTime)).dispatch.stop
         stop.sleep(until: bench.instant + .seconds(600))
         #expect(bench.slept.count == 1 && bench.slept[0] > .seconds(59) && bench.slept[0] <= .seconds(60))
     }
 
-    @Test func `an error stays the reason for the end, and a signal stays it beside pauses and times`() throws {
+    @Test func `an error outranks a signal as the reason for the end, and a signal outranks pauses and time limits`()
+        throws
+    {
         let bench = try Bench()
         let parts = try Parts(bench, RunOptions(maxTime: .seconds(1)))
         bench.pass(.seconds(1))
@@ -90,7 +92,7 @@ struct StopCheckTests {
         #expect(parts.mustStop() && parts.tally.summary.end == .signal(2))
     }
 
-    @Test func `a second signal cuts off what is in flight before the grace time is up`() throws {
+    @Test func `a second signal cuts off the requests in flight before the grace time is up`() throws {
         let bench = try Bench()
         let parts = try Parts(bench, RunOptions(grace: .seconds(10)))
         bench.signals = [15]
@@ -100,7 +102,7 @@ struct StopCheckTests {
         #expect(parts.dispatch.stop.cutsOff)
     }
 
-    @Test func `the grace time is up when it has gone by`() throws {
+    @Test func `requests are cut off when the grace time has gone by`() throws {
         let bench = try Bench()
         let parts = try Parts(bench, RunOptions(maxTime: .zero, grace: .seconds(10)))
         parts.dispatch.stop.look(inFlight: 2, &parts.settling)

@@ -6,7 +6,7 @@ import Testing
 struct SyncPaceTests {
     private let start = ContinuousClock.now
 
-    @Test func `nothing is due before something is settled, and then it is due at once`() {
+    @Test func `no sync is due before a settlement, and then a sync is due at once`() {
         var pace = SyncPace(now: start)
         #expect(pace.due == nil)
         pace.settled()
@@ -26,7 +26,7 @@ struct SyncPaceTests {
         #expect(pace.due == start + took + interval)
     }
 
-    @Test func `the next of a sequence waits for what went before it, and no other one does`() throws {
+    @Test func `the next operation of a sequence waits for a sync, and no operation of another sequence does`() throws {
         let route = Route(url: "http://a.test/", ordering: .key)
         let names = ["a", "b"].map { key in
             EntryName(
