@@ -12,7 +12,7 @@ import Testing
         unlink(started.path)
     }
 
-    /// An agent that is this shell script instead, with the socket as its standard input.
+    /// A sink whose agents are this shell script, with the socket as standard input.
     private func sink(playing lines: String, grace: Duration = .milliseconds(300)) -> AgentSink {
         AgentSink(program: { _ in .shell(lines) }, concurrency: 5, grace: grace)
     }
@@ -23,7 +23,7 @@ import Testing
             timeouts: Timeouts(connect: .seconds(1), request: .seconds(1), total: total))
     }
 
-    /// What an agent writes to descriptor 1 when it begins the attempts 0 to `count`.
+    /// Shell commands that write to descriptor 1 as an agent does when the attempts 0 to `count` begin.
     private static func begins(_ count: Int) -> String {
         (0..<count).map { #"printf '\x0\#($0)\x00\x00\x00\x00\x00\x00\x00'"# }.joined(separator: "; ")
     }
@@ -50,7 +50,7 @@ import Testing
         ("exit 9", "exited with status 9"),
         ("kill -SEGV $$", "killed by signal 11"),
     ])
-    func `an agent that goes mad is replaced and the attempt says so`(madness: String, words: String) throws {
+    func `a broken or dead agent fails its attempt with the reason`(madness: String, words: String) throws {
         let sink = sink(playing: "\(Self.ready); read -r -t 5 -N 20; \(Self.begins(1)); \(madness)")
         defer { sink.close() }
         let result = try sink.deliver(request(total: .seconds(5))).result
@@ -58,28 +58,28 @@ import Testing
         #expect(result.detail?.contains(words) == true, "\(result)")
     }
 
-    @Test func `an agent that dies before it runs is an error of the sink, soon`() throws {
+    @Test func `an agent that exits before it is ready is an error of the sink with the exit status`() throws {
         let sink = sink(playing: "exit 3")
         defer { sink.close() }
         let error = #expect(throws: SinkError.self) { try sink.deliver(request(total: .seconds(5))) }
         #expect(error?.description.contains("exited with status 3") == true)
     }
 
-    @Test func `an agent of another release is an error of the sink that says so`() throws {
+    @Test func `an agent of another release is an error of the sink with the reason`() throws {
         let sink = sink(playing: #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x63' >&0; sleep 60"#)
         defer { sink.close() }
         let error = #expect(throws: SinkError.self) { try sink.deliver(request(total: .seconds(5))) }
         #expect(error?.description.contains("its version differs") == true)
     }
 
-    @Test func `an executable that is not there is an error of the sink at once`() {
+    @Test func `a missing executable is an error of the sink at once`() {
         let sink = AgentSink(
             program: { _ in AgentProgram(executable: "/nowhere/drainq", arguments: []) }, concurrency: 1)
         let error = #expect(throws: SinkError.self) { try sink.submit(request(), ticket: 0) }
         #expect(error?.description == "cannot start a delivery agent: /nowhere/drainq: No such file or directory")
     }
 
-    @Test func `what is submitted leaves with flush, without a wait for reports`() throws {
+    @Test func `flush sends submitted requests without a wait for reports`() throws {
         let receiver = try LoopbackReceiver()
         let sink = AgentSink(concurrency: 5)
         defer { sink.close() }
@@ -90,7 +90,7 @@ import Testing
         #expect(receiver.receivedCount == 3)
     }
 
-    @Test func `the deadline is the parent's`() throws {
+    @Test func `the parent enforces the deadline`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let sink = AgentSink()
         defer { sink.close() }
@@ -99,7 +99,7 @@ import Testing
         #expect(try sink.deliver(request).result.failure == .deadline)
     }
 
-    @Test func `what an agent had not begun when it died or hung is reported as unbegun`() throws {
+    @Test func `attempts not begun when their agent dies or hangs are reported as unbegun`() throws {
         let receiver = try LoopbackReceiver()
         for end in ["kill -KILL $$", "exec sleep 60"] {
             var started = 0
@@ -133,8 +133,7 @@ import Testing
         #expect(reports.allSatisfy { $0.result.failure == .agentDied && !$0.isSuspect })
     }
 
-    @Test func `everything that had begun in an agent that died is a suspect, and nothing of it is sent again`() throws
-    {
+    @Test func `attempts begun together by a dead agent are suspects, and are not sent again`() throws {
         let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
         let sink = AgentSink(after: self.noteStart, concurrency: 3)
         defer { sink.close() }
@@ -149,7 +148,9 @@ import Testing
         #expect(!alone[0].isSuspect)
     }
 
-    @Test func `a destination has an agent of its own, and its death is nothing to the others`() throws {
+    @Test func `two destinations use two agents, and the death of an agent does not affect the second destination`()
+        throws
+    {
         let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
         let other = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(300))))
         let sink = AgentSink(after: self.noteStart, concurrency: 4)
@@ -165,7 +166,7 @@ import Testing
         #expect(sink.agents.count == 1)
     }
 
-    @Test func `where there are too few agents, a destination that has killed one waits until one is idle`() throws {
+    @Test func `with too few agents a destination that killed an agent waits for an idle agent`() throws {
         let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
         let other = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
         let sink = AgentSink(after: self.noteStart, concurrency: 4, agents: 1)
@@ -189,23 +190,23 @@ import Testing
         #expect(sink.agents.count == 1)
     }
 
-    /// Where the agents of a test note that they start.
+    /// The file in which the agents of a test note their start.
     private let started = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     private var starts = 0
-    /// The line by which the agent that is started next notes its number and its process.
+    /// A shell line with which the next agent notes its number and process id.
     private var noteStart: String {
         starts += 1
         return "echo \(starts) $$ >>'\(started.path)'"
     }
 
-    /// Kills the agent that was started last when such a request has come; answers others when that is done.
+    /// Kills the last agent to start when a deadly request arrives. Answers no request.
     private func killing(_ isDeadly: @escaping @Sendable (ReceivedRequest) -> Bool) -> Script {
         let started = started.path
         return .deciding { request, _ in
             guard isDeadly(request) else { return .silence }
             let text = (try? String(contentsOfFile: started, encoding: .utf8)) ?? ""
             let agents = text.split(separator: "\n").map { $0.split(separator: " ").compactMap { pid_t($0) } }
-            // Agents that start at the same time note it in any order.
+            // Agents started at the same time write their lines in any order.
             if let last = agents.max(by: { $0[0] < $1[0] }) { kill(last[1], SIGKILL) }
             return .silence
         }
@@ -241,7 +242,7 @@ import Testing
         #expect(start.duration(to: .now) >= .milliseconds(50))
     }
 
-    @Test func `a closed sink has left no process, no zombie and no descriptor, and stays closed`() throws {
+    @Test func `a closed sink leaves no process, no zombie and no descriptor, and stays closed`() throws {
         let deadly = try LoopbackReceiver(script: killing { _ in true })
         let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(50))))
         let sink = AgentSink(after: self.noteStart, concurrency: 4)
@@ -277,7 +278,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root can look into an agent"))
     func
-        `an agent inherits its socket, its pipe, the null device, what transports read of the environment, and nothing else`()
+        `an agent inherits its socket, a pipe, the null device and the environment of transports, and nothing else`()
         throws
     {
         let inherited = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -305,13 +306,13 @@ import Testing
         #expect(ProcessInfo.processInfo.environment["HOME"] != nil && !environment.contains { $0.hasPrefix("HOME=") })
     }
 
-    @Test func `an agent ends when its run does, even one that is killed`() throws {
+    @Test func `an agent exits after its run ends or dies`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let sink = AgentSink()
         try sink.submit(.post(to: receiver), ticket: 0)
         _ = try sink.reports(until: .now + .milliseconds(100))
         let agent = try #require(sink.agents.first)
-        // A run that dies closes its end without a word.
+        // A killed run closes its end of the socket without a frame.
         agent.dismiss()
         let start = ContinuousClock.now
         #expect(try sink.reports(until: start + .seconds(5)).first?.report.result.detail == "exited with status 0")
@@ -319,10 +320,11 @@ import Testing
     }
 
     @Test(arguments: [("true", 1_073_741_824), ("ulimit -d 250000", 256_000_000)])
-    func `an agent has a bound on its memory, the lower one where there are two`(shell: String, bytes: Int) throws {
+    func `an agent's memory has a bound, and a lower inherited limit takes precedence`(shell: String, bytes: Int) throws
+    {
         let sink = AgentSink(after: shell)
         defer { sink.close() }
-        // It answers when it has begun.
+        // The agent answers once it has started.
         #expect(try sink.defect(of: .libcurl) == nil)
         let process = try #require(sink.agents.first?.process)
         let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)

@@ -4,10 +4,10 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// The one table of what an answer means: every row is the same over both transports.
+/// The meaning of each answer: every row is the same over both transports.
 @Suite(.serialized) struct AnswerConformanceTests {
     enum Meaning: Sendable, Equatable {
-        /// The answer counts, with so many bytes of its body.
+        /// The answer counts, with the given number of bytes of the body.
         case answer(Int, bytes: Int)
         case failure(NetworkError)
     }
@@ -77,7 +77,7 @@ import Testing
         Row("no final status", closing("HTTP/1.1 102 Processing\r\n\r\n"), .failure(.emptyAnswer)),
     ]
 
-    /// Every byte that comes is progress.
+    /// Every received byte is progress.
     private static let progress: [Row] = [
         Row(
             "102 again and again, then 200",
@@ -100,7 +100,7 @@ import Testing
                     + String(repeating: "1\r\na\r\n", count: 60_000) + "0\r\n\r\n"), .answer(200, bytes: 60_000)),
     ]
 
-    /// A body that is not of its encoding is no whole answer.
+    /// A 2xx with a body not in its declared encoding is malformed.
     private static let encoded: [Row] = ["gzip", "deflate", "br"].flatMap { encoding in
         [
             Row(

@@ -11,19 +11,19 @@ struct AnswerHeadTests {
         return head
     }
 
-    @Test func `fields are kept as they came, without the blanks around them`() {
+    @Test func `a field keeps its name and value, without surrounding blanks`() {
         let head = head(["HTTP/1.1 200 OK\r\n", "X-A:  b c \t\r\n", "x-a:\r\n", "\r\n"])
         #expect(head.status == 200)
         #expect(head.isComplete)
         #expect(head.headers == [HeaderField(name: "X-A", value: "b c"), HeaderField(name: "x-a", value: "")])
     }
 
-    @Test func `a folded line goes on with the field before it`() {
+    @Test func `a folded line continues the previous field`() {
         let head = head(["HTTP/1.1 200\r\n", "A: b\r\n", "\t c\r\n", "\r\n"])
         #expect(head.headers == [HeaderField(name: "A", value: "b c")])
     }
 
-    @Test func `informational heads and trailers leave nothing behind`() {
+    @Test func `informational heads and trailers add no fields to the answer`() {
         let head = head([
             "HTTP/1.1 103 Early Hints\r\n", "Link: x\r\n", "\r\n", "HTTP/2 404 \r\n", "A: b\r\n", "\r\n", "T: x\r\n",
             "\r\n",
@@ -40,7 +40,7 @@ struct AnswerHeadTests {
         "HTTP/1.1\r\n", "HTTP/1.1 abc\r\n", "X: y\r\n", "HTTP/x 200 OK\r\n", "HTTP/ 200 OK\r\n", "HTTP/1.1 20 OK\r\n",
         "HTTP/1.1 2000 OK\r\n", "HTTP/1.1 099 OK\r\n", "HTTP/1.1 200+ OK\r\n", "HTTP/1.1 +20 OK\r\n", "\r\n",
     ])
-    func `a head that does not begin with a status line is refused`(line: String) {
+    func `a head without a status line at its beginning is refused`(line: String) {
         for before in [[], ["HTTP/1.1 103 Early Hints\r\n", "\r\n"]] {
             var head = head(before)
             let isTaken = head.take(line.utf8)
@@ -51,7 +51,7 @@ struct AnswerHeadTests {
     }
 
     @Test(arguments: ["HTTP/1.1 200 X: y\r\n", "HTTP/1.1 200 OK\r\n", "HTTP/2 200\r\n", " HTTP/1.1 200 OK\r\n"])
-    func `a status line that is not the first line of a head has no status`(line: String) {
+    func `a status line has no effect after the first line of a head`(line: String) {
         #expect(head(["HTTP/1.1 500 No\r\n", "X: a\r\n", line, "\r\n"]).status == 500)
         #expect(head(["HTTP/1.1 500 No\r\n", "\r\n", line, "\r\n"]).status == 500)
     }
@@ -64,7 +64,7 @@ struct AnswerHeadTests {
         #expect(head.isComplete)
     }
 
-    @Test func `a bare line feed and bytes that are no text do no harm`() {
+    @Test func `a head may contain bare line feeds and bytes that are not text`() {
         var head = AnswerHead()
         let lines: [[UInt8]] = [
             Array("HTTP/1.1 200 OK\n".utf8), [0x41, 0x3A, 0xFF, 0x0D, 0x0A], Array("no colon\r\n".utf8), [0x0A],

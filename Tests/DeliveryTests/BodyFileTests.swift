@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// A body that stays in its file until it is sent.
+/// Bodies that stay in a file until the request is sent.
 @Suite(.serialized) final class BodyFileTests {
     private let path = URL(filePath: socketPath()).deletingLastPathComponent().appending(path: "body").path
 
@@ -14,7 +14,7 @@ import Testing
         try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent())
     }
 
-    /// Writes the file, and describes it as it is now.
+    /// Writes the file, and describes its current state.
     private func file(_ bytes: [UInt8]) throws -> BodyFile {
         try Data(bytes).write(to: URL(filePath: path))
         return try described()
@@ -45,20 +45,20 @@ import Testing
         #expect(received.first?.header("content-length") == "\(count)")
     }
 
-    @Test func `a file is sent once in an attempt, and from its start in the next one`() throws {
+    @Test func `an attempt sends the file once, and the next attempt sends the file from the start`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(200), .close, .status(201)]))
         let sink = AgentSink(concurrency: 1)
         defer { sink.close() }
         let request = request(try file(Array("whole".utf8)), to: receiver)
         #expect(try sink.deliver(request).result.answer?.status == 200)
-        // The kept connection closes under the request: libcurl would send it again by itself.
+        // The kept connection closes during the request: libcurl by itself would send the request again.
         #expect(try sink.deliver(request).result.answer == nil)
         #expect(receiver.requests().map(\.text) == ["whole", "whole"])
         #expect(try sink.deliver(request).result.answer?.status == 201)
         #expect(receiver.requests().map(\.text) == ["whole", "whole", "whole"])
     }
 
-    @Test func `a file is never held in memory whole`() throws {
+    @Test func `an agent never has a whole file in memory`() throws {
         let receiver = try LoopbackReceiver(at: .loopback(port: 0), recording: .heads)
         var file = try file([])
         try #require(truncate(path, 200 << 20) == 0)
@@ -73,7 +73,7 @@ import Testing
         #expect(Int(peak)! < 100_000, "\(peak) kB")
     }
 
-    @Test func `a file that has changed, or went, is refused before anything is sent`() throws {
+    @Test func `a changed or missing file is refused before a request is sent`() throws {
         let file = try file([1, 2, 3])
         for change in [
             { (file: inout BodyFile) in file.length = 4 }, { $0.modified -= 1 }, { $0.inode += 1 },
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["a symbolic link", "a FIFO", "a directory"])
-    func `what is not a regular file is refused and not waited for`(kind: String) throws {
+    func `a symbolic link, a FIFO or a directory as body file is refused without a wait`(kind: String) throws {
         switch kind {
         case "a symbolic link":
             try Data([1]).write(to: URL(filePath: path + "-target"))
@@ -101,7 +101,7 @@ import Testing
         #expect(received.isEmpty)
     }
 
-    @Test func `a file that changes while it is being sent never arrives whole`() throws {
+    @Test func `a file changed during a request does not arrive whole`() throws {
         let server = try ReluctantServer()
         let file = try file([UInt8](repeating: 1, count: 32 << 20))
         let sink = AgentSink()
@@ -120,7 +120,7 @@ import Testing
         #expect(received < 32 << 20)
     }
 
-    @Test func `a file that shrinks while it is being sent ends the request`() throws {
+    @Test func `a file truncated during a request ends the request`() throws {
         let server = try ReluctantServer()
         let file = try file([UInt8](repeating: 1, count: 32 << 20))
         let sink = AgentSink()
@@ -137,7 +137,7 @@ import Testing
 }
 
 extension BodyFile {
-    /// A file, or whatever is there, as it is now.
+    /// Describes the current state of the file, link or directory at `path`.
     init(describing path: String) throws {
         var status = stat()
         try #require(lstat(path, &status) == 0)
@@ -147,7 +147,7 @@ extension BodyFile {
     }
 }
 
-/// Takes one connection and reads nothing of it until it is told to.
+/// A server that accepts a single connection and reads only on demand.
 private final class ReluctantServer {
     let port: UInt16
     private let listener: Int32
@@ -182,7 +182,7 @@ private final class ReluctantServer {
         _ = recv(client, &first, 1, Int32(MSG_PEEK))
     }
 
-    /// Reads until the client is gone; how many bytes that were.
+    /// Reads until the client closes. Returns the number of bytes.
     func readToEnd() -> Int {
         var space = [UInt8](repeating: 0, count: 1 << 20)
         var total = 0

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Delivery
 
-/// A body that is left in the file of its operation: the agent gets the file's descriptor, and reads it as it sends.
+/// A body in the file of its operation: the agent gets the file's descriptor, and reads the body while sending.
 @Suite(.serialized) final class BodyPartTests {
     private let path = URL(filePath: socketPath()).deletingLastPathComponent().appending(path: "operation").path
     private static let head = Array("a header line\n".utf8)
@@ -21,7 +21,7 @@ import Testing
         try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent())
     }
 
-    /// The part of a file with another line before and behind it.
+    /// The body's part of a file, with a line before and a line behind.
     private func part(checksum: UInt32? = nil) throws -> FilePart {
         try Data(Self.head + body + Array("\nan attempt\n".utf8)).write(to: URL(filePath: path))
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a body that is not what was claimed does not arrive whole`(transport: Transport) throws {
+    func `a body changed after the claim does not arrive whole`(transport: Transport) throws {
         let receiver = try LoopbackReceiver()
         let sink = AgentSink()
         defer { sink.close() }
@@ -64,7 +64,7 @@ import Testing
         #expect(!receiver.requests().contains { $0.body == body })
     }
 
-    @Test func `an agent that dies before it begins leaves the body to the next one`() throws {
+    @Test func `an agent that dies before the attempt begins leaves the body to the next agent`() throws {
         let receiver = try LoopbackReceiver()
         var started = 0
         let sink = AgentSink(

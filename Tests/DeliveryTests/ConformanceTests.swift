@@ -4,7 +4,7 @@ import LoopbackReceiver
 import Policy
 import Testing
 
-/// What a sink promises, shown on the real thing: the built binary as agent, a server on a socket.
+/// The contract of a sink, checked with the built agents and a server on a socket.
 @Suite(.serialized) struct ConformanceTests {
     @Test(
         arguments: [
@@ -36,7 +36,7 @@ import Testing
     @Test(
         arguments: ["Basic realm=\"a\"", "Digest realm=\"a\", nonce=\"b\"", "Bearer", "Negotiate", ""],
         Transport.allCases)
-    func `a 401 is the answer with its body, whatever it asks for`(challenge: String, transport: Transport) throws {
+    func `a 401 is the answer with its body, for every challenge`(challenge: String, transport: Transport) throws {
         let script = Script.always(.status(401, headers: [HeaderLine("WWW-Authenticate", challenge)], body: "who?"))
         let answer = try #require(try attempt(script, by: transport).answer)
         #expect(answer.status == 401)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the request arrives as it was given`(transport: Transport) throws {
+    func `method, target, fields and body of a request arrive unchanged`(transport: Transport) throws {
         let receiver = try LoopbackReceiver()
         let sink = AgentSink()
         defer { sink.close() }
@@ -128,24 +128,24 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `chunks are read`(transport: Transport) throws {
+    func `a chunked answer is read`(transport: Transport) throws {
         let result = try attempt(.always(Answer.status(200, body: "in chunks").framed(.chunked)), by: transport)
         #expect(result.answer?.body == Array("in chunks".utf8))
     }
 
     @Test(arguments: Transport.allCases)
-    func `five requests are under way at once`(transport: Transport) throws {
+    func `five requests are in flight at once`(transport: Transport) throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let sink = AgentSink(concurrency: 5)
         defer { sink.close() }
         for ticket in 0..<5 { try sink.submit(.post(to: receiver, by: transport), ticket: ticket) }
-        // None of them is answered, so the fifth arrives beside four others.
+        // No request is answered, so the fifth arrives while four are in flight.
         while receiver.receivedCount < 5 {
             try #require(try sink.reports(until: .now + .milliseconds(10), wakeup: -1).isEmpty)
         }
     }
 
-    // MARK: - What `Sink` promises; FakeSinkTests shows the same of the sink of the run's tests
+    // MARK: - The contract of `Sink`; FakeSinkTests checks the same of the sink in the run's tests
 
     @Test(arguments: Transport.allCases)
     func `every ticket is reported once, and a closed sink has no reports`(transport: Transport) throws {
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `two hundred requests in a row use two connections of libcurl, and each its own of URLSession`(
+    func `two hundred requests in a row use two connections over libcurl and two hundred over URLSession`(
         transport: Transport
     ) throws {
         let receiver = try LoopbackReceiver()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-/// What libcurl's sockets do with bytes, and what is known about them.
+/// The sockets of libcurl: when written bytes leave, and when a socket has input.
 struct CurlSocketTests {
     private let sockets = CurlSockets()
     private let ends: (own: Int32, peer: Int32)
@@ -29,7 +29,7 @@ struct CurlSocketTests {
         close(ends.peer)
     }
 
-    @Test func `what is written together over HTTP 2 leaves at the end`() {
+    @Test func `bytes written together over HTTP 2 leave at the end`() {
         defer { closeAll() }
         sockets.note(sockets.noteOpened(ends.own), isMultiplexed: true)
         sockets.sendTogether {
@@ -43,7 +43,7 @@ struct CurlSocketTests {
         #expect(recv(ends.peer, &bytes, 4, 0) == 3)
     }
 
-    @Test func `what is written alone leaves at once`() {
+    @Test func `bytes written alone leave at once`() {
         defer { closeAll() }
         sockets.note(sockets.noteOpened(ends.own), isMultiplexed: true)
         sockets.sendTogether {}
@@ -51,7 +51,7 @@ struct CurlSocketTests {
         #expect(hasArrived(within: 5000))
     }
 
-    @Test func `over HTTP 1 every request leaves at once`() {
+    @Test func `every request over HTTP 1 leaves at once`() {
         defer { closeAll() }
         sockets.note(sockets.noteOpened(ends.own), isMultiplexed: false)
         sockets.sendTogether {
@@ -60,7 +60,7 @@ struct CurlSocketTests {
         }
     }
 
-    @Test func `a socket that turns out to speak HTTP 1 keeps nothing back`() {
+    @Test func `a socket sends withheld bytes at once when its protocol turns out to be HTTP 1`() {
         defer { closeAll() }
         let socket = sockets.noteOpened(ends.own)
         sockets.note(socket, isMultiplexed: true)
@@ -71,7 +71,7 @@ struct CurlSocketTests {
         }
     }
 
-    @Test func `a closed socket is not asked for input, whatever its descriptor is now`() {
+    @Test func `a closed socket has no input, even after reuse of its descriptor`() {
         let socket = sockets.noteOpened(ends.own)
         var byte: UInt8 = 0
         #expect(send(ends.peer, &byte, 1, noSignal) == 1)

@@ -5,17 +5,17 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// What a server or a proxy can do to libcurl, and what becomes of it.
+/// Results of libcurl for each behaviour of a server or a proxy.
 @Suite(.serialized) struct CurlTransportTests {
-    @Test func `libcurl is there and says nothing`() {
+    @Test func `libcurl is available`() {
         #expect(LibcurlAvailability.check() == nil)
         #expect(LibcurlAvailability.check() == nil)
     }
 
     // MARK: - Connections
 
-    /// Five that waited for each other's connection would take five times as long.
-    @Test func `attempts over TLS at a server that is silent have their time for a connection at once`() throws {
+    /// Five attempts in turn would take five times as long.
+    @Test func `five attempts over TLS to a silent server reach their connect time-outs together`() throws {
         let server = try PlayedServer()
         let sink = AgentSink(concurrency: 5)
         defer { sink.close() }
@@ -49,7 +49,7 @@ import Testing
         "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain",
     ])
-    func `an answer that is none is an error by its name`(text: String) throws {
+    func `an invalid answer is malformed, empty or truncated`(text: String) throws {
         let result = try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: .libcurl)
         #expect([.malformedAnswer, .emptyAnswer, .truncated].contains(result.failure), "\(result)")
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(try attempt(.always(.verbatim(hints)), by: .libcurl).failure == .malformedAnswer)
     }
 
-    @Test func `a header that dribbles in for too long is a time-out`() throws {
+    @Test func `a header that arrives too slowly passes the deadline`() throws {
         let answer = Answer.status(200, headers: ["X-A: 0123456789"]).paced(.init(bytes: 1, every: .milliseconds(50)))
         let result = try attempt(.always(answer), by: .libcurl) { $0.timeouts.total = .milliseconds(600) }
         #expect(result.failure == .deadline, "\(result)")
@@ -115,7 +115,7 @@ import Testing
     // MARK: - Time
 
     @Test(arguments: [80, 250])
-    func `a time-out shorter than a second is kept as it was given`(milliseconds: Int) throws {
+    func `a time-out shorter than a second is not rounded`(milliseconds: Int) throws {
         let receiver = try LoopbackReceiver(
             script: .rules([
                 .init(.silence, when: .init(path: "/silence")), .init(.status(200)),
@@ -132,7 +132,7 @@ import Testing
         #expect(report.duration < .milliseconds(milliseconds + 500))
     }
 
-    @Test func `a connect time-out proves that nothing was sent`() throws {
+    @Test func `a GET whose connection is not established ends with a connect time-out`() throws {
         let full = try FullSocket()
         let start = ContinuousClock.now
         let result = try attempt(.always(.status(200)), by: .libcurl) {
@@ -145,7 +145,7 @@ import Testing
         #expect(start.duration(to: .now) < .seconds(1))
     }
 
-    @Test func `waiting for five slow servers costs no processor time`() throws {
+    @Test func `waiting for five slow answers costs almost no processor time`() throws {
         let receiver = try LoopbackReceiver(
             script: .rules([
                 .init(.status(200), when: .init(path: "/")), .init(Answer.status(200).delayed(.seconds(1))),
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: [(403, NetworkError.proxy), (502, .proxy), (302, .proxy)])
-    func `a proxy that opens no tunnel is a proxy error`(status: Int, name: NetworkError) throws {
+    func `a refused tunnel is a proxy error`(status: Int, name: NetworkError) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(status)))
         let result = try deliver(byProxy(proxy.url))
         #expect(result.failure == name, "\(result)")
@@ -194,7 +194,7 @@ import Testing
         #expect(proxy.requests().allSatisfy { $0.method == "CONNECT" && $0.header("authorization") == nil })
     }
 
-    @Test func `a proxy that wants credentials answers 407, with and without a tunnel`() throws {
+    @Test func `a proxy's 407 is the answer, with and without a tunnel`() throws {
         let proxy = try LoopbackReceiver(
             script: .always(.status(407, headers: ["Proxy-Authenticate: Basic realm=\"p\""])))
         #expect(try deliver(byProxy(proxy.url)).answer?.status == 407)
@@ -202,7 +202,9 @@ import Testing
     }
 
     @Test(arguments: ["407 Who", "502 No"])
-    func `a proxy's refusal without end ends the attempt and disturbs no other`(status: String) throws {
+    func `an endless refusal of a proxy ends the attempt, and does not disturb attempts of the same agent`(
+        status: String
+    ) throws {
         let chunks = String(repeating: "1000\r\n\(String(repeating: "x", count: 4096))\r\n", count: 4000)
         let text = "HTTP/1.1 \(status)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)"
         let proxy = try LoopbackReceiver(script: .always(.verbatim(text)))
@@ -231,7 +233,7 @@ import Testing
         #expect(received.header("proxy-authorization") == "Basic \(expected)")
     }
 
-    @Test func `a proxy that is not there is not the destination's failure`() throws {
+    @Test func `an unreachable proxy is a proxy error, not a failure of the destination`() throws {
         let proxy = try LoopbackReceiver()
         let url = proxy.url
         proxy.stop()
@@ -244,7 +246,7 @@ import Testing
         #expect(try deliver(request).failure == .proxy)
     }
 
-    @Test func `its agent says why libcurl cannot be used, before anything is sent`() throws {
+    @Test func `the agent says why libcurl cannot be used, before a request is sent`() throws {
         let libraries = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: libraries, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: libraries) }
@@ -258,7 +260,7 @@ import Testing
         #expect(whole.agents.count == 1)
     }
 
-    @Test func `no proxy is asked where none is wanted, whatever the environment says`() throws {
+    @Test func `a request for a direct connection ignores the proxy of the environment`() throws {
         let proxy = try LoopbackReceiver()
         let sink = AgentSink(after: "export http_proxy='\(proxy.url)'")
         defer { sink.close() }
@@ -284,14 +286,14 @@ import Testing
 
     // MARK: - Connections
 
-    @Test func `a unix socket that is not there is refused, and one with too long a name as well`() throws {
+    @Test func `a missing unix socket is refused, and so is a unix socket with too long a name`() throws {
         for path in ["/nowhere/socket", "/" + String(repeating: "x", count: 200)] {
             let result = try attempt(.always(.status(200)), by: .libcurl) { $0.connection.unixSocket = path }
             #expect(result.failure == .refused, "\(result)")
         }
     }
 
-    @Test func `a unix socket is one connection for many requests`() throws {
+    @Test func `many requests share a connection to a unix socket`() throws {
         let path = socketPath()
         defer { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
         let receiver = try LoopbackReceiver(at: .unix(path: path))
@@ -307,7 +309,7 @@ import Testing
         #expect(receiver.requests().last?.header("host") == "api.example")
     }
 
-    @Test func `authorities that cannot be read are a TLS error, before anything is sent`() throws {
+    @Test func `an unreadable file of authorities is a TLS error before a request is sent`() throws {
         let receiver = try LoopbackReceiver()
         var request = OutgoingRequest.post(to: receiver, by: .libcurl)
         request.url = receiver.url.replacing("http://", with: "https://")

@@ -5,12 +5,12 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// The built `drainq`, which lies beside the tests.
+/// The built `drainq`, beside the tests.
 let drainq = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
     path: "drainq"
 ).path
 
-/// The built agents, which lie there too.
+/// Returns the built agent for the transport, beside the tests.
 func program(for transport: Transport) -> AgentProgram {
     switch transport {
     case .libcurl: AgentProgram(executable: drainq, arguments: ["drainq", "agent"])
@@ -19,7 +19,7 @@ func program(for transport: Transport) -> AgentProgram {
 }
 
 extension AgentProgram {
-    /// A shell that does these lines.
+    /// A shell that executes the lines.
     static func shell(_ lines: String) -> AgentProgram {
         AgentProgram(executable: "/bin/bash", arguments: ["bash", "-c", lines])
     }
@@ -67,10 +67,10 @@ func script(_ lines: String) throws -> String {
     try executable("#!/bin/bash\n\(lines)\n")
 }
 
-/// An executable file with this text, among the things built.
+/// Writes an executable file with the text beside the built programs, and returns its path.
 ///
-/// Another program writes it. A file that this process has open to write to is open in a child too that another test is just
-/// starting, and until that one has become its program nobody can execute the file (ETXTBSY, execve(2)).
+/// Another program writes the file. A child that a concurrent test starts has this process's descriptors until it
+/// executes its program. While a process has a file open for writing, execve(2) of the file fails with ETXTBSY.
 func executable(_ text: String) throws -> String {
     let directory = URL(filePath: drainq).deletingLastPathComponent().appending(path: "test-agents")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -84,7 +84,7 @@ func executable(_ text: String) throws -> String {
     return file.path
 }
 
-/// What one attempt comes to against a receiver that plays `script`.
+/// Returns the result of an attempt against a receiver that plays `script`.
 func attempt(
     _ script: Script, by transport: Transport, _ change: (inout OutgoingRequest) -> Void = { _ in }
 ) throws -> AttemptReport.Result {
@@ -125,7 +125,7 @@ extension AttemptReport.Result {
     }
 }
 
-/// What Foundation's own parser of answers traps on: a chunked answer with a trailer, however correct.
+/// A chunked answer with a trailer. Foundation's own parser of answers traps on a trailer, even a correct one.
 let deadlyAnswer: Answer = {
     var answer = Answer.status(200, body: "ok").framed(.chunked)
     answer.trailers = ["X-Sum: 1"]

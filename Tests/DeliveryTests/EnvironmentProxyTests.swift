@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// A proxy that the environment names, over both transports: what is its doing is told apart from the destination's.
+/// A proxy from the environment, over both transports. Its failures differ from failures of the destination.
 @Suite(.serialized) struct EnvironmentProxyTests {
     private let proxy: LoopbackReceiver
 
@@ -24,14 +24,16 @@ import Testing
     }
 
     @Test(arguments: ["http", "https"], Transport.allCases)
-    func `a proxy that is not there is told apart from the destination`(scheme: String, transport: Transport) throws {
+    func `an unreachable proxy is distinguished from an unreachable destination`(scheme: String, transport: Transport)
+        throws
+    {
         proxy.stop()
         #expect(try deliver(to: "\(scheme)://127.0.0.2:1/", by: transport).failure == .proxy)
         #expect(try deliver(to: "\(scheme)://localhost:1/", by: transport).failure == .refused)
     }
 
     @Test(arguments: ["http", "https"], Transport.allCases)
-    func `a proxy that wants credentials answers 407, with and without a tunnel`(
+    func `a proxy's 407 is the answer, with and without a tunnel`(
         scheme: String, transport: Transport
     ) throws {
         let result = try deliver(to: "\(scheme)://a.example/", by: transport)
@@ -39,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a proxy that opens no tunnel is the proxy's failure`(transport: Transport) throws {
+    func `a refused tunnel is a failure of the proxy`(transport: Transport) throws {
         let refusing = try LoopbackReceiver(script: .always(.status(403)))
         let sink = AgentSink(after: "export https_proxy='\(refusing.url)'")
         defer { sink.close() }
@@ -49,7 +51,7 @@ import Testing
     }
 }
 
-/// Whether a proxy of the environment carries a request, and whose failure it is then.
+/// Whether a proxy of the environment carries a request, and whether the proxy or the destination has failed.
 struct ProxyChoiceTests {
     @Test(arguments: [
         ("http://a.example/", "http://p:1"), ("https://a.example/", "http://s:1"),
@@ -66,7 +68,7 @@ struct ProxyChoiceTests {
         #expect(environment.proxy(for: url) == proxy)
     }
 
-    @Test func `all_proxy stands in, an empty variable is none, and a star excludes all`() {
+    @Test func `all_proxy is the fallback, an empty variable names no proxy, and a star excludes all hosts`() {
         #expect(EnvironmentProxy(["http_proxy": "", "ALL_PROXY": "a:1"]).proxy(for: "http://h/") == "a:1")
         #expect(EnvironmentProxy(["http_proxy": "p:1", "no_proxy": "*"]).proxy(for: "http://h/") == nil)
         #expect(EnvironmentProxy(["HTTP_PROXY": "p:1"]).proxy(for: "http://h/") == nil)
@@ -74,7 +76,7 @@ struct ProxyChoiceTests {
     }
 
     static let failures: [(CurlFailure, NetworkError)] = [
-        // At the proxy: its name, its port, its TLS, its handshake.
+        // At the proxy: name, port, TLS, handshake.
         (CurlFailure(code: 5), .proxy), (CurlFailure(code: 6, proxy: "socks5h://p"), .proxy),
         (CurlFailure(code: 7, systemError: ECONNREFUSED, proxy: "http://p"), .proxy),
         (CurlFailure(code: 7, proxy: "ftp://p"), .proxy), (CurlFailure(code: 28, proxy: "socks5h://p"), .proxy),
@@ -83,19 +85,19 @@ struct ProxyChoiceTests {
         (CurlFailure(code: 60, proxy: "https://p"), .proxy), (CurlFailure(code: 56, proxy: "http://p"), .proxy),
         (CurlFailure(code: 56, proxy: "http://p", tunnelStatus: 403), .proxy),
         (CurlFailure(code: 97, proxy: "socks5h://p"), .proxy),
-        // Behind it.
+        // Behind the proxy.
         (CurlFailure(code: 60, proxy: "http://p", tunnelStatus: 200), .tls),
         (CurlFailure(code: 60, proxy: "socks5h://p"), .tls),
         (CurlFailure(code: 28, wasConnected: true, proxy: "http://p"), .timeout),
         (CurlFailure(code: 56, errorMessage: "Recv failure", wasConnected: true, proxy: "http://p"), .reset),
         (CurlFailure(code: 97, errorMessage: "Failed to resolve \"a\" for SOCKS5 connect.", proxy: "socks5://p"), .dns),
-        // Of this side.
+        // Of the client.
         (CurlFailure(code: 3, proxy: "http://p"), .badURL), (CurlFailure(code: 58, proxy: "http://p"), .tls),
         (CurlFailure(code: 77, proxy: "http://p"), .tls),
     ]
 
     @Test(arguments: failures)
-    func `what a proxy does before it passes anything on is the proxy's`(failure: CurlFailure, name: NetworkError) {
+    func `a failure before the proxy forwards bytes is the proxy's failure`(failure: CurlFailure, name: NetworkError) {
         #expect(NetworkError(failure) == name)
     }
 }

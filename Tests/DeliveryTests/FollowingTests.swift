@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `five are followed and the sixth is the answer`(transport: Transport) throws {
+    func `five redirects are followed, and the sixth is the answer`(transport: Transport) throws {
         #expect(try deliver(to: try chain(to: 5), by: transport).answer?.status == 200)
         let receiver = try chain(to: 6)
         let answer = try #require(try deliver(to: receiver, by: transport).answer)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `nothing goes to another origin`(transport: Transport) throws {
+    func `a redirect to another origin is not followed`(transport: Transport) throws {
         let other = try LoopbackReceiver()
         for place in [other.url, "//127.0.0.1:\(other.port)/", "https://127.0.0.1:\(other.port)/"] {
             let receiver = try LoopbackReceiver(
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the deadline is one for all hops`(transport: Transport) throws {
+    func `all hops share the deadline`(transport: Transport) throws {
         let receiver = try LoopbackReceiver(
             script: .always(Answer.status(307, headers: ["Location: /"]).delayed(.milliseconds(150))))
         let start = ContinuousClock.now

@@ -55,14 +55,14 @@ struct FrameTests {
     ]
 
     @Test(arguments: frames)
-    func `a frame is read as it was written`(frame: Frame) throws {
+    func `a decoded frame equals the encoded frame`(frame: Frame) throws {
         var buffer = FrameBuffer()
         buffer.append(try #require(frame.bytes))
         #expect(try buffer.next() == frame)
         #expect(try buffer.next() == nil)
     }
 
-    @Test func `frames arrive whole however the bytes are cut`() throws {
+    @Test func `frames arrive whole for every cut of the bytes`() throws {
         let bytes = Self.frames.flatMap { $0.bytes ?? [] }
         for length in [1, 3, 7, 1000] {
             var buffer = FrameBuffer()
@@ -89,7 +89,7 @@ struct FrameTests {
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `a damaged frame is read as another or refused, and never traps`(seed: UInt64) throws {
+    func `a damaged frame decodes to a valid frame or is refused, and never traps`(seed: UInt64) throws {
         var generator = Dice(state: seed)
         for frame in Self.frames {
             var payload = try #require(frame.bytes).dropFirst(4)
@@ -107,7 +107,7 @@ struct FrameTests {
         #expect(throws: FrameError.self) { try buffer.next() }
     }
 
-    @Test func `a number of headers that cannot be there is refused`() throws {
+    @Test func `a header count larger than the payload allows is refused`() throws {
         var bytes = try #require(Frame.attempt(ticket: 0, OutgoingRequest(method: "", url: "")).bytes).dropFirst(4)
         bytes.replaceSubrange(bytes.startIndex + 25..<bytes.startIndex + 33, with: [0x10, 0, 0, 0, 0, 0, 0, 0])
         #expect(throws: FrameError.self) { try Frame(payload: bytes) }

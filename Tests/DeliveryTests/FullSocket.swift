@@ -1,6 +1,6 @@
 import CSystem
 
-/// A listening socket that accepts nothing and whose queue is full: the next connection stays in the air.
+/// A listening socket with a full queue that accepts nothing: the next connection is never established.
 final class FullSocket {
     let port: UInt16
     private var descriptors: [Int32] = []

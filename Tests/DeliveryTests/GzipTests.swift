@@ -2,14 +2,14 @@ import Delivery
 import Testing
 
 struct GzipTests {
-    /// As the program that everybody has decompresses it.
+    /// Decompresses with gzip(1).
     private func decompressed(_ bytes: [UInt8]) -> ExternalCommandResult {
         ExternalCommand(["gzip", "-dc"], directory: "/", environment: ProgramEnvironment())
             .run(input: bytes, within: .seconds(20), outputLimit: .max)
     }
 
     @Test(arguments: [1, 100, 65_536, 3_000_000])
-    func `gzip reads what was compressed`(count: Int) throws {
+    func `gzip(1) restores the compressed bytes`(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* $0) >> 7) }
         let result = decompressed(try Gzip.compressed(bytes))
         #expect(result.failure == nil && result.output == bytes)

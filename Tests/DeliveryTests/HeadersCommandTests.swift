@@ -19,7 +19,7 @@ struct `Header commands` {
         return request
     }
 
-    /// What a command gets on its standard input.
+    /// Returns the standard input that a command gets for the request.
     private func input(for request: OutgoingRequest) throws -> Data {
         let place = try SecretPlace()
         let none = try fields(["sh", "-c", "cat > '\(place.path)/input'"], for: request)
@@ -29,7 +29,7 @@ struct `Header commands` {
 
     // MARK: - The request
 
-    @Test func `a command gets the request as a line of JSON, and then the body as it will be sent`() throws {
+    @Test func `a command gets the request as a line of JSON, followed by the exact body of the request`() throws {
         let body: [UInt8] = Array(#"{"n": 1.10}"#.utf8) + [0, 10, 255]
         let got = try input(
             for: Self.request {
@@ -46,14 +46,14 @@ struct `Header commands` {
     }
 
     @Test(arguments: [nil, []] as [[UInt8]?])
-    func `without a body nothing follows the line`(body: [UInt8]?) throws {
+    func `the line is the whole input for a request without a body`(body: [UInt8]?) throws {
         let got = try input(for: Self.request { $0.body = body })
         #expect(
             String(decoding: got, as: UTF8.self)
                 == #"{"bodyLength":0,"headers":{},"method":"POST","url":"https://api.example.com/v1/a?b=c"}"# + "\n")
     }
 
-    @Test func `a body that is a file is named and not copied`() throws {
+    @Test func `a body file is named and not copied`() throws {
         let got = try input(
             for: Self.request { $0.bodyFile = BodyFile(path: "/srv/a b.bin", length: 7, modified: 1, inode: 2) })
         #expect(
@@ -62,7 +62,7 @@ struct `Header commands` {
                 + "\n")
     }
 
-    @Test func `a command that does not look at a large request can answer all the same`() throws {
+    @Test func `a command may answer without reading a large request`() throws {
         let request = Self.request { $0.body = [UInt8](repeating: 0x61, count: 5_000_000) }
         #expect(try fields(["printf", "A: b"], for: request) == [HeaderField(name: "A", value: "b")])
     }
@@ -79,7 +79,7 @@ struct `Header commands` {
         ("Name: übung\n", [("Name", "übung")]),
         ("authorization: Bearer x\n", [("authorization", "Bearer x")]),
     ])
-    func `a line is a field`(output: String, expected: [(String, String)]) throws {
+    func `each line of the output is a header field`(output: String, expected: [(String, String)]) throws {
         #expect(try fields(["printf", "%s", output]) == expected.map { HeaderField(name: $0.0, value: $0.1) })
     }
 
@@ -99,13 +99,13 @@ struct `Header commands` {
         (String(repeating: "A: marker\n", count: 65), "wrote more than 64 header fields"),
         ("A: " + String(repeating: "m", count: 16_384), "wrote more than 16 KB"),
     ])
-    func `an answer that cannot be sent is refused, without repeating it`(output: String, reason: String) {
+    func `an invalid answer is refused, and the error does not repeat the answer`(output: String, reason: String) {
         #expect(throws: RequestError.headersCommand(reason: "'printf' \(reason)")) {
             try fields(["printf", "%s", output])
         }
     }
 
-    @Test func `as many fields as there may be are taken`() throws {
+    @Test func `the largest number of fields and the longest field are accepted`() throws {
         #expect(try fields(["printf", "%s", String(repeating: "A: b\n", count: 64)]).count == 64)
         let longest = String(repeating: "m", count: HeadersCommand.answerLimit - 3)
         #expect(try fields(["printf", "%s", "A: \(longest)"]).first?.value == longest)
@@ -117,11 +117,11 @@ struct `Header commands` {
         (["/nonexistent/sign"], "'/nonexistent/sign' cannot be started: No such file or directory"),
         (["printf", #"\377"#], "'printf' wrote something other than UTF-8"),
     ])
-    func `a command that fails makes no request`(arguments: [String], reason: String) {
+    func `a failed command makes no request`(arguments: [String], reason: String) {
         #expect(throws: RequestError.headersCommand(reason: reason)) { try fields(arguments) }
     }
 
-    @Test func `a command that hangs makes no request`() {
+    @Test func `a command that exceeds its time-out makes no request`() {
         #expect(throws: RequestError.headersCommand(reason: "'sh' did not end within 300ms")) {
             try fields(["sh", "-c", "echo 'A: b'; sleep 1000"], within: .milliseconds(300))
         }
@@ -134,7 +134,7 @@ struct `Header commands` {
         .run(within: .seconds(20)).failure == nil
 
     @Test(.enabled(if: hasOpenSSL, "openssl is not installed"), arguments: [false, true])
-    func `the example for Standard Webhooks reads what it is given`(isFile: Bool) throws {
+    func `the example for Standard Webhooks signs the given request`(isFile: Bool) throws {
         let place = try SecretPlace()
         let key = try place.write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "key")
         let body: [UInt8] = Array(#"{"path": "/a\"b"}"#.utf8) + [0, 10]

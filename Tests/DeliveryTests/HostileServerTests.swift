@@ -5,7 +5,7 @@ import Testing
 
 @testable import Policy
 
-/// What a server can do to a client , and what it is called afterwards.
+/// Behaviour of a hostile server, and the name of the resulting error.
 @Suite(.serialized) struct HostileServerTests {
     @Test(arguments: Transport.allCases)
     func `a reset before the answer is named reset`(transport: Transport) throws {
@@ -38,14 +38,16 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `what is not HTTP is a malformed answer`(transport: Transport) throws {
+    func `an answer that is not HTTP is malformed`(transport: Transport) throws {
         let result = try attempt(
             .always(Answer.verbatim("SSH-2.0-OpenSSH_9.2\r\n\r\n").ending(.close(at: .end))), by: transport)
         #expect(result.failure == .malformedAnswer, "\(result)")
     }
 
     @Test(arguments: Transport.allCases)
-    func `a port where nobody listens is refused, and nothing was sent`(transport: Transport) throws {
+    func `a port without a listener is refused, and the error proves that no request was sent`(transport: Transport)
+        throws
+    {
         let receiver = try LoopbackReceiver()
         let request = OutgoingRequest.post(to: receiver, by: transport)
         receiver.stop()
@@ -57,13 +59,13 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a host that does not exist is a DNS error`(transport: Transport) throws {
+    func `an unknown host is a DNS error`(transport: Transport) throws {
         let result = try attempt(.always(.status(200)), by: transport) { $0.url = "http://nowhere.invalid/" }
         #expect(result.failure == .dns, "\(result)")
     }
 
     @Test(arguments: Transport.allCases)
-    func `a server that never answers is a time-out, to the tenth of a second`(transport: Transport) throws {
+    func `a silent server is a time-out, even with a limit below a second`(transport: Transport) throws {
         let start = ContinuousClock.now
         let result = try attempt(.always(.silence), by: transport) { $0.timeouts.request = .milliseconds(300) }
         #expect(result.failure == .timeout)
@@ -71,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a slow answer that keeps coming is not a time-out`(transport: Transport) throws {
+    func `a slow answer with steady progress is not a time-out`(transport: Transport) throws {
         let answer = Answer.status(200, body: "0123456789").paced(
             .init(bytes: 1, every: .milliseconds(100), onlyBody: true))
         let result = try attempt(.always(answer), by: transport) { $0.timeouts.request = .milliseconds(600) }
@@ -79,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a slow answer that comes for too long passes the deadline`(transport: Transport) throws {
+    func `a slow answer passes the deadline in spite of progress`(transport: Transport) throws {
         let answer = Answer.status(200, body: "0123456789").paced(
             .init(bytes: 1, every: .milliseconds(200), onlyBody: true))
         let result = try attempt(.always(answer), by: transport) { $0.timeouts.total = .milliseconds(700) }
@@ -87,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a connection that does not come about is a connect time-out where a body shows it`(transport: Transport)
+    func `an unestablished connection of a request with a body is a connect time-out`(transport: Transport)
         throws
     {
         // A listening socket whose queue is full leaves the next connection in the air.
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `endless headers end somehow and soon`(transport: Transport) throws {
+    func `endless headers end the attempt without an answer, and soon`(transport: Transport) throws {
         let start = ContinuousClock.now
         let result = try attempt(.always(.endlessHeaders), by: transport) { $0.timeouts.total = .seconds(3) }
         #expect(result.answer == nil)
@@ -134,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `an end in the middle of the head is no answer`(transport: Transport) throws {
+    func `a close in the middle of the head is no answer`(transport: Transport) throws {
         let cut = Answer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end))
         let failure = try attempt(.always(cut), by: transport).failure
         #expect([.truncated, .emptyAnswer, .malformedAnswer].contains(failure), "\(failure as Any)")
@@ -145,7 +147,7 @@ import Testing
             "Location: /\r\n", "WWW-Authenticate: Basic realm=\"a\"\r\n",
             "X-Latin: caf\u{e9}\r\nContent-Length: 2\r\n", "Content-Length:2\r\n",
         ], Transport.allCases)
-    func `a head that Foundation's parser stumbles over is read as it is`(fields: String, transport: Transport) throws {
+    func `a head that confuses Foundation's parser gives its status`(fields: String, transport: Transport) throws {
         let latin = "HTTP/1.1 302 Found\r\n\(fields)\r\nok".unicodeScalars.map { UInt8($0.value) }
         var verbatim = Answer(302)
         verbatim.form = .verbatim(latin)
@@ -154,13 +156,13 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a length that no memory has is no death`(transport: Transport) throws {
+    func `an enormous content length is a truncated answer, and does not kill the agent`(transport: Transport) throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nok"
         let result = try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: transport)
         #expect(result.failure == .truncated, "\(result)")
     }
 
-    @Test func `an endless body of a redirect is cut, and keeps nobody waiting`() throws {
+    @Test func `an endless body of a redirect is cut, and does not delay a concurrent attempt`() throws {
         var endless = Answer.endlessBody(chunked: false)
         (endless.status, endless.headers) = (302, ["Location: /"])
         let receiver = try LoopbackReceiver(script: .always(endless))
@@ -172,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `an answer that swells when unpacked is cut at the bound`(transport: Transport) throws {
+    func `a decompressed answer is cut at the bound`(transport: Transport) throws {
         // Twenty megabytes of zeros, in twenty kilobytes.
         let receiver = try LoopbackReceiver(
             script: .always(Answer(200, headers: ["Content-Encoding: gzip"], body: .bytes(try bomb(megabytes: 20)))))
@@ -196,7 +198,7 @@ import Testing
 
     private static let hasOpenSSL = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
-    /// Starts s_server(1) with a certificate of its own, and calls `body` with its URL and the certificate's path.
+    /// Starts s_server(1) with a new certificate, and calls `body` with the URL and the path of the certificate.
     private func withServer(_ options: String, _ body: (_ url: String, _ certificate: String) throws -> Void) throws {
         let server = Process()
         let (input, output) = (Pipe(), Pipe())
@@ -226,7 +228,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasOpenSSL), arguments: Transport.allCases)
-    func `a certificate that nobody trusts is a TLS error`(transport: Transport) throws {
+    func `an untrusted certificate is a TLS error`(transport: Transport) throws {
         try withServer("") { url, _ in
             let result = try attempt(.always(.status(200)), by: transport) { $0.url = url }
             #expect(result.failure == .tls, "\(result)")
@@ -237,11 +239,11 @@ import Testing
     @Test(
         .enabled(if: hasOpenSSL), arguments: ["-tls1_2", "-tls1_3"],
         [(Transport.libcurl, 1), (.libcurl, 1 << 20), (.urlsession, 1), (.urlsession, 1 << 20)])
-    func `a server that requires a client certificate is a TLS error, however many attempts meet it`(
+    func `a missing client certificate is a TLS error for each of six attempts`(
         version: String, attempt: (transport: Transport, bodyLength: Int)
     ) throws {
         try withServer("\(version) -Verify 1 -verify_return_error") { url, certificate in
-            // URLSession takes no authority of a request, but one of its environment.
+            // URLSession takes authorities from the environment, not from the request.
             let sink = AgentSink(
                 after: "export URLSessionCertificateAuthorityInfoFile='\(certificate)'", concurrency: 6)
             defer { sink.close() }
@@ -256,13 +258,13 @@ import Testing
         }
     }
 
-    /// A sink whose agents see one more variable; the tests' own environment is shared and stays.
+    /// A sink whose agents see an additional variable. The shared environment of the tests does not change.
     private func sink(with variable: String) -> AgentSink {
         AgentSink(after: "export \(variable)")
     }
 
     @Test(arguments: Transport.allCases)
-    func `a proxy that opens no tunnel is a proxy error`(transport: Transport) throws {
+    func `a refused tunnel is a proxy error`(transport: Transport) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(403)))
         let sink = sink(with: "https_proxy=\(proxy.url)")
         defer { sink.close() }
@@ -273,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the environment's proxy is used`(transport: Transport) throws {
+    func `a request uses the proxy of the environment`(transport: Transport) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(202)))
         let sink = sink(with: "http_proxy=\(proxy.url)")
         defer { sink.close() }
@@ -284,7 +286,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `an attempt that is told to be redirected as it is cancelled does no harm`(transport: Transport) throws {
+    func `a redirect that arrives during a cancellation does no harm`(transport: Transport) throws {
         let receiver = try LoopbackReceiver(
             script: .always(Answer.status(302, headers: ["Location: /"]).delayed(.milliseconds(100))))
         let sink = AgentSink(concurrency: 20)

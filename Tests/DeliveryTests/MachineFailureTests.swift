@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// Failures of this machine, its libraries and its agents: nobody else is accused, and no attempt counts.
+/// Failures of this machine, its libraries and its agents: only the machine is accused, and no attempt counts.
 @Suite(.serialized) struct MachineFailureTests {
     private static let route = Route()
 
@@ -25,12 +25,12 @@ import Testing
         (EAFNOSUPPORT, .unreachable), (EPROTONOSUPPORT, .unreachable), (ENETUNREACH, .unreachable),
         (EHOSTUNREACH, .unreachable), (ENETDOWN, .unreachable), (EHOSTDOWN, .unreachable),
         (ETIMEDOUT, .connectTimeout),
-        // Of a unix socket too: it is missing, no socket, or its server accepts no more.
+        // Errors of a unix socket too: missing, not a socket, or a full queue of the server.
         (ECONNREFUSED, .refused), (ECONNRESET, .refused), (ENOENT, .refused), (EAGAIN, .refused),
         (EPROTOTYPE, .refused), (ENOTSOCK, .refused), (ENAMETOOLONG, .refused),
     ]
 
-    /// Over URLSession the error arrives as a text of FoundationCurl.c: libcurl's code, both errors, and its message.
+    /// Over URLSession the error arrives as a text of FoundationCurl.c: libcurl's code, both errors, and the message.
     @Test(arguments: connecting)
     func `an error of a connection accuses this machine or the destination, over both transports`(
         code: Int32, name: NetworkError
@@ -55,7 +55,7 @@ import Testing
         #expect(name.provesNotSent)
     }
 
-    /// With a proxy every error of the connection is the proxy's, but for those of this machine.
+    /// With a proxy, every connection error accuses the proxy, except errors of this machine.
     @Test(arguments: connecting)
     func `an error of the connection to a proxy accuses this machine or the network`(code: Int32, name: NetworkError) {
         for proxy in ["http://proxy:1", "socks5h://proxy:1"] {
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [Int32(6), 7, 28, 35, 77], connecting.filter { $0.1.accused == .machine })
-    func `a lack of this machine is no error of names, of TLS or of a proxy`(
+    func `a failure of the machine is not reported as an error of DNS, TLS or a proxy`(
         result: Int32, lack: (code: Int32, name: NetworkError)
     ) {
         for proxy in [nil, "http://proxy:1", "socks5h://proxy:1"] {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// The errors of open(2), and whether the operation has to answer for them.
+    /// The errors of open(2), and whether each error accuses the operation.
     static let opening: [(Int32, NetworkError)] = [
         (EMFILE, .shortage), (ENFILE, .shortage), (ENOMEM, .shortage), (EIO, .machine), (ESTALE, .machine),
         (EACCES, .bodyFileChanged), (EPERM, .bodyFileChanged), (ENOENT, .bodyFileChanged),
@@ -84,7 +84,7 @@ import Testing
     ]
 
     @Test(arguments: opening)
-    func `a body file that this machine cannot open is not the operation's fault`(code: Int32, name: NetworkError) {
+    func `an error of open(2) on a body file accuses the machine or the operation`(code: Int32, name: NetworkError) {
         let file = BodyFile(path: "/body", length: 1, modified: 0, inode: 0)
         #expect(BodyFileError(code, opening: file).name == name)
         let (outcome, accused, counts) = verdict(on: name)
@@ -94,7 +94,7 @@ import Testing
         #expect(counts == !isOwn)
     }
 
-    @Test func `a process without a descriptor left is this machine's failure`() throws {
+    @Test func `a process without free descriptors is a shortage of the machine`() throws {
         let receiver = try LoopbackReceiver()
         // Three standard streams, and two for libcurl to begin with.
         let sink = AgentSink(after: "ulimit -n 5")
@@ -104,7 +104,7 @@ import Testing
         #expect(result.detail == "cannot connect: Too many open files")
     }
 
-    @Test func `a missing unix socket is named by its path`() throws {
+    @Test func `the error for a missing unix socket names its path`() throws {
         let path = socketPath()
         let result = try attempt(.always(.status(200)), by: .libcurl) {
             $0.connection.unixSocket = path
@@ -116,7 +116,9 @@ import Testing
     // MARK: - Requests that are too large
 
     @Test(arguments: ["url", "header"], Transport.allCases)
-    func `a head that is too large is the operation's, and is not sent`(place: String, transport: Transport) throws {
+    func `a request head that is too large is a bad URL and accuses the operation`(place: String, transport: Transport)
+        throws
+    {
         let long = String(repeating: "v", count: 1 << 20)
         let result = try attempt(.always(.status(200)), by: transport) {
             if place == "url" { $0.url += long } else { $0.headers.append(HeaderField(name: "X", value: long)) }
@@ -128,14 +130,14 @@ import Testing
     // MARK: - Libraries and agents
 
     @Test(arguments: Transport.allCases)
-    func `without libcurl no transport makes an attempt, and none is charged`(transport: Transport) throws {
+    func `every transport reports a missing libcurl`(transport: Transport) throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: directory) }
         try Data().write(to: directory.appending(path: "libcurl.so.4"))
         let sink = AgentSink(after: "export LD_LIBRARY_PATH='\(directory.path)'")
         defer { sink.close() }
-        // A program that is linked dynamically does not begin; `check` and the run say so.
+        // A dynamically linked agent does not start; `check` and the run say so.
         do throws(SinkError) {
             let defect = try sink.defect(of: transport)
             #expect(defect?.contains("libcurl") == true)
@@ -145,7 +147,9 @@ import Testing
     }
 
     @Test(arguments: ["-n", "-v"], Transport.allCases)
-    func `a library that finds no room is never a library that is missing`(limit: String, transport: Transport) throws {
+    func `a library that cannot be loaded for lack of memory or descriptors is not reported as missing`(
+        limit: String, transport: Transport
+    ) throws {
         // Kilobytes of address space, from too few to begin to enough for everything; and descriptors.
         let sizes = limit == "-n" ? Array(1...9) : Array(stride(from: 20_000, through: 400_000, by: 38_000))
         for size in sizes {
@@ -159,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `what an agent lacks for the moment is an error of the sink, not a defect of the machine`() throws {
+    @Test func `a passing lack of an agent is an error of the sink, and a lasting lack is a defect`() throws {
         let defects = [("has no room", true), ("is missing", false)].map(UnavailableTransport.init)
         for defect in defects {
             let frames = [Frame.ready(), .opened(defect: defect)].flatMap { $0.bytes ?? [] }
@@ -177,12 +181,12 @@ import Testing
     }
 
     @Test(arguments: ["exit 0", "exit 70", "head -c 100000 /dev/urandom >&0", "exec sleep 60", "exec cat >/dev/null"])
-    func `an agent that does not begin is nobody's attempt`(lines: String) throws {
+    func `an agent that does not start is an error of the sink, and no request is sent`(lines: String) throws {
         let receiver = try LoopbackReceiver()
         for transport in Transport.allCases {
             let sink = AgentSink(program: { _ in .shell(lines) }, concurrency: 1, beginning: .milliseconds(300))
             defer { sink.close() }
-            // What `check` says, and what a run says.
+            // The error of `check`, and the error of a run.
             let checked = #expect(throws: SinkError.self) { try sink.defect(of: transport) }
             let request = OutgoingRequest.post(to: receiver, by: transport)
             let delivered = #expect(throws: SinkError.self) { try sink.deliver(request) }

@@ -64,11 +64,11 @@ struct NetworkErrorTableTests {
     ]
 
     @Test(arguments: rows)
-    func `a code and its words have one name`(row: Row) {
+    func `each code and message of URLSession has its error name`(row: Row) {
         #expect(NetworkError(urlErrorCode: row.code, message: row.message) == row.name)
     }
 
-    @Test func `whatever breaks off after a status is a truncated answer`() {
+    @Test func `an answer that breaks off after its status is truncated`() {
         for (code, words) in [
             (-1005, "Recv failure: Connection reset by peer"), (-1, "transfer closed with 5 bytes remaining to read"),
             (-1, "SSL_read: unexpected eof while reading"), (-1, "who knows"), (-1004, "Empty reply from server"),
@@ -77,7 +77,7 @@ struct NetworkErrorTableTests {
         }
     }
 
-    @Test func `a proxy that has answered CONNECT does not hide what comes after`() {
+    @Test func `the status of CONNECT does not turn a later failure into a truncated answer`() {
         for (words, name) in [
             ("CONNECT tunnel failed, response 403", NetworkError.proxy), ("SSL certificate problem: expired", .tls),
         ] {
@@ -141,11 +141,11 @@ struct NetworkErrorTableTests {
     ]
 
     @Test(arguments: curlRows)
-    func `a result of libcurl's has one name`(row: CurlRow) {
+    func `each result of libcurl has its error name`(row: CurlRow) {
         #expect(NetworkError(row.failure) == row.name)
     }
 
-    @Test func `once connected, no result of libcurl's proves that nothing was sent`() {
+    @Test func `no result of libcurl after connecting proves that the request was not sent`() {
         for code in Int32(1)...100 where ![3, 5, 6, 7, 67, 97].contains(code) {
             let name = NetworkError(CurlFailure(code: code, wasConnected: true))
             #expect(

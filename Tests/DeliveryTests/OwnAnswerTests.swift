@@ -5,9 +5,9 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// An answer counts for the request that it answers, and for no other; an attempt is one request.
+/// An answer counts only for its own request, and an attempt is a single request.
 @Suite(.serialized) struct OwnAnswerTests {
-    /// A client with one connection, and a server that the test plays.
+    /// A client with a concurrency of 1, and a server that the test plays.
     final class Scene {
         let server: PlayedServer
         let sink = AgentSink(concurrency: 1)
@@ -28,13 +28,13 @@ import Testing
                     transport: .libcurl, freshConnection: freshConnection), ticket: tickets)
         }
 
-        /// The end of that attempt.
+        /// Returns the result of the last attempt.
         func result() throws -> AttemptReport.Result {
             let reports = try sink.reports(until: .now + .seconds(12))
             return try #require(reports.first { $0.ticket == tickets }).report.result
         }
 
-        /// Two connections that have carried an attempt each. The next attempt goes over the first.
+        /// Opens two connections with an attempt on each. The next attempt uses the first connection.
         func keepTwo() throws -> (PlayedServer.Connection, PlayedServer.Connection) {
             let connections = try ["first", "second"].map { body in
                 try submit(body)
@@ -45,7 +45,7 @@ import Testing
             return (connections[0], connections[1])
         }
 
-        /// A whole attempt on a connection that the server leaves open.
+        /// Makes a whole attempt on a connection that the server leaves open.
         func exchange(_ connection: PlayedServer.Connection, _ status: String) throws -> AttemptReport.Result {
             #expect(try !connection.readRequest().isEmpty)
             connection.send("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")
@@ -63,13 +63,13 @@ import Testing
         #expect(scene.server.isQuiet)
     }
 
-    @Test func `a connection that is an answer behind is found out after one verdict`() throws {
+    @Test func `a connection that is an answer behind is closed after a single wrong answer`() throws {
         let scene = try Scene()
         let (first, second) = try scene.keepTwo()
         try scene.submit("third")
         #expect(try first.readRequest() == "third")
-        // Nothing shows yet that this is no answer to it. The answer comes while the connection rests, held back by Nagle's
-        // algorithm until the stray one is acknowledged.
+        // The client cannot recognize the stray answer yet. The real answer comes while the connection rests, delayed
+        // by Nagle's algorithm until the stray answer is acknowledged.
         first.send("HTTP/1.1 200 Stray\r\nContent-Length: 0\r\n\r\n")
         #expect(try scene.result().answer?.status == 200)
         first.send("HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n")
@@ -79,7 +79,7 @@ import Testing
         #expect(try second.isClosedByClient())
     }
 
-    @Test func `a stray answer on a kept connection is nobody's`() throws {
+    @Test func `a stray answer on a kept connection is discarded with the connection`() throws {
         let scene = try Scene()
         let (first, _) = try scene.keepTwo()
         first.send("HTTP/1.1 422 Stray\r\nContent-Length: 0\r\n\r\n")
@@ -89,7 +89,7 @@ import Testing
         #expect(try first.isClosedByClient())
     }
 
-    @Test func `the beginning of a stray answer is enough`() throws {
+    @Test func `the first byte of a stray answer closes the connection`() throws {
         let scene = try Scene()
         let (first, _) = try scene.keepTwo()
         first.send("H")
@@ -98,7 +98,7 @@ import Testing
         #expect(try first.isClosedByClient())
     }
 
-    @Test func `a kept connection that the server has closed is replaced before anything is sent`() throws {
+    @Test func `a kept connection closed by the server is replaced before a request is sent`() throws {
         let scene = try Scene()
         let (first, _) = try scene.keepTwo()
         first.close()
@@ -107,11 +107,11 @@ import Testing
         #expect(scene.server.isQuiet)
     }
 
-    @Test func `an answer that comes before the request is nobody's`() throws {
+    @Test func `an answer before the request is malformed`() throws {
         let full = try PlayedServer()
         let sink = AgentSink(concurrency: 1)
         defer { sink.close() }
-        // By a tunnel, so that the server's word is there before libcurl chooses what to send.
+        // Through a tunnel, so that the answer arrives before libcurl chooses the bytes to send.
         var request = OutgoingRequest(
             method: "POST", url: "http://127.0.0.1:9/", body: [1], timeouts: Timeouts(total: .seconds(10)),
             transport: .libcurl)
@@ -132,7 +132,7 @@ import Testing
         try scene.submit("third")
         #expect(try first.readRequest() == "third")
         first.close()
-        // libcurl begins a second connection, and is not let send on it.
+        // libcurl opens a second connection, but may not send the request again.
         let other = try scene.server.accept()
         #expect(try other.isClosedByClient())
         let result = try scene.result()
@@ -142,7 +142,8 @@ import Testing
     }
 
     @Test(arguments: ["400 Bad Request", "501 Unsupported method"])
-    func `a refusal that closes a kept connection may be about what was left on it`(status: String) throws {
+    func `a refusal that closes a kept connection is malformed, and counts on a fresh connection`(status: String) throws
+    {
         let scene = try Scene()
         let refusal = "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
         let (first, _) = try scene.keepTwo()
@@ -152,7 +153,7 @@ import Testing
         first.close()
         let result = try scene.result()
         #expect(result.failure == .malformedAnswer, "\(result)")
-        // On a connection of its own the same answer is believed.
+        // On a fresh connection the same answer counts.
         try scene.submit("second", freshConnection: true)
         let second = try scene.server.accept()
         #expect(try second.readRequest() == "second")
@@ -160,14 +161,14 @@ import Testing
         #expect(try scene.result().answer.map { "\($0.status)" } == String(status.prefix(3)))
     }
 
-    @Test func `a fresh connection is opened where it is asked for`() throws {
+    @Test func `a request for a fresh connection opens a connection`() throws {
         let scene = try Scene()
         _ = try scene.keepTwo()
         try scene.submit("second", freshConnection: true)
         #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
     }
 
-    @Test func `an answer that comes before the body counts, and its connection is not used again`() throws {
+    @Test func `an answer before the whole body counts, and its connection is not used again`() throws {
         let length = 64 << 20
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
@@ -185,7 +186,7 @@ import Testing
         #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
     }
 
-    @Test func `a server that strays once gets a fresh connection for each request from then on`() throws {
+    @Test func `a server gets a fresh connection for each request after its first stray answer`() throws {
         let scene = try Scene()
         let (first, _) = try scene.keepTwo()
         first.send("HTTP/1.1 200 Stray\r\nContent-Length: 0\r\n\r\n")

@@ -1,9 +1,9 @@
 import CSystem
 import Foundation
 
-/// A server that a test plays itself, step by step: nothing is read or sent but when the test says so.
+/// A server that a test plays step by step: the server reads and sends only on the test's command.
 final class PlayedServer {
-    /// What a step waits for does not come.
+    /// The input that a step waits for did not arrive.
     struct Silence: Error {}
 
     /// A connection to a client.
@@ -25,7 +25,7 @@ final class PlayedServer {
             return String(decoding: received[head.utf8.count..<size], as: UTF8.self)
         }
 
-        /// Reads a whole request, forgets it, and returns the length of its body.
+        /// Reads a whole request, discards the bytes, and returns the length of the body.
         func skipRequest() throws -> Int {
             let head = try readHead()
             var left = head.utf8.count + Self.length(head) - received.count
@@ -43,7 +43,7 @@ final class PlayedServer {
             return length.flatMap { Int($0) } ?? 0
         }
 
-        /// Reads the head of a request, returns it in lower case, and leaves its body where it is.
+        /// Returns the head of the next request in lower case. Does not consume the bytes.
         @discardableResult
         func readHead() throws -> String {
             while true {
@@ -61,7 +61,7 @@ final class PlayedServer {
             received += space[..<count]
         }
 
-        /// Reads what comes and forgets it.
+        /// Reads and discards input.
         func skipInput() throws {
             try readMore()
             received = []
@@ -78,7 +78,7 @@ final class PlayedServer {
             return recv(descriptor, &byte, 1, 0) <= 0
         }
 
-        /// Returns when the bytes are at the client, whether it has read them or not.
+        /// Sends the text. Does not wait for the client to read.
         func send(_ text: String) {
             sendBytes(Array(text.utf8))
         }
@@ -133,6 +133,6 @@ private func awaitInput(_ descriptor: Int32) throws {
     guard poll(&waiting, 1, 10_000) > 0 else { throw PlayedServer.Silence() }
 }
 
-// The C functions, under names that methods of the same name do not hide.
+// The C functions, under names that the methods do not hide.
 private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 private func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }

@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// libcurl against servers that nobody here wrote: nginx with TLS, tinyproxy. Not run where they are not installed.
+/// libcurl against independent servers: nginx with TLS, and tinyproxy. Disabled where the servers are not installed.
 @Suite(.serialized, .enabled(if: RealServer.areInstalled)) struct RealServerTests {
     private let nginx: RealServer
 
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - TLS
 
-    @Test func `five requests over TLS by a private authority are HTTP 2, over one connection`() throws {
+    @Test func `five requests over TLS with a private authority share an HTTP 2 connection`() throws {
         var connections: Set<String?> = []
         for result in try deliver((0..<5).map { _ in request() }) {
             #expect(result.answer?.status == 200, "\(result)")
@@ -41,7 +41,7 @@ import Testing
         #expect(connections.count == 1 && !connections.contains(nil))
     }
 
-    @Test func `an authority of one's own takes the place of the system's, also for a connection that stands`() throws {
+    @Test func `a configured authority replaces the system's authorities, even on a kept connection`() throws {
         let sink = AgentSink(concurrency: 1)
         defer { sink.close() }
         var request = request()
@@ -52,14 +52,14 @@ import Testing
         #expect(try sink.deliver(request).result.failure == .tls)
     }
 
-    @Test func `a name that the certificate has not is a TLS error`() throws {
+    @Test func `a host name missing from the certificate is a TLS error`() throws {
         var request = request()
         request.url = "https://localhost:\(nginx.port)/"
         #expect(try deliver(request).failure == .tls)
     }
 
     @Test(arguments: [nil, "client.pass"])
-    func `a client certificate is shown, its key under a passphrase or not`(passphrase: String?) throws {
+    func `a client certificate is presented, with or without a passphrase for its key`(passphrase: String?) throws {
         var request = request("/mine")
         #expect(try deliver(request).answer?.status == 403)
         request.connection.clientCertificate = .init(
@@ -71,7 +71,9 @@ import Testing
     }
 
     @Test(arguments: [nil, "wr0ng-w0rd"])
-    func `a key that cannot be opened is a TLS error that keeps the passphrase to itself`(passphrase: String?) throws {
+    func `a key without its passphrase is a TLS error, and the error does not contain the passphrase`(
+        passphrase: String?
+    ) throws {
         var request = request()
         request.connection.clientCertificate = .init(
             certificateFile: nginx.path("client.pem"), keyFile: nginx.path("client.locked.key"), passphrase: passphrase)
@@ -100,7 +102,7 @@ import Testing
         #expect(answer.body == [UInt8](repeating: 0x30, count: 100_000))
     }
 
-    @Test func `a body file that is too large is refused by its answer`() throws {
+    @Test func `a 413 for a body file that is too large is the answer`() throws {
         let path = nginx.path("large")
         try Data(repeating: 1, count: 8 << 20).write(to: URL(filePath: path))
         var request = request("/small")
@@ -116,7 +118,7 @@ import Testing
         #expect(try deliver(request).answer?.header("x-length") == "\(8 << 20)")
     }
 
-    @Test func `a unix socket is connected to, and the host is told`() throws {
+    @Test func `a request over a unix socket names its host`() throws {
         var request = request("/")
         request.url = "http://api.example/"
         request.connection = ConnectionOptions(unixSocket: nginx.path("socket"))
@@ -140,7 +142,7 @@ import Testing
         #expect(try deliver(request).answer?.status == 407)
     }
 
-    @Test func `a tunnel that the proxy does not open is the proxy's failure`() throws {
+    @Test func `a refused tunnel is a failure of the proxy`() throws {
         let proxy = try RealServer.tinyproxy(letting: nginx.port)
         var request = request()
         request.connection.proxy = .url("http://user:pass@127.0.0.1:\(proxy.port)")
@@ -149,7 +151,7 @@ import Testing
     }
 }
 
-/// A server of the system's, with its files in a directory of its own.
+/// An installed server, with its files in a new directory.
 final class RealServer {
     static let areInstalled = ["/usr/sbin/nginx", "/usr/bin/tinyproxy", "/usr/bin/openssl"].allSatisfy {
         FileManager.default.isExecutableFile(atPath: $0)
@@ -176,7 +178,7 @@ final class RealServer {
     }
 
     deinit {
-        // At once, also with connections that are still open.
+        // At once, even with open connections.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: directory)
@@ -197,7 +199,7 @@ final class RealServer {
 
     private static func prepare() throws -> (directory: URL, port: UInt16) {
         let directory = URL(filePath: socketPath()).deletingLastPathComponent()
-        // Below the range that the kernel assigns from: no receiver of another test takes it until the server listens.
+        // Below the kernel's ephemeral range: no receiver of another test takes the port before the server listens.
         let receiver = try #require(
             (0..<100).reduce(nil) { found, _ in found ?? (try? LoopbackReceiver(port: .random(in: 10_000..<32_000))) })
         defer { receiver.stop() }

@@ -15,7 +15,7 @@ struct RefusalTests {
         "", "a", "ftp://a/", "http:/a", "http://", "http:///x", "http://:80/", "http://u@a/", "http://u:p@[::1]:80/",
         "http://a/b c", "http://a/%zz", "http://a/%4", "http://a/\n", "/relative",
     ])
-    func `a URL that cannot be requested is refused`(url: String) {
+    func `an invalid URL is refused`(url: String) {
         for transport in Transport.allCases {
             var request = request(url)
             request.transport = transport
@@ -24,21 +24,21 @@ struct RefusalTests {
     }
 
     @Test(arguments: ["http://a", "HTTPS://A.example:443/x?y=%20#z", "http://127.0.0.1/", "http://bücher.example/ü"])
-    func `a URL that can be requested is not`(url: String) {
+    func `a valid URL is not refused`(url: String) {
         #expect(request(url).refusal == nil)
     }
 
-    @Test func `a scheme is put in lower case and nothing else`() {
+    @Test func `only the scheme of a URL is put in lower case`() {
         #expect(request("HTTP://A/B").normalizedURL == "http://A/B")
         #expect(request("HttpS://A/B").normalizedURL == "https://A/B")
     }
 
     @Test(arguments: ["", "PO ST", "GET\r\nX: y", "CONNECT"])
-    func `a method that is not one is refused`(method: String) {
+    func `an invalid method or CONNECT is refused`(method: String) {
         #expect(request(method: method).refusal != nil)
     }
 
-    @Test func `a HEAD with a body is refused, for whatever transport`() {
+    @Test func `a HEAD with a body is refused for every transport`() {
         for transport in Transport.allCases {
             var request = request(method: "HEAD")
             request.transport = transport
@@ -60,7 +60,7 @@ struct RefusalTests {
     ]
 
     @Test(arguments: libcurlOnly.indices)
-    func `what only libcurl can do is refused for URLSession`(number: Int) {
+    func `a request that only libcurl supports is refused for URLSession`(number: Int) {
         var request = request()
         Self.libcurlOnly[number](&request)
         #expect(request.refusal != nil)
@@ -85,7 +85,7 @@ struct RefusalTests {
     }
 
     @Test(arguments: [("X-Ok", "a\tb ü"), ("Authorization", "Bearer a.b"), ("Cookie", "")])
-    func `an ordinary header is not`(name: String, value: String) {
+    func `an ordinary header is not refused`(name: String, value: String) {
         #expect(request(header: (name, value)).refusal == nil)
     }
 }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Policy
 
-/// Whatever fails, and however it is shown: the secret is not in it.
+/// No error and no description contains the secret.
 struct `A secret stays secret` {
     static let marker = "sk_live_4f9a1c77e0"
 
-    /// Every way in which text is made of a value.
+    /// Returns every text that Swift makes of a value.
     private func texts(of value: Any) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
@@ -24,7 +24,7 @@ struct `A secret stays secret` {
         }
     }
 
-    @Test func `in the values, the store and what they hold`() throws {
+    @Test func `descriptions of the values and the store do not contain the secret`() throws {
         let place = try SecretPlace()
         try place.write(Self.marker)
         let store = place.store(
@@ -42,7 +42,7 @@ struct `A secret stays secret` {
         #expect("\(values)".contains("variable"), "its name is no secret")
     }
 
-    @Test func `in the reasons of secrets that cannot be used`() throws {
+    @Test func `reasons for unusable secrets do not contain the secret`() throws {
         let place = try SecretPlace()
         try place.write(Self.marker, to: "open", mode: 0o644)
         try place.write(Self.marker, to: "shared", mode: 0o660)
@@ -89,7 +89,7 @@ struct `A secret stays secret` {
         ["yes", "A: \(marker)"],
         ["/nonexistent/sign", marker],
     ])
-    func `in the reasons of a header command that gets it`(arguments: [String]) throws {
+    func `errors of a header command do not contain a secret of the request`(arguments: [String]) throws {
         let request = OutgoingRequest(
             method: "POST", url: "http://127.0.0.1/",
             headers: [HeaderField(name: "Authorization", value: "Bearer \(Self.marker)")], body: Array(Self.marker.utf8)
@@ -102,7 +102,7 @@ struct `A secret stays secret` {
         isSilent(error.description)
     }
 
-    @Test func `in what a program is started with`() throws {
+    @Test func `a started program does not get the secret in its environment or arguments`() throws {
         let place = try SecretPlace()
         try place.write(Self.marker)
         let store = place.store(

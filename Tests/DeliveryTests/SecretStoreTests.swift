@@ -3,7 +3,7 @@ import Foundation
 import Policy
 import Testing
 
-/// A directory of its own for one test, and a store of secrets that lies there.
+/// A directory for a test, and a store of secrets with the directory as base.
 final class SecretPlace {
     let path: String
 
@@ -40,7 +40,7 @@ final class SecretPlace {
             sources: sources, environment: environment, passing: passed, base: path, commandTimeout: commandTimeout)
     }
 
-    /// The number of lines of a file that a command adds one to each time it runs.
+    /// The number of runs of a command that appends a line to the file each time.
     func runs(_ file: String = "runs") -> Int {
         (try? String(contentsOfFile: "\(path)/\(file)", encoding: .utf8).split(separator: "\n").count) ?? 0
     }
@@ -85,7 +85,7 @@ struct `Secrets` {
         (Data(repeating: 0x61, count: 65_537), "has more than 64 KB in it"),
         (Data(repeating: 0x61, count: 3_000_000), "has more than 64 KB in it"),
     ])
-    func `what cannot be sent as a secret is refused`(content: Data, reason: String) throws {
+    func `content that cannot be sent as a secret is refused`(content: Data, reason: String) throws {
         let file = try place.write(content)
         #expect(outcome(.file("token")).failure == "comes from '\(file)', which \(reason)")
         #expect(
@@ -110,7 +110,9 @@ struct `Secrets` {
             (0o660, "is writable by its group (mode 0660, should be 0600 or 0640)"),
             (0o666, "is readable or writable by others (mode 0666, should be 0600 or 0640)"),
         ] as [(Int, String?)])
-    func `a file that others read or write holds no secret`(mode: Int, reason: String?) throws {
+    func `a secret file with access for others, or write access for its group, is refused`(mode: Int, reason: String?)
+        throws
+    {
         let file = try place.write("abc", mode: mode)
         let found = outcome(.file("token"))
         #expect(found.failure == reason.map { "comes from '\(file)', which \($0)" })
@@ -118,7 +120,7 @@ struct `Secrets` {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
-    func `a file of a stranger holds no secret, one of the configuration's owner does`() throws {
+    func `a secret file of another user is refused, unless the configuration has the same owner`() throws {
         let file = try place.write("abc")
         chown(file, 4711, 4711)
         #expect(outcome(.file(file)).failure == "comes from '\(file)', which belongs to another user (uid 4711)")
@@ -126,7 +128,7 @@ struct `Secrets` {
         #expect(outcome(.file(file)).value == "abc")
     }
 
-    @Test func `a file that is not there or is no file is told by its path`() throws {
+    @Test func `the error for a missing or irregular file names its path`() throws {
         #expect(
             outcome(.file("token")).failure
                 == "comes from '\(place.path)/token', which cannot be read: No such file or directory")
@@ -136,7 +138,7 @@ struct `Secrets` {
         #expect(outcome(.file("fifo")).failure == "comes from '\(place.path)/fifo', which is not a regular file")
     }
 
-    @Test func `a symbolic link is followed, and what it leads to is judged`() throws {
+    @Test func `a symbolic link is followed, and its target is judged`() throws {
         try place.write("abc", to: "..data")
         try FileManager.default.createSymbolicLink(atPath: "\(place.path)/token", withDestinationPath: "..data")
         #expect(outcome(.file("token")).value == "abc")
@@ -151,7 +153,7 @@ struct `Secrets` {
         let used = store.values(["api"])
         #expect(used.values == ["api": "old"])
         #expect(!store.refresh(after: used))
-        // Of the same length, within one tick of the file system's clock.
+        // Of the same length, within a tick of the file system's clock.
         try place.write("new")
         #expect(store.refresh(after: used))
         #expect(store.values(["api"]).values == ["api": "new"])
@@ -159,7 +161,7 @@ struct `Secrets` {
 
     // MARK: - Environment and credentials
 
-    @Test func `a variable that is missing or empty is told by its name`() {
+    @Test func `the error for a missing, empty or invalid variable names the variable`() {
         #expect(
             outcome(.environment("TOKEN")).failure == "comes from the environment variable 'TOKEN', which is not set")
         #expect(
@@ -171,7 +173,7 @@ struct `Secrets` {
                 == "comes from the environment variable 'TOKEN', which has something other than UTF-8 in it")
     }
 
-    @Test func `a credential is a file of systemd's directory and of no other`() throws {
+    @Test func `a credential is a file directly in systemd's directory`() throws {
         try place.write("abc", to: "api.token", mode: 0o440)
         let environment = ["CREDENTIALS_DIRECTORY": place.path]
         #expect(outcome(.credential("api.token"), environment: environment).value == "abc")
@@ -202,17 +204,17 @@ struct `Secrets` {
         (["true"], "the command 'true', which is empty"),
         ([], "the command '', which cannot be started: Invalid argument"),
     ])
-    func `a command that fails is told by how it ended`(arguments: [String], reason: String) {
+    func `the error for a failed command says how the command ended`(arguments: [String], reason: String) {
         #expect(outcome(.command(arguments, ttl: .zero)).failure == "comes from \(reason)")
     }
 
-    @Test func `a command that hangs is told by its time`() {
+    @Test func `the error for a hanging command names the time-out`() {
         let store = place.store(["api": .command(["sleep", "1000"], ttl: .zero)], commandTimeout: .milliseconds(300))
         let reason = "comes from the command 'sleep', which did not end within 300ms"
         #expect(store.values(["api"]).failures == ["api": reason])
     }
 
-    @Test func `a command runs beside the configuration, with the usual variables, those that are passed, no secret`()
+    @Test func `a command runs in the configuration's directory, with the usual and passed variables and no secret`()
         throws
     {
         try place.write(
@@ -226,17 +228,17 @@ struct `Secrets` {
         #expect(store.commandEnvironment.description == "ProgramEnvironment(AWS_PROFILE, LC_TIME, PATH)")
     }
 
-    @Test func `a command's answer is kept for its time to live`() {
+    @Test func `the output of a command is kept for its time to live`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; wc -l < runs"], ttl: .seconds(60))])
         let start = ContinuousClock.now
         #expect(store.values(["api"], at: start).values == ["api": "1"])
         #expect(store.values(["api"], at: start + .seconds(59)).values == ["api": "1"])
-        // Its time to live begins when it has ended.
+        // The time to live begins at the end of the command.
         #expect(store.values(["api"], at: start + .seconds(120)).values == ["api": "2"])
         #expect(place.runs() == 2)
     }
 
-    @Test func `a command that failed is not run again for each operation`() {
+    @Test func `a failed command is not run again for each operation`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; exit 1"], ttl: .seconds(60))])
         let start = ContinuousClock.now
         for second in 0..<10 { #expect(store.values(["api"], at: start + .seconds(second)).values.isEmpty) }
@@ -245,7 +247,7 @@ struct `Secrets` {
         #expect(place.runs() == 2)
     }
 
-    @Test func `a command that fails slowly is not run again for each operation`() {
+    @Test func `a slowly failing command is not run again for each operation`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; sleep 0.3; exit 1"], ttl: .seconds(60))])
         let start = ContinuousClock.now
         _ = store.values(["api"], at: start)
@@ -253,23 +255,23 @@ struct `Secrets` {
         #expect(place.runs() == 1)
     }
 
-    @Test func `after a refusal a command is run once more, and not again for the next one`() {
+    @Test func `a refusal runs the command once more, and a second refusal of the same output does not`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; wc -l < runs"], ttl: .seconds(3600))])
         let start = ContinuousClock.now
         let first = store.values(["api"], at: start)
         #expect(store.refresh(after: first, at: start + .seconds(1)))
         #expect(place.runs() == 2)
-        // Another attempt that was in flight with the first answer: there is a newer one already.
+        // A second attempt was in flight with the first answer: a newer answer exists already.
         #expect(store.refresh(after: first, at: start + .seconds(2)))
         #expect(place.runs() == 2)
-        // The newer one has expired within seconds, too.
+        // The newer answer has expired within seconds, too.
         let second = store.values(["api"], at: start + .seconds(3))
         #expect(store.refresh(after: second, at: start + .seconds(4)))
         #expect(place.runs() == 3)
         #expect(store.values(["api"], at: start + .seconds(5)).values == ["api": "3"])
     }
 
-    @Test func `a command that answers the same again is not run for each refusal`() {
+    @Test func `a command with unchanged output is not run for each refusal`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; echo same"], ttl: .seconds(3600))])
         let start = ContinuousClock.now
         let used = store.values(["api"], at: start)
@@ -279,14 +281,14 @@ struct `Secrets` {
         #expect(place.runs() == 3)
     }
 
-    @Test func `a command that answers the same again has refreshed nothing`() {
+    @Test func `unchanged output of a command is no refresh`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; echo same"], ttl: .seconds(3600))])
         let used = store.values(["api"])
         #expect(!store.refresh(after: used))
         #expect(place.runs() == 2)
     }
 
-    @Test func `a refresh runs only the commands of that attempt`() {
+    @Test func `a refresh runs only the commands of its attempt`() {
         let store = place.store([
             "api": .command(["sh", "-c", "echo x >> runs; echo a"], ttl: .seconds(60)),
             "hook": .command(["sh", "-c", "echo x >> others; echo b"], ttl: .seconds(60)),
@@ -298,5 +300,4 @@ struct `Secrets` {
         #expect(place.runs("others") == 1)
     }
 
-    // MARK: - Fingerprints
 }

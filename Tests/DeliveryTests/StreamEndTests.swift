@@ -6,18 +6,18 @@ import Testing
 @testable import Delivery
 @testable import Policy
 
-/// HTTP/2 answers that come before the request's body was taken, and the end of their stream.
+/// HTTP/2 answers that arrive before the whole body was sent, and the end of their stream.
 @Suite(.serialized, .enabled(if: PlayedStream.isInstalled)) struct StreamEndTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// Whether the answer has the flag END_STREAM.
         var ends: Bool
-        /// The code of an RST_STREAM behind it; `nil` for none.
+        /// The code of a following RST_STREAM; `nil` for none.
         var reset: UInt8?
-        /// The last stream and code of a GOAWAY behind it; `nil` for none.
+        /// The code of a following GOAWAY; `nil` for none.
         var goAway: UInt8?
         var closes = false
-        /// Whether the request asks for little, so that it has left as a whole.
+        /// Whether the body is so small that the whole request has left.
         var isSmall = false
         var counts: Bool
     }
@@ -50,7 +50,7 @@ import Testing
         try sink.submit(request, ticket: 1)
         try server.awaitRequest(sink)
         server.answer(ends: row.ends)
-        // The client takes the answer before the end of the stream; at the end of its last request it rests.
+        // The client takes the answer before the end of the stream. At the end of its last request the client rests.
         if !row.isSmall { try server.awaitPing() }
         if let code = row.goAway { server.send(type: 7, stream: 0, [0, 0, 0, 0, 0, 0, 0, code]) }
         if let code = row.reset { server.send(type: 3, stream: 1, [0, 0, 0, code]) }
@@ -79,7 +79,7 @@ final class PlayedStream {
 
     init() throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-        // openssl does not tell the port with -quiet: it gets a free one, below the range that the kernel assigns from.
+        // openssl -quiet does not print its port: the test chooses a free port below the kernel's ephemeral range.
         let receiver = try #require(
             (0..<100).reduce(nil) { found, _ in found ?? (try? LoopbackReceiver(port: .random(in: 10_000..<32_000))) })
         receiver.stop()
@@ -106,7 +106,7 @@ final class PlayedStream {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// Waits until the kernel shows the listening socket. A connection would be the only one that openssl accepts.
+    /// Waits until the kernel shows the listening socket. A connection would use up openssl's only connection.
     private func awaitListening() throws {
         let address = "0100007F:" + String(format: "%04X", port) + " 00000000:0000 0A"
         let deadline = ContinuousClock.now + .seconds(20)
@@ -116,7 +116,7 @@ final class PlayedStream {
         }
     }
 
-    /// Reads the client's preface and the beginning of its request, while the sink goes on.
+    /// Reads the client's preface and the beginning of its request while the sink works.
     func awaitRequest(_ sink: AgentSink) throws {
         #expect(
             try sink.reports(until: .now + .seconds(12), wakeup: output.fileHandleForReading.fileDescriptor).isEmpty)
@@ -148,7 +148,7 @@ final class PlayedStream {
             try #require(!more.isEmpty, "the client has gone")
             received += more
         }
-        // openssl sends nothing while nobody takes what it received.
+        // openssl stops sending while its output is not read.
         output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
     }
 

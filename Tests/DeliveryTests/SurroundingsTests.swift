@@ -3,7 +3,7 @@ import Foundation
 import Policy
 import Testing
 
-/// A tree of the kernel's files, as far as a test lays it out.
+/// A tree of kernel files that a test lays out.
 private final class Machine {
     let place: SecretPlace
     var root: String { place.path }
@@ -72,7 +72,7 @@ struct `The surroundings of a run` {
         ([], false),
         (["eth0", "", "x\ty"], false),
     ])
-    func `there is a network where a default route goes over an interface that is up`(routes: [String], isOnline: Bool)
+    func `a default route over an interface that is up is a network`(routes: [String], isOnline: Bool)
         throws
     {
         let machine = try Machine(
@@ -96,18 +96,18 @@ struct `The surroundings of a run` {
         (rejectsAll, false),
         ("\(zeros) 00 \(zeros) 00 \(zeros) 00000400 00000002 00000000 00000001       lo", false),
     ])
-    func `a default route may be one of IPv6 alone`(line: String, isOnline: Bool) throws {
+    func `a default route of IPv6 alone is a network`(line: String, isOnline: Bool) throws {
         let machine = try Machine(ipv4: [], ipv6: [line], interfaces: ["eth0": ("up", "1"), "lo": ("unknown", "1")])
         #expect(machine.isOnline == isOnline)
     }
 
-    @Test func `where the kernel tells nothing there is a network`() throws {
+    @Test func `a network is assumed if the kernel's files are missing`() throws {
         #expect(try Machine().isOnline)
         #expect(try Machine(ipv4: [route("eth0")]).isOnline)
         #expect(try !Machine(ipv4: []).isOnline)
     }
 
-    @Test func `what nobody asks for is not looked at`() throws {
+    @Test func `surroundings that no condition needs are not read`() throws {
         let machine = try Machine(ipv4: [])
         try machine.supply("BAT0", ["type": "Battery", "status": "Discharging"])
         #expect(machine.surroundings(Conditions()) == Surroundings())
@@ -115,11 +115,11 @@ struct `The surroundings of a run` {
         #expect(machine.surroundings(Conditions(network: .online)) == Surroundings(isOnline: false))
     }
 
-    @Test func `this machine can be read`() {
+    @Test func `two readings of this machine agree`() {
         let conditions = Conditions(network: .unmetered, power: .mains)
         let environment = ProgramEnvironment(of: ProcessInfo.processInfo.environment)
         let surroundings = Surroundings.read(for: conditions, environment: environment)
-        // Whatever it is: reading it again brings the same.
+        // The state is unknown, but a second reading gives the same.
         #expect(surroundings == Surroundings.read(for: conditions, environment: environment))
     }
 
@@ -141,7 +141,7 @@ struct `The surroundings of a run` {
         return machine.surroundings(Conditions(network: .unmetered), nmcli: nmcli).isMetered
     }
 
-    @Test func `nmcli gets the environment of every program that is started, without any secret`() throws {
+    @Test func `nmcli gets the environment of started programs, without secrets`() throws {
         let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
         let nmcli = try script(
             "[ -n \"$PATH\" ] && [ -z \"$TOKEN$OTHER\" ] && echo GENERAL.DEVICE:eth0 && echo GENERAL.METERED:yes")
@@ -171,12 +171,12 @@ struct `The surroundings of a run` {
         #expect(try metered(devices(["eth0": "yes", "wlan0": "unknown"])) == true)
     }
 
-    @Test func `through a tunnel that NetworkManager does not know, every network counts`() throws {
+    @Test func `every network counts under a tunnel unknown to NetworkManager`() throws {
         #expect(try metered(devices(["wlan0": "no", "eth0": "yes"]), routes: [route("tun0")]) == true)
         #expect(try metered(devices(["wlan0": "no", "eth0": "no"]), routes: [route("tun0")]) == false)
     }
 
-    @Test func `without NetworkManager nobody knows`() throws {
+    @Test func `metering is unknown without NetworkManager`() throws {
         #expect(try metered("Error: NetworkManager is not running.", status: 8) == nil)
         #expect(try metered(devices(["wlan0": "yes"]), status: 1) == nil)
         #expect(try metered("nonsense\n:\nGENERAL.METERED:yesterday") == nil)
@@ -184,7 +184,7 @@ struct `The surroundings of a run` {
         #expect(machine.surroundings(Conditions(network: .unmetered)) == Surroundings(isMetered: nil))
     }
 
-    @Test func `a tool that hangs is not waited for`() throws {
+    @Test func `a hanging nmcli is ended at its time limit`() throws {
         let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
         let start = ContinuousClock.now
         let surroundings = machine.surroundings(
@@ -217,7 +217,7 @@ struct `The surroundings of a run` {
             (["AC": ["type": "Mains", "online": "0"]], false),
             (["strange": [:]], false),
         ] as [([String: [String: String]], Bool)])
-    func `a machine is on battery where one of its own discharges and nothing feeds it`(
+    func `a machine is on battery if its own battery discharges and no supply is online`(
         supplies: [String: [String: String]], isOnBattery: Bool
     ) throws {
         let machine = try Machine()
@@ -236,7 +236,7 @@ struct `The network of this machine` {
         ([route("down0"), route("lo")], false, false),
         ([], false, false),
     ])
-    func `a route to the own subnet is one, a link-local one is none`(routes: [String], any: Bool, byDefault: Bool)
+    func `a subnet route counts, and a link-local route does not`(routes: [String], any: Bool, byDefault: Bool)
         throws
     {
         let machine = try Machine(
@@ -254,7 +254,7 @@ struct `The network of this machine` {
             (nil, false), ("", false), ("search example.com\n", false), ("# nameserver 192.0.2.1\n", false),
             ("options edns0\nnameserver 127.0.0.53\n", true), ("nameserver\t2001:db8::1", true),
         ] as [(String?, Bool)])
-    func `a name server stands in resolv.conf`(content: String?, isThere: Bool) throws {
+    func `a resolver exists if resolv.conf names a name server`(content: String?, isThere: Bool) throws {
         let machine = try Machine()
         try content.map { try machine.write("etc/resolv.conf", $0) }
         #if os(Linux)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Policy
 
-/// What `TemplateDifferentialTests` shows of a request, shown of what arrives, over both transports.
+/// The check of `TemplateDifferentialTests` on arriving requests instead of made requests, over both transports.
 @Suite(.serialized) struct TemplateTransportTests {
     /// SplitMix64.
     private struct Chance: RandomNumberGenerator {
@@ -37,7 +37,7 @@ import Testing
     ]
 
     @Test(arguments: Transport.allCases, [UInt64](0..<4))
-    func `what a template makes is what arrives, byte for byte`(transport: Transport, seed: UInt64) throws {
+    func `a request made from templates arrives byte for byte`(transport: Transport, seed: UInt64) throws {
         var chance = Chance(state: seed)
         let receiver = try LoopbackReceiver()
         let sink = AgentSink()

@@ -43,11 +43,11 @@ struct `Tokens` {
 
     private func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: runtime) }
 
-    @Test func `a token is good for the runs of its lifetime, and no longer`() throws {
+    @Test func `runs share a token for its lifetime, and no longer`() throws {
         #expect(store { token("a") }.values(["api"]).values == ["api": "a"])
         #expect(store(at: 1_003_539, ask: never).values(["api"]).values == ["api": "a"])
         #expect(store(at: 1_003_540) { token("b") }.values(["api"]).values == ["api": "b"])
-        // A clock that was set back makes nothing valid that was not.
+        // After the clock was set back, a token from the future is not valid.
         #expect(store(at: 999_999) { token("c") }.values(["api"]).values == ["api": "c"])
         let file = try #require(try files().first)
         let mode = try FileManager.default.attributesOfItem(atPath: "\(runtime)/\(file)")[.posixPermissions] as? Int
@@ -55,7 +55,7 @@ struct `Tokens` {
         #expect(!file.contains("me") && !file.contains("secret"))
     }
 
-    @Test func `a token that does not say when it expires is its run's alone`() throws {
+    @Test func `a token without a lifetime stays within its run`() throws {
         let first = store { token("a", nil) }
         #expect(first.values(["api"]).values == ["api": "a"])
         #expect(first.values(["api"]).values == ["api": "a"])
@@ -64,7 +64,7 @@ struct `Tokens` {
 
     // MARK: - Refresh tokens, and tokens of commands
 
-    /// A store whose refresh token is in the file `refresh`. `ask` gets it.
+    /// A store whose refresh token is in the file `refresh`. `ask` gets the refresh token.
     private func refreshing(at seconds: Int64 = 1_000_000, ask: @escaping (String) -> OAuth2.Answer) -> SecretStore {
         Self.refreshing(place.path, runtime, at: seconds, ask: ask)
     }
@@ -88,7 +88,7 @@ struct `Tokens` {
     }
 
     @Test(arguments: ["R-2", "R-2-that-is-longer", "r"])
-    func `a new refresh token takes the place of the old one in its file`(new: String) throws {
+    func `a new refresh token replaces the old token in its file`(new: String) throws {
         try place.write("R-1-first\n", to: "refresh")
         #expect(
             refreshing { $0 == "R-1-first" ? token("a", .seconds(60), refresh: new) : never() }.values(["api"]).values
@@ -99,7 +99,7 @@ struct `Tokens` {
                 .values(["api"]).values == ["api": "b"])
     }
 
-    @Test func `a new refresh token that cannot be kept is a defect, and says where it should be`() throws {
+    @Test func `a new refresh token that cannot be stored is a failure that names the required mode`() throws {
         try place.write("R-1", to: "refresh")
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: "\(place.path)/refresh")
         let values = refreshing { _ in token("a", .seconds(60), refresh: "R-2") }.values(["api"])
@@ -107,7 +107,7 @@ struct `Tokens` {
         #expect(try String(contentsOfFile: "\(place.path)/refresh", encoding: .utf8) == "R-1")
     }
 
-    /// The endpoint takes a refresh token once, and each of its access tokens is good for a minute.
+    /// The endpoint accepts a refresh token once, and each access token is valid for a minute.
     @Test func `four runs over two hours refresh once a minute, each time with the newest refresh token`() throws {
         try place.write("R-0", to: "refresh")
         let state = Mutex((refresh: 0, asked: 0, wrong: 0))
@@ -133,7 +133,7 @@ struct `Tokens` {
         #expect(state.withLock { $0.wrong } == 0)
     }
 
-    @Test func `runs share the output of a command for its ttl, if it has one`() throws {
+    @Test func `runs share the output of a command only for its ttl`() throws {
         func run(_ ttl: Duration?, at seconds: Int64) -> String? {
             let tokens = TokenSource(
                 directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
@@ -161,7 +161,7 @@ struct `Tokens` {
     }
 
     @Test(arguments: [nil, Duration.zero, .milliseconds(900)])
-    func `an endpoint is not asked at each attempt, whatever lifetime it gives`(lifetime: Duration?) {
+    func `an endpoint is not asked at each attempt, even for tokens with a short or no lifetime`(lifetime: Duration?) {
         let asked = Mutex(0)
         let store = store {
             asked.withLock { $0 += 1 }
@@ -172,7 +172,7 @@ struct `Tokens` {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test func `an endpoint that hangs is not asked again for each operation`() {
+    @Test func `a hanging endpoint is not asked again for each operation`() {
         let asked = Mutex(0)
         let store = store {
             asked.withLock { $0 += 1 }
@@ -185,7 +185,7 @@ struct `Tokens` {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test func `a token that a server has refused is asked for again, unless another run has done so`() {
+    @Test func `a refused token is renewed, unless another run has renewed the token`() {
         let answers = Mutex(["c", "b", "a"])
         func next() -> OAuth2.Answer { answers.withLock { $0.popLast().map { token($0) } ?? never() } }
         let (first, second) = (store(ask: next), store(ask: next))
@@ -198,7 +198,7 @@ struct `Tokens` {
         #expect(answers.withLock { $0 } == ["c"])
     }
 
-    @Test func `of runs at the same time one asks`() {
+    @Test func `simultaneous runs ask the endpoint once`() {
         let asked = Mutex(0)
         let found = Mutex(Set<String>())
         let (runtime, base, oauth2, answer) = (runtime, place.path, oauth2, token("a"))
@@ -219,13 +219,13 @@ struct `Tokens` {
         #expect(found.withLock { $0 } == ["a"])
     }
 
-    /// What somebody may do to the file or to its directory.
+    /// Changes that a hostile user may make to the file or to its directory.
     enum Hostility: CaseIterable {
         case readable, link, second, torn, directory, writableDirectory, linkedDirectory, noDirectory
     }
 
     @Test(arguments: Hostility.allCases)
-    func `a file that cannot be trusted is not believed, and the token is there all the same`(hostility: Hostility)
+    func `an untrusted token file is ignored, and the endpoint gives a new token`(hostility: Hostility)
         throws
     {
         _ = store { token("a") }.values(["api"])
@@ -254,7 +254,7 @@ struct `Tokens` {
         #expect(store(directory: directory) { token("b") }.values(["api"]).values == ["api": "b"])
     }
 
-    @Test func `an endpoint that does not answer is told apart from one that refuses`() {
+    @Test func `a silent endpoint is distinguished from a refusing endpoint`() {
         let late = store { .unavailable(.dns, reason: "does not answer (dns)") }.values(["api"])
         #expect(late.unavailable == ["api": .dns])
         #expect(
@@ -266,7 +266,7 @@ struct `Tokens` {
                 == "comes from the endpoint 'https://id.example/token', which answered 401: invalid_client")
     }
 
-    @Test func `the directory is systemd's, the session's, or one of this user below the temporary one`() {
+    @Test func `the directory is systemd's, the session's, or the user's in the temporary directory`() {
         func path(_ environment: [String: String]) -> String { RuntimeDirectory(environment: environment).path }
         #expect(path(["RUNTIME_DIRECTORY": "/run/a:/run/b", "XDG_RUNTIME_DIR": "/x"]) == "/run/a")
         #expect(path(["XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/t"]) == "/run/user/7/drainq")

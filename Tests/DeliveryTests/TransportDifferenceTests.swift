@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-/// Where the transports differ by nature; everything else is in the other suites, and the same for both.
+/// Differences between the transports by nature. The remaining suites check the same behaviour of both.
 @Suite(.serialized) struct TransportDifferenceTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -43,7 +43,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `what URLSession cannot do libcurl does, and neither does harm`(row: Row) throws {
+    func `libcurl sends requests that URLSession refuses`(row: Row) throws {
         let receiver = try LoopbackReceiver(at: row.address, script: row.script)
         let sink = AgentSink()
         defer { sink.close() }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `libcurl sends fields one by one, named as they were given, and adds none that was not asked for`()
+    @Test func `libcurl sends each field separately under its exact name, and adds only three fields`()
         throws
     {
         let receiver = try LoopbackReceiver()
@@ -83,7 +83,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `URLSession adds the fields that the manual names, unless the request has them`() throws {
+        @Test func `URLSession adds the documented fields, unless the request has its own`() throws {
             let receiver = try LoopbackReceiver()
             let sink = AgentSink()
             defer { sink.close() }
@@ -107,7 +107,7 @@ import Testing
         }
     #endif
 
-    @Test func `libcurl tells no body and an empty body apart`() throws {
+    @Test func `libcurl distinguishes no body from an empty body`() throws {
         let receiver = try LoopbackReceiver()
         let sink = AgentSink()
         defer { sink.close() }
@@ -125,7 +125,7 @@ import Testing
     }
 }
 
-/// A path for a socket, in a directory of its own.
+/// Returns a path for a socket in a new directory.
 func socketPath() -> String {
     let directory = FileManager.default.temporaryDirectory.appending(path: "drainq-\(UUID().uuidString)")
     try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)

@@ -11,7 +11,7 @@ struct AddReportTests {
     ]
 
     @Test(arguments: rows)
-    func `a refused value that cannot be kept has the status of the error, if nothing was added before`(
+    func `the loss of a refused value has the status of the error, if no operation was added before`(
         kind: SpoolError.Kind, hasAdded: Bool, status: DrainqCLI.ExitStatus
     ) {
         for verb in ["add", "import"] {

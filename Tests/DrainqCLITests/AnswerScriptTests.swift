@@ -59,7 +59,7 @@ struct AnswerScriptTests {
         ("200 /path", "/path", .conditionAfterAnswer),
         ("200 POST", "POST", .conditionAfterAnswer),
     ])
-    func `a word that cannot be used is named`(text: String, word: String, problem: ScriptError.Problem) {
+    func `an error names the unusable word and the problem`(text: String, word: String, problem: ScriptError.Problem) {
         let error = #expect(throws: ScriptError.self) { try Script.Rule(text) }
         #expect(error == ScriptError(rule: text, word: word, problem: problem))
     }

@@ -2,7 +2,7 @@ import Drain
 import DrainqCLI
 import Testing
 
-/// What the last word of a line that is being typed may become.
+/// Completions of the last word on a command line.
 struct CompletionTests {
     private func completion(_ words: String...) -> Completion { Completion(of: words) }
 
@@ -11,7 +11,7 @@ struct CompletionTests {
         return Set(rows.map(\.name))
     }
 
-    @Test func `the first word is a command, and a second one is none`() {
+    @Test func `the first word completes to commands, and a second word does not`() {
         #expect(completion("").candidates == .commands && completion("ru").typed == "ru")
         #expect(completion("-q", "queue", "ru").candidates == .commands)
         #expect(completion("-q", "run", "l").candidates == .commands)
@@ -20,7 +20,7 @@ struct CompletionTests {
         #expect(completion().candidates == .commands)
     }
 
-    @Test func `options are those of the command, without what was given already`() throws {
+    @Test func `the command's options are offered, without given options that do not repeat`() throws {
         let before = try #require(options("--"))
         #expect(before.contains(.queue) && !before.contains(.limit))
         let run = try #require(options("run", "--limit", "5", "-n", "--"))
@@ -29,7 +29,7 @@ struct CompletionTests {
         #expect(options("add", "--", "--") == nil, "a file may be called so")
     }
 
-    @Test func `a value stands behind its option, in the next word or in the same one`() {
+    @Test func `the value of an option is completed in the next word or in the same word`() {
         let states = Completion.Candidates.words([
             "new", "deferred", "claimed", "held", "failed", "quarantined", "delivered",
         ])
@@ -50,7 +50,7 @@ struct CompletionTests {
         #expect(completion("run", "--limit", "").candidates == .none)
     }
 
-    @Test func `operands are what the command takes, and as many`() {
+    @Test func `operands are completed by their kind and number`() {
         #expect(completion("add", "a.json", "").candidates == .files)
         #expect(completion("show", "").candidates == .ids(in: []))
         #expect(completion("retry", "--", "-").candidates == .ids(in: [.failed, .deferred, .held]))
@@ -67,7 +67,7 @@ struct CompletionTests {
         }
     }
 
-    @Test func `the queue is the one that the line names`() {
+    @Test func `the queue and the configuration come from the line`() {
         #expect(completion("show", "--queue=a b", "").queue == "a b")
         #expect(completion("-q", "a b", "show", "").queue == "a b")
         #expect(completion("show", "-qx", "").queue == "x")

@@ -1,7 +1,7 @@
 import Configuration
 import Policy
 
-/// The parts of drainq-config(5) that come from the tables that read the file.
+/// The parts of drainq-config(5) made from the tables of the configuration's keys.
 enum ConfigurationManual {
     static let parts: [(name: String, text: String)] = [
         ("keys", items(ConfigurationKeys.entries)), ("presets", presets),
@@ -48,7 +48,7 @@ enum ConfigurationManual {
         number == number.rounded() ? "\(Int(number))" : "\(number)"
     }
 
-    /// One sentence a line, as mdoc wants it, and none longer than 78 bytes.
+    /// Puts each sentence on a line, as mdoc expects, and wraps lines at 78 bytes.
     private static func sentences(_ text: String) -> String {
         var lines: [String] = []
         for sentence in text.replacing(". ", with: ".\n").split(separator: "\n") {
@@ -65,7 +65,7 @@ enum ConfigurationManual {
         return lines.map { $0.hasPrefix(".") ? "\\&" + $0 : $0 }.joined(separator: "\n")
     }
 
-    /// Text that roff prints as it stands.
+    /// Escapes the text so that roff prints the same characters.
     private static func roff(_ text: String) -> String {
         let escaped = text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq").replacing("'", with: "\\(aq")
             .replacing("×", with: "\\(mu").replacing("±", with: "\\(+-")

@@ -7,7 +7,7 @@ import Testing
 @testable import Policy
 
 struct `The documents of the configuration` {
-    @Test func `every example of the manual is a right configuration`() throws {
+    @Test func `every example of the manual is a valid configuration`() throws {
         let text = try ConfigurationManual.page()
         let blocks = text.split(separator: ".Bd -literal -offset indent\n").dropFirst().map { block in
             let code = block[..<(block.firstRange(of: ".Ed")?.lowerBound ?? block.endIndex)]
@@ -17,7 +17,7 @@ struct `The documents of the configuration` {
         for block in blocks { _ = try ConfigurationFile.read(Array(block.utf8), name: "example", directory: "/") }
     }
 
-    @Test func `every section that a text points to is there`() throws {
+    @Test func `every section that a text refers to exists`() throws {
         let page = try ConfigurationManual.page()
         let sections = page.matches(of: /\.Sh ([A-Z ]+)\n/).map { String($0.1) }
         let pointers = ConfigurationKeys.entries.flatMap { $0.prose.matches(of: /[Ss]ee ([A-Z]{2}[A-Z ]+)/) }
@@ -29,7 +29,7 @@ struct `The documents of the configuration` {
     }
 
     @Test(arguments: ConfigurationKeys.entries)
-    func `the manual has every key with a sentence, and a line of the template is short`(entry: ConfigurationEntry)
+    func `the manual has every key with prose, and summaries for the template are short`(entry: ConfigurationEntry)
         throws
     {
         #expect(try ConfigurationManual.page().contains(".It Ic \(entry.path) : Ar "))
@@ -37,7 +37,7 @@ struct `The documents of the configuration` {
         #expect(entry.summary.count <= 40)
     }
 
-    // MARK: - What the page says by hand, and what is so
+    // MARK: - Handwritten parts of the page
 
     private static func section(_ title: String) throws -> String {
         let page = try ConfigurationManual.page()
@@ -52,7 +52,7 @@ struct `The documents of the configuration` {
         return explained.verdict(on: answer).outcome.rawValue
     }
 
-    @Test func `CALLABLE FUNCTIONS has every name, with what it comes to`() throws {
+    @Test func `CALLABLE FUNCTIONS has every name with its outcome`() throws {
         let rows = try Self.section("CALLABLE FUNCTIONS").matches(of: /\.It Li ([A-Z_]+ Ta .*)/).map { String($0.1) }
         let route = Route(protocol: .callable)
         #expect(
@@ -60,7 +60,7 @@ struct `The documents of the configuration` {
             "write the rows of CALLABLE FUNCTIONS in man/drainq-config.5 by hand, in the order of CanonicalStatus")
     }
 
-    @Test func `NAMES OF ERRORS has every name, with what it comes to`() throws {
+    @Test func `NAMES OF ERRORS has every name with its outcome`() throws {
         let rows = try Self.section("NAMES OF ERRORS").matches(of: /\.It Li ([a-z-]+ : .*)/).map { String($0.1) }
         let errors = AnswerPattern.errorNames(on: Route()).compactMap(NetworkError.init(rawValue:))
         #expect(

@@ -12,11 +12,11 @@ struct DisplayWidthTests {
             ("👍🏽", 2), ("👨\u{200D}👩\u{200D}👧", 2), ("🇩🇪", 2), ("🇩", 1), ("1\u{FE0F}\u{20E3}", 2), ("a\u{200D}b", 2),
             ("\u{AD}", 1), ("\u{20000}", 2), ("a日b", 4), ("「」", 4),
         ])
-    func `text is as wide as a terminal draws it`(text: String, width: Int) {
+    func `the width of a text equals its columns on a terminal`(text: String, width: Int) {
         #expect(text.displayWidth == width)
     }
 
-    @Test func `an escape is as wide as what stands for it`() {
+    @Test func `an escape is as wide as its replacement`() {
         #expect(escapedForDisplay("\u{1B}[31m").displayWidth == "\\u{1b}[31m".count)
     }
 
@@ -25,7 +25,7 @@ struct DisplayWidthTests {
         ("日本語", 4, "日…"), ("日本語", 1, "…"), ("日本語", 0, ""), ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
         ("👍🏽👍🏽", 3, "👍🏽…"),
     ])
-    func `what is too wide ends in an ellipsis within its columns`(text: String, width: Int, cut: String) {
+    func `a text that is too wide ends in an ellipsis within its columns`(text: String, width: Int, cut: String) {
         #expect(text.truncated(to: width) == cut)
         #expect(cut.displayWidth <= width)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DrainqCLI
 
-/// The committed documents are what the tables make; `DRAINQ_RECORD=1 swift test --filter DocumentTests` writes them anew.
+/// Committed documents equal made documents. `DRAINQ_RECORD=1 swift test --filter DocumentTests` updates the files.
 struct DocumentTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
@@ -18,7 +18,7 @@ struct DocumentTests {
     ]
 
     @Test(arguments: documents.map(\.path))
-    func `a committed document is what the tables make`(path: String) throws {
+    func `a committed document equals the document that the tables make`(path: String) throws {
         let text = try #require(Self.documents.first { $0.path == path }).make()
         let file = Self.root.appending(path: path)
         if MadeText.isRecording {
@@ -32,7 +32,7 @@ struct DocumentTests {
         }
     }
 
-    @Test func `the first line that differs is told, and how it is mended`() throws {
+    @Test func `a difference names the first line and the command for the update`() throws {
         #expect(MadeText(committed: "a\nb\n", made: "a\nb\n").difference == nil)
         for (made, line) in [("a\nc\n", "line 2 is committed as 'b' and made as 'c'; "), ("a\nb", "line 3 is ")] {
             let told = try #require(MadeText(committed: "a\nb\n", made: made).difference)
@@ -40,14 +40,14 @@ struct DocumentTests {
         }
     }
 
-    @Test func `a page has every part that the tables make, and no other`() throws {
+    @Test func `a page has exactly the parts that the tables make`() throws {
         for page in [MadePage.command, .configuration] { #expect(try page.names() == page.parts.map(\.name)) }
     }
 
-    @Test func `the program has the pages of man, byte for byte`() throws {
+    @Test func `the program contains the pages in man/ byte for byte`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "man").path)
         #expect(names.map { String($0.dropLast(2)) }.sorted() == ManualPage.allCases.map(\.rawValue).sorted())
-        // What was just recorded is in the next build.
+        // The next build contains the recorded page.
         if MadeText.isRecording { return }
         for name in names {
             let page = try #require(ManualPage(rawValue: String(name.dropLast(2))))
@@ -55,7 +55,7 @@ struct DocumentTests {
         }
     }
 
-    @Test func `documents are plain text that ends in one newline`() throws {
+    @Test func `documents are ASCII text with a single newline at the end`() throws {
         for (path, make) in Self.documents {
             let text = try make()
             #expect(text.utf8.allSatisfy { $0 == 0x0A || (0x20...0x7E).contains($0) }, "\(path)")
@@ -77,7 +77,7 @@ struct DocumentTests {
         }
     }
 
-    @Test func `the options and sections that the manual names exist`() throws {
+    @Test func `every option and section named in the manual exists`() throws {
         let page = try MadePage.text("drainq.1")
         let options = page.matches(of: #/\n\.Fl (?:\( )?-([a-z-]+)/#).map { String($0.1) }
         #expect(options.count > 80)
@@ -89,7 +89,7 @@ struct DocumentTests {
         }
     }
 
-    @Test func `the manual names every answer once, under what it comes to`() throws {
+    @Test func `the manual lists the answers under their outcomes`() throws {
         let part = try #require(ManualWriter.parts.first { $0.name == "outcomes" }).text
             .replacing("\\-", with: "-").split(separator: ".It Sy ").dropFirst()
             .map { $0.replacing("\n", with: " ") }
@@ -103,7 +103,7 @@ struct DocumentTests {
         #expect(part[3].contains(", 501, 505; errors bad-url, body-file. "))
     }
 
-    @Test func `help fits eighty columns, but for examples`() {
+    @Test func `help fits eighty columns, except for examples`() {
         for text in [helpOverview()] + CommandDescription.visible.map(helpText) {
             for line in text.components(separatedBy: "\nexamples:")[0].split(separator: "\n") {
                 #expect(line.count <= 80, "\(line)")
@@ -111,14 +111,14 @@ struct DocumentTests {
         }
     }
 
-    @Test func `help shows every option with its initial value`() {
+    @Test func `help shows options with their initial values`() {
         let help = helpText(of: RunCommand.description)
         #expect(help.contains("  -t, --type TYPE             attempt only this type\n"))
         #expect(help.contains("[default: auto]"))
         #expect(help.contains("  drainq run --until-empty --max-time 1h\n"))
     }
 
-    @Test func `the names that drainq-queue(5) shows are test vectors, and judged as there`() throws {
+    @Test func `the names in drainq-queue(5) are test vectors with the same verdicts`() throws {
         let page = try String(contentsOf: Self.root.appending(path: "man/drainq-queue.5"), encoding: .utf8)
         let vectors = try String(
             contentsOf: Self.root.appending(path: "Tests/PolicyTests/Vectors/entry-names.txt"), encoding: .utf8)
@@ -133,7 +133,7 @@ struct DocumentTests {
         }
     }
 
-    @Test func `prose knows options and literal text by their marks`() {
+    @Test func `prose recognizes options and literal text by their marks`() {
         let prose = Prose("See `a b` (`c`), or --limit, --sync=none.\n\nLast `-`.")
         #expect(prose.options == ["limit", "sync"])
         #expect(prose.lines(width: 20) == ["See 'a b' (c), or", "--limit,", "--sync=none.", "", "Last -."])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DrainqCLI
 
-/// What an administrator finds in `etc/drainq/examples/`.
+/// The example configurations in `etc/drainq/examples/`.
 struct ExampleFileTests {
     static let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../etc/drainq/examples"
@@ -14,13 +14,13 @@ struct ExampleFileTests {
         (try? FileManager.default.contentsOfDirectory(atPath: directory.path))?
         .filter { $0.hasSuffix(".json5") }.sorted() ?? []
 
-    @Test func `there are the four systems and the webhooks`() {
+    @Test func `examples exist for chat, memory, notes, profile and webhooks`() {
         #expect(
             Set(Self.names).isSuperset(of: ["chat", "memory", "notes", "profile", "webhooks"].map { "\($0).json5" }))
     }
 
     @Test(arguments: names)
-    func `an example begins with what it is for, and with how to make a queue of it`(name: String) throws {
+    func `an example begins with its purpose and the command that makes its queue`(name: String) throws {
         let text = try String(contentsOf: Self.directory.appending(path: name), encoding: .utf8)
         let lines = text.split(separator: "\n")
         #expect(lines[0].hasPrefix("// ") && lines[0].hasSuffix("."))
@@ -29,7 +29,7 @@ struct ExampleFileTests {
     }
 
     @Test(arguments: names)
-    func `an example is a right configuration, and its commands parse`(name: String) throws {
+    func `an example is a valid configuration, and its commands parse`(name: String) throws {
         let text = try String(contentsOf: Self.directory.appending(path: name), encoding: .utf8)
         _ = try ConfigurationFile.read(Array(text.utf8), name: name, directory: Self.directory.path)
         let lines = text.split(separator: "\n").filter { $0.hasPrefix("//   ") && $0.contains("drainq ") }

@@ -29,7 +29,7 @@ struct `The explanation of an answer` {
         ("tls", "held", "error tls: default holds", false),
         ("timeout", "deferred", "error timeout: default defers", true),
     ])
-    func `it has the outcome, the rule and whether an attempt is counted`(
+    func `an explanation has the outcome, the rule and whether the attempt counts`(
         answer: String, outcome: String, rule: String, counts: Bool
     ) throws {
         let explanation = try explanation(answer, Self.plain)
@@ -38,7 +38,7 @@ struct `The explanation of an answer` {
         #expect(explanation.countsAttempt == counts)
     }
 
-    @Test func `a line of classify is the rule where it decides`() throws {
+    @Test func `a deciding line of classify is the rule`() throws {
         let explanation = try explanation(
             "404", "{ routes: { default: { url: 'https://h', classify: { '404': 'defer' } } } }")
         #expect(explanation.outcome == "deferred")
@@ -64,7 +64,7 @@ struct `The explanation of an answer` {
         ),
         ("ordering: 'strict'", "401", "it is put back as it was; no attempt is counted"),
     ])
-    func `what becomes of the operation agrees with what is next`(route: String, answer: String, words: String) throws {
+    func `the sentence about the operation follows its route`(route: String, answer: String, words: String) throws {
         let configuration = "{ routes: { default: { url: 'https://h', \(route) } } }"
         #expect(try explanation(answer, configuration).operation == words)
     }
@@ -73,12 +73,12 @@ struct `The explanation of an answer` {
         ("connect-timeout", "timeouts.connect, 5s"), ("timeout", "timeouts.request, 30s"),
         ("deadline", "timeouts.total, 1m30s"), ("refused", nil), ("503", nil),
     ])
-    func `an error names the time limit that ends such an attempt`(answer: String, limit: String?) throws {
+    func `a time-out error names the time limit of its attempt`(answer: String, limit: String?) throws {
         let route = "timeouts: { connect: '5s', total: '90s' }"
         #expect(try explanation(answer, "{ routes: { default: { url: 'https://h', \(route) } } }").limit == limit)
     }
 
-    @Test func `a delivery has the condition that the route sets`() throws {
+    @Test func `a delivery has the condition of the route's accept`() throws {
         let route = "accept: { contentType: 'a/b', json: { pointer: '/ok', equals: true }, otherwise: 'fail' }"
         let explanation = try explanation("200", "{ routes: { default: { url: 'https://h', \(route) } } }")
         #expect(explanation.provided == "its content type is a/b and /ok equals true")
@@ -87,7 +87,7 @@ struct `The explanation of an answer` {
         #expect(try self.explanation("200", Self.plain).provided == nil)
     }
 
-    @Test func `canonical names mean something on a callable route`() throws {
+    @Test func `canonical names have outcomes on a callable route`() throws {
         let callable = "{ routes: { default: { url: 'https://h', protocol: 'callable' } } }"
         #expect(try explanation("UNAVAILABLE", callable).outcome == "deferred")
         #expect(try explanation("UNAUTHENTICATED", callable).outcome == "held")
@@ -130,7 +130,7 @@ struct `The explanation of an answer` {
             "after 30s, 2m; fails unsent when it is 10m old"
         ),
     ])
-    func `a schedule is said in words`(schedule: String, expected: String) throws {
+    func `a schedule is described in words`(schedule: String, expected: String) throws {
         let route = try configured("{ routes: { default: { retry: \(schedule) } } }").defaultRoute
         #expect(ScheduleView(route.bounds(isRateLimited: false)).text == expected)
     }
@@ -155,7 +155,7 @@ struct `The explanation of an answer` {
             "if 7 answers in a row are 404, in one run or in several, the storm guard samples a few other operations, if any; unless one gets a different answer, the destination is held and no more operations fail"
         ),
     ])
-    func `what becomes of the destination follows its settings`(answer: String, sentence: String) throws {
+    func `the sentences about the destination follow its settings`(answer: String, sentence: String) throws {
         let explanation = try explanation(
             answer,
             """
@@ -166,7 +166,7 @@ struct `The explanation of an answer` {
         #expect(explanation.destination.contains(sentence), "\(explanation.destination)")
     }
 
-    @Test func `what is turned off is not said`() throws {
+    @Test func `protections that are turned off are not mentioned`() throws {
         let text = """
             { routes: { default: { url: "https://h" } },
               destinations: { "https://h": { circuitBreaker: 0, holdProbe: null, stormGuard: 0 } } }
@@ -190,12 +190,14 @@ struct `The explanation of an answer` {
             "none: 'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'"
         ),
     ])
-    func `the transport has its reason`(settings: String, available: [Transport], expected: String) throws {
+    func `an explanation gives the reason for the transport`(settings: String, available: [Transport], expected: String)
+        throws
+    {
         let text = "{ routes: { default: { url: 'https://h' } }, destinations: { 'https://h': { \(settings) } } }"
         #expect(try explained(text, available: available).transportText == expected)
     }
 
-    @Test func `the table has every status once and every error`() throws {
+    @Test func `the table has every status once, and errors with their outcomes`() throws {
         let table = AnswerTable(
             of: try explained(
                 "{ routes: { default: { url: 'https://h', classify: { '404': 'defer', tls: 'fail' } } } }"))
@@ -228,7 +230,7 @@ struct `The explanation of an answer` {
         ] } } }
         """
 
-    @Test func `the rule that decides has its line`() throws {
+    @Test func `the deciding rule has its line`() throws {
         let held = try explanation("409", Self.postgrest)
         #expect(held.rule == "answers[1]: status 409: hold" && held.written == "drainq.json:3")
         #expect(held.unless?.map(\.text) == ["answers[0]: status 409, /code equals \"23505\": deliver (drainq.json:2)"])

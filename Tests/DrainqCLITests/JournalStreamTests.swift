@@ -11,7 +11,7 @@ struct JournalStreamTests {
         return try #require(JournalStream(environment: ["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"]))
     }
 
-    @Test func `a socket is known by its device and inode, and another one is not taken for it`() throws {
+    @Test func `a socket is recognized by its device and inode`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         defer { for end in ends { close(end) } }
@@ -25,11 +25,11 @@ struct JournalStreamTests {
     }
 
     @Test(arguments: ["", ":", "1", "1:", ":1", "1:2:3", "-1:2", "a:b", " 1:2", "1:2 ", "99999999999999999999:1"])
-    func `what is no device and inode is nothing`(text: String) {
+    func `a malformed JOURNAL_STREAM is no journal`(text: String) {
         #expect(JournalStream(environment: ["JOURNAL_STREAM": text]) == nil)
     }
 
-    @Test func `no variable is no journal`() {
+    @Test func `a missing JOURNAL_STREAM is no journal`() {
         #expect(JournalStream(environment: [:]) == nil)
     }
 }

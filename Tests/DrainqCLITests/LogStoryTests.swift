@@ -3,7 +3,7 @@ import Testing
 
 @testable import DrainqCLI
 
-/// The log in words: an event a line, and what was sent between two of them.
+/// The log in words: a line for each event, and the attempts between two events.
 struct LogStoryTests {
     private static let api = "api.example.com"
 
@@ -28,14 +28,14 @@ struct LogStoryTests {
         return lines
     }
 
-    @Test func `an outage has its cause and what waits, its end has what was delivered then`() {
+    @Test func `an outage has its cause and backlog, and its end has the deliveries that follow`() {
         var down = event(.down, "02:13:04.5")
         (down.cause, down.count, down.waiting, down.since) = ("503", 5, 12_340, down.at)
         var up = event(.up, "03:58:40")
         up.since = Timestamp(rfc3339: "2026-11-21T02:13:04Z")
         let lines = told([
             attempts("02:12:50", "02:13:04", deferred: 5), down, attempts("02:40:00", "02:40:30", deferred: 2),
-            // The minute of the end is counted as a whole, and its line can stand on either side.
+            // The minute of the end counts as a whole, and its line may precede or follow the end.
             attempts("03:58:10", "03:58:39", delivered: 40, deferred: 1), up,
             attempts("03:59:00", "03:59:59", delivered: 6_000), attempts("04:00:00", "04:02:50", delivered: 6_300),
         ])
@@ -48,7 +48,7 @@ struct LogStoryTests {
             ])
     }
 
-    @Test func `the end of an outage is told by itself if nothing follows, and with each destination its own`() {
+    @Test func `the end of an outage is told alone if an event of another destination follows`() {
         var held = event(.held, "04:01:00", "crm")
         (held.cause, held.waiting) = ("401: token expired", 1)
         let lines = told([

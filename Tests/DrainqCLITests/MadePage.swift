@@ -1,7 +1,7 @@
 import Foundation
 
-/// A manual page with parts that come from the tables of the program. Each stands between `.\" made: NAME` and
-/// `.\" end of NAME`; everything else is written by hand.
+/// A manual page with parts made from the tables of the program. Each part stands between `.\" made: NAME` and
+/// `.\" end of NAME`; the remaining text is written by hand.
 struct MadePage: Sendable {
     /// The name of the file in man/.
     let name: String
@@ -10,18 +10,18 @@ struct MadePage: Sendable {
     static let command = MadePage(name: "drainq.1", parts: ManualWriter.parts)
     static let configuration = MadePage(name: "drainq-config.5", parts: ConfigurationManual.parts)
 
-    /// The page as it is committed.
+    /// Returns the committed page.
     static func text(_ name: String) throws -> String {
         try String(
             contentsOf: URL(filePath: #filePath).appending(path: "../../../man/\(name)").standardized, encoding: .utf8)
     }
 
-    /// The names of the parts that the page has, in its order.
+    /// Returns the names of the made parts, in the order of the page.
     func names() throws -> [String] {
         try Self.text(name).matches(of: /\.\\" made: (.*)\n/).map { String($0.1) }
     }
 
-    /// The page with each part as the tables make it.
+    /// Returns the page with each part made anew from the tables.
     func made() throws -> String {
         var page = try Self.text(name)
         for (name, text) in parts {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A document that is made, as it is committed and as it would be made now.
+/// A made document: the committed text and the text made now.
 struct MadeText {
     let committed: String
     let made: String
 
-    /// Whether this run of the tests writes documents anew.
+    /// Whether the tests write documents anew.
     static let isRecording = ProcessInfo.processInfo.environment["DRAINQ_RECORD"] == "1"
 
-    /// The first line that differs, and the command that writes the document anew; `nil` if none does. A whole document in
-    /// the words of a failed test would hide both.
+    /// The first differing line, and the command that writes the document anew; `nil` without a difference. A whole
+    /// document in the message of a failed test would hide both.
     var difference: String? {
         let old = committed.split(separator: "\n", omittingEmptySubsequences: false)
         let new = made.split(separator: "\n", omittingEmptySubsequences: false)

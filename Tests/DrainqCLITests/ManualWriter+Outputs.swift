@@ -25,7 +25,7 @@ extension ManualWriter {
         lines += [".Sh SEE ALSO", ".Xr drainq 1 ,", ".Xr jq 1 ,", ".Xr drainq-queue 5"]
     }
 
-    /// Adds a list for each object, and in it lists for the objects within. Fields described before are not repeated.
+    /// Adds a list for each object, and nested lists for inner objects. Does not repeat fields described before.
     private mutating func objects() {
         lines.append(".Sh OBJECTS")
         var described: [(fields: [OutputObject.Field], name: String)] = []

@@ -3,7 +3,7 @@ import Delivery
 @testable import DrainqCLI
 @testable import Policy
 
-/// Makes the parts of drainq(1) that come from the tables, and drainq-json(5), in mdoc(7).
+/// Makes the parts of drainq(1) from the tables, and drainq-json(5), in mdoc(7).
 struct ManualWriter {
     var lines: [String] = []
 
@@ -48,7 +48,7 @@ struct ManualWriter {
         }
     }
 
-    /// Returns sentences that point to options explained with an earlier command, and to the section of the filters.
+    /// Returns sentences about options explained with an earlier command, and about the section of the filters.
     private func pointers(to rows: [OptionDescription], from command: String) -> [String] {
         let foreign = rows.filter { $0.group == .own && $0.home != command }
         let homes = CommandDescription.visible.map(\.name).filter { home in foreign.contains { $0.home == home } }
@@ -72,7 +72,7 @@ struct ManualWriter {
         list(filters)
     }
 
-    /// Adds the outcomes. Their answers are those of `drainq explain` for a route without rules of its own.
+    /// Adds the outcomes, with the answers of `drainq explain` for a route without rules.
     private mutating func outcomes() {
         let table = AnswerTable(of: ExplainedRoute(of: .default, in: Configuration(), available: Transport.allCases))
         lines.append(".Bl -tag -width Ds")
@@ -160,7 +160,7 @@ struct ManualWriter {
         prose(text)
     }
 
-    /// Adds paragraphs. Each sentence begins a line, as mdoc expects, and each macro has a line of its own.
+    /// Adds paragraphs. Each sentence begins a line, as mdoc expects, and each macro has its own line.
     mutating func prose(_ text: some StringProtocol) {
         for (index, paragraph) in Prose(String(text)).paragraphs.enumerated() {
             if index > 0 { lines.append(".Pp") }
@@ -195,7 +195,7 @@ struct ManualWriter {
     }
 }
 
-/// Escapes text of a line that is no macro, so that every output shows the same characters and copies them unchanged.
+/// Escapes text of a line without a macro, so that every output shows and copies the same characters.
 private func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {
@@ -212,7 +212,7 @@ private func escaped(_ text: String) -> String {
     return escaped.hasPrefix(".") ? "\\&" + escaped : escaped
 }
 
-/// Returns the text as one argument of a macro.
+/// Returns the text as a single argument of a macro.
 private func quoted(_ text: String) -> String {
     let escaped = text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq").replacing("-", with: "\\-")
     let isPunctuation = escaped.allSatisfy { ".,;:!?()|[]".contains($0) }

@@ -5,7 +5,7 @@ import Testing
 @testable import DrainqCLI
 @testable import Policy
 
-/// What Prometheus is told, and what is counted between runs.
+/// The exposition for Prometheus, and the counters that runs add up.
 struct MetricsTests {
     private let now = Timestamp(rfc3339: "2026-11-21T12:00:00.25Z")!
     private let odd = "a\\b\"c\nd{e=\"f\"},#"
@@ -26,7 +26,7 @@ struct MetricsTests {
         return status
     }
 
-    @Test func `an empty queue is valid and has every family`() throws {
+    @Test func `the exposition of an empty queue is valid, with zero counts`() throws {
         let parsed = try ParsedExposition(Exposition(of: status([]), Counters()).text)
         #expect(parsed.value("drainq_due_operations") == 0)
         #expect(parsed.value("drainq_paused") == 0)
@@ -34,7 +34,7 @@ struct MetricsTests {
         #expect(parsed.families["drainq_attempts_total"]?.samples.isEmpty == true)
     }
 
-    @Test func `the table has every family, in its order, with its labels`() throws {
+    @Test func `the exposition has every family of the table, in order, with help, type and labels`() throws {
         var view = status([row("https://a.example", DestinationState(downSince: now, lastSuccess: now))])
         view.destinations[0].oldest = now
         view.destinations[0].next = now
@@ -51,7 +51,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `names follow the conventions`() throws {
+    @Test func `metric names follow the conventions of Prometheus`() throws {
         var view = status([row("https://a.example")])
         var summary = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
         summary.circumstances.exitStatus = 75
@@ -74,7 +74,7 @@ struct MetricsTests {
         "quarantined":0,"recovered":0,"cutOff":0,"inputOutputErrors":0,"leftDue":0}
         """
 
-    @Test func `names of any letters come out as they are`() throws {
+    @Test func `destination and queue names of any characters survive the exposition`() throws {
         var counters = Counters()
         counters.count(.delivered, at: odd, now)
         var view = status([row(odd)])
@@ -84,7 +84,7 @@ struct MetricsTests {
         #expect(parsed.families["drainq_paused"]?.samples.first?.labels == ["queue": "/a \"b\\c\""])
     }
 
-    @Test func `sums over destinations are those of the queue`() throws {
+    @Test func `sums over destinations equal the counts of the queue`() throws {
         let first = row("https://a.example", DestinationState(), [.new: 3, .held: 1, .failed: 2])
         var view = status([first, row("https://b.example")])
         view.states["new"] = 5
@@ -101,7 +101,7 @@ struct MetricsTests {
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": ""]) == 2)
     }
 
-    @Test func `why nothing is sent to a destination is said by its reasons`() throws {
+    @Test func `each closed destination has its reason as a label`() throws {
         let until = now + .seconds(60)
         var view = status([
             row("held", DestinationState(hold: .init(reason: "401", since: now))),
@@ -123,7 +123,7 @@ struct MetricsTests {
         #expect(parsed.value("drainq_last_success_timestamp_seconds", ["destination": "held"]) == nil)
     }
 
-    @Test func `of any number of destinations the thousand with the most operations have a name`() throws {
+    @Test func `the thousand destinations with the most operations have a name`() throws {
         let rows = (0..<1100).map { row("https://\($0).example", DestinationState(), [.new: $0]) }
         var view = status(rows)
         view.states["new"] = rows.reduce(0) { $0 + $1.waiting }
@@ -133,7 +133,7 @@ struct MetricsTests {
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": ""]) == 4950)
     }
 
-    @Test func `a label is escaped byte by byte, whatever stands behind a quote`() {
+    @Test func `a label is escaped byte by byte, even before combining characters`() {
         let name = "a\"\u{301}b\r\nc\\\u{301}"
         let text = Exposition(of: status([row(name)]), Counters()).text
         let label = "destination=\"a\\\"\u{301}b\r\\nc\\\\\u{301}\"}"
@@ -141,7 +141,7 @@ struct MetricsTests {
         #expect(!text.utf8.split(separator: 10).contains { !$0.starts(with: "#".utf8) && $0.last == 13 })
     }
 
-    @Test func `a counter is there before it counts`() throws {
+    @Test func `a counter has the value 0 before its first count`() throws {
         let parsed = try ParsedExposition(Exposition(of: status([row("https://a.example")]), Counters()).text)
         for count in Counters.Count.allCases {
             #expect(parsed.value("drainq_\(count)_total", ["destination": "https://a.example"]) == 0)
@@ -160,7 +160,7 @@ struct MetricsTests {
 
     // MARK: - Counters
 
-    @Test func `what runs have counted adds up, and is read as it was written`() throws {
+    @Test func `counters of runs add up, and survive encoding`() throws {
         var first = Counters()
         first.count(.attempts, at: "a", now)
         first.count(.attempts, at: "a", now + .seconds(1))
@@ -180,11 +180,11 @@ struct MetricsTests {
         "", "x", "[]", "{}", #"{"version":2,"runs":{},"quarantined":0,"destinations":{}}"#,
         #"{"version":1,"runs":{"0":"1"},"quarantined":0,"destinations":{}}"#,
     ])
-    func `a file that cannot be understood begins at nothing`(text: String) {
+    func `an unreadable file of counters counts as empty`(text: String) {
         #expect(Counters.decode(Array(text.utf8)) == Counters())
     }
 
-    @Test func `numbers of a file that was tampered with neither overflow nor count down`() {
+    @Test func `counters of a manipulated file neither overflow nor decrease`() {
         var counters = Counters.decode(
             Array(
                 #"{"version":1,"runs":{"0":9223372036854775807},"quarantined":-5,"destinations":{"a":{"counts":{"attempts":-9223372036854775808}}}}"#
@@ -198,7 +198,7 @@ struct MetricsTests {
         #expect(counters.destinations["a"]?[.attempts] == 1)
     }
 
-    @Test func `of any number of destinations the thousand that were met last are counted`() {
+    @Test func `the thousand destinations met last keep their counters`() {
         var counters = Counters()
         for number in 0..<1500 { counters.count(.attempts, at: "\(number)", now + .seconds(number)) }
         var stored = Counters()
@@ -207,7 +207,7 @@ struct MetricsTests {
         #expect(stored.destinations["500"] != nil && stored.destinations["499"] == nil)
     }
 
-    @Test func `the total of deliveries outlives the destinations that are no longer kept`() throws {
+    @Test func `the total of deliveries includes destinations no longer kept`() throws {
         var counters = Counters()
         let now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
         for number in 0..<Counters.mostDestinations + 5 {

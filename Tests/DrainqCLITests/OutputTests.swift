@@ -4,7 +4,7 @@ import Testing
 @testable import DrainqCLI
 
 struct OutputTests {
-    @Test func `text is collected until it is flushed`() throws {
+    @Test func `text is buffered until the flush`() throws {
         let pipe = Pipe()
         let output = Output(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         output.line("one")
@@ -14,7 +14,7 @@ struct OutputTests {
         #expect(output.finish() == nil)
     }
 
-    @Test func `a reader that went away is no failure where the work matters more`() throws {
+    @Test func `a closed reader is no failure if the output is then discarded`() throws {
         ignoreSignalsOfWrites()
         let pipe = Pipe()
         let output = Output(descriptor: pipe.fileHandleForWriting.fileDescriptor)
@@ -33,7 +33,7 @@ struct OutputTests {
         #expect(output.finish() == "No space left on device")
     }
 
-    @Test func `commands that do work finish it when nobody reads`() {
+    @Test func `run does more than print, and list only prints`() {
         #expect(!RunCommand.description.onlyPrints)
         #expect(ListCommand.description.onlyPrints)
     }

@@ -2,7 +2,7 @@
 @testable import Policy
 
 extension ParsedCommand {
-    /// Parses arguments that are texts.
+    /// Parses arguments given as texts.
     init(arguments: some Sequence<String>) throws(UsageError) {
         try self.init(arguments: arguments.map { RawText($0) })
     }

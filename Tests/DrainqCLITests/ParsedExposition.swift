@@ -1,5 +1,5 @@
-/// Prometheus' text format 0.0.4, read as strictly as its documentation says it, and a little more so: each family once,
-/// with its help and type before its samples, no series twice.
+/// Prometheus' text format 0.0.4, parsed strictly. Beyond the specification, each family occurs once, with help and
+/// type before its samples, and no series occurs twice.
 struct ParsedExposition {
     struct Family {
         var help: String

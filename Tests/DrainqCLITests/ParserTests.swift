@@ -5,7 +5,7 @@ import Testing
 @testable import DrainqCLI
 
 struct ParserTests {
-    /// The command that `line` has to be.
+    /// Parses a line, and requires a command of the type.
     private func parse<Parsed: Command>(_ line: String) throws -> Parsed {
         try #require(try ParsedCommand(arguments: shellWords(line)).command as? Parsed, "\(line)")
     }
@@ -59,12 +59,12 @@ struct ParserTests {
         #expect(try list("list --key=--json").filter.key == "--json")
     }
 
-    @Test func `the last one wins where an option does not repeat`() throws {
+    @Test func `the last value of an option that does not repeat wins`() throws {
         #expect(try run("run --limit 5 --limit 7").limit == 7)
         #expect(try run("run --grace 5s --grace 7s").grace == .seconds(7))
     }
 
-    @Test func `what repeats keeps its order`() throws {
+    @Test func `the values of a repeated option keep their order`() throws {
         #expect(
             try add("add -H 'A: 1' --header 'b:  two words  ' --header=C:").input.headers == [
                 HeaderField(name: "A", value: "1"), HeaderField(name: "b", value: "two words"),
@@ -80,7 +80,7 @@ struct ParserTests {
         }
     }
 
-    @Test func `an option that is not given leaves what the arguments begin with`() throws {
+    @Test func `an option that is not given has its initial value`() throws {
         let arguments = try run("run")
         #expect(arguments.concurrency == .auto)
         #expect(arguments.grace == .seconds(10))
@@ -94,7 +94,7 @@ struct ParserTests {
         #expect(OptionDescription.row(.progress, of: RunCommand.description)?.initial == "auto")
     }
 
-    @Test func `help and version end the reading where they stand`() throws {
+    @Test func `help and version end the parsing at their position`() throws {
         #expect(try help("--help").words == [])
         #expect(try help("help").words == [])
         #expect(try help("run -vh --nonsense").words == ["run"])
@@ -176,13 +176,13 @@ struct ParserTests {
             ("retry x --state failed", "'x' and --state exclude each other", nil),
             ("drop --key k --all", "--key and --all exclude each other", nil),
         ] as [(String, String, String?)])
-    func `what cannot be understood says why and what helps`(line: String, message: String, hint: String?) {
+    func `a usage error says the reason and a hint`(line: String, message: String, hint: String?) {
         let error = #expect(throws: UsageError.self) { try ParsedCommand(arguments: shellWords(line)) }
         #expect(error?.message == message)
         if let hint { #expect(error?.hint == hint) }
     }
 
-    @Test func `a value with a NUL in it is refused, which no system call could take`() {
+    @Test func `values with NUL or line breaks, and non-text bytes outside of paths, are refused`() {
         #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["run", "--queue", "a\0b"]) }
         #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["add", "--header", "a: b\r\nc: d"]) }
         // Only a path may be bytes that are not text.
@@ -198,7 +198,7 @@ struct ParserTests {
         arguments: [
             ("limt", "limit"), ("lmiit", "limit"), ("limits", "limit"), ("unt", "until-empty"), ("x", nil), ("", nil),
         ] as [(String, String?)])
-    func `the nearest word is suggested, and none that is far`(word: String, expected: String?) {
+    func `the nearest word is suggested, and a distant word is not`(word: String, expected: String?) {
         #expect(nearest(to: word, in: ["limit", "until-empty", "wait"]) == expected)
     }
 
@@ -208,12 +208,12 @@ struct ParserTests {
         (["XDG_STATE_HOME": "relative", "HOME": "/h"], "/h/.local/state/drainq"),
         (["HOME": "/h"], "/h/.local/state/drainq"),
     ])
-    func `the environment names the queue where no option does`(environment: [String: String], path: String) throws {
+    func `the environment names the queue if no option does`(environment: [String: String], path: String) throws {
         #expect(try queuePath(option: nil, environment: environment) == path)
         #expect(try queuePath(option: "o", environment: environment) == "o")
     }
 
-    @Test func `without option and environment there is no queue`() {
+    @Test func `a missing option and environment for the queue is a usage error`() {
         #expect(throws: UsageError.self) { try queuePath(option: nil, environment: ["HOME": ""]) }
     }
 }
@@ -248,7 +248,7 @@ struct OperatorParserTests {
         ("wait --max-time 1s a", "unknown option '--max-time'; did you mean --timeout?"),
         ("list --state hold", "cannot read '--state hold': not one of new, deferred, claimed, held, failed"),
     ])
-    func `what cannot be meant is refused`(line: String, expected: String) {
+    func `contradictory or unknown arguments are refused`(line: String, expected: String) {
         #expect(message(line)?.hasPrefix(expected) == true, "\(message(line) ?? "understood")")
     }
 
@@ -258,7 +258,7 @@ struct OperatorParserTests {
         "release --all", "pause --destination a --destination b", "resume", "list --state held --destination d",
         "add --body-file a --body-file b --content-type image/png",
     ])
-    func `what can be meant is understood`(line: String) {
+    func `valid arguments are accepted`(line: String) {
         #expect(message(line) == nil)
     }
 }

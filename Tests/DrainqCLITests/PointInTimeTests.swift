@@ -14,13 +14,13 @@ struct PointInTimeTests {
         }
     }
 
-    @Test func `a distance without a sign goes where the option looks`() {
+    @Test func `a distance without a sign has the direction of the option`() {
         #expect(PointInTime(quantity: "2h", direction: .past) == .after(.seconds(-7200)))
         #expect(PointInTime(quantity: "2h", direction: .future) == .after(.seconds(7200)))
     }
 
     @Test(arguments: ["", "5", "tomorrow", "--5m", "2026-11-21T12:00:00", "2026-13-01", "12:00", "now+5m"])
-    func `what is no time is refused`(text: String) {
+    func `an invalid time is refused`(text: String) {
         #expect(PointInTime(quantity: text, direction: .future) == nil)
     }
 

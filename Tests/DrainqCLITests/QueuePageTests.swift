@@ -43,7 +43,7 @@ struct QueuePageTests {
         return page.html
     }
 
-    @Test func `the title and the heading say what is wrong, a hold before an outage`() {
+    @Test func `the title and the heading name the troubles, a hold before an outage`() {
         let page = page()
         #expect(page.contains("<title>2 of 3 in trouble: orders</title>"))
         let order = ["<h1", "crm held for 59m", "https://api.example.com down for 1h 47m", "</h1>"]
@@ -57,7 +57,7 @@ struct QueuePageTests {
         #expect(page.contains("drainq release --destination crm"))
     }
 
-    @Test func `text of others is text`() {
+    @Test func `foreign text is escaped`() {
         let hostile = #"</title><script>alert(1)</script>" onload="x' & \u{202E}\u{1B}[31m"#
         var event = LogEvent(.failed, at: Self.now, destination: hostile)
         (event.cause, event.count, event.ids) = (hostile, 1, [hostile])
@@ -69,7 +69,7 @@ struct QueuePageTests {
         #expect(!html.contains("\u{202E}") && html.contains("&lt;script&gt;"))
     }
 
-    @Test func `the page needs nothing from elsewhere`() {
+    @Test func `the page loads no external resources`() {
         let html = page()
         for text in ["<script", "<link", "<img", "@import", "url(", "http-equiv", "src="] {
             #expect(!html.contains(text))
@@ -89,7 +89,7 @@ struct QueuePageTests {
         #expect(html.contains("212</b>") || html.contains("<b>212</b> delivered in 24 h"))
     }
 
-    @Test func `of many destinations all in trouble have cards, ten others, and the rest a row`() {
+    @Test func `all destinations in trouble and ten more have cards, and the rest have rows`() {
         let rows = (0..<300).map { number in
             let outage = DestinationState(failures: 5, lastFailure: "timeout")
             return row("d\(number)", number < 25 ? outage : DestinationState(), [.new: number])
@@ -100,7 +100,7 @@ struct QueuePageTests {
         #expect(html.contains("and 65 more"))
     }
 
-    @Test func `a queue in which nothing is wrong says so`() {
+    @Test func `the page of a queue without trouble says all is well`() {
         let html = QueuePage(
             of: status([row("a", DestinationState(lastSuccess: Timestamp(rfc3339: "2026-11-26T04:00:00Z")!))]),
             at: Self.now

@@ -4,11 +4,11 @@ import Testing
 
 @testable import DrainqCLI
 
-/// What README.md tells people to type can be typed.
+/// The commands, configurations and files in README.md are valid.
 struct ReadmeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 
-    /// The code blocks of one language.
+    /// Returns the code blocks of a language.
     private static func blocks(_ language: String) throws -> [String] {
         let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
         return text.components(separatedBy: "\n```\(language)\n").dropFirst().map { block in
@@ -28,13 +28,13 @@ struct ReadmeTests {
         for arguments in calls { _ = try ParsedCommand(arguments: arguments) }
     }
 
-    @Test func `every configuration is right`() throws {
+    @Test func `every configuration is valid`() throws {
         let blocks = try Self.blocks("json5")
         #expect(!blocks.isEmpty)
         for block in blocks { _ = try ConfigurationFile.read(Array(block.utf8), name: "README.md", directory: "/") }
     }
 
-    @Test func `every file that it points to is there`() throws {
+    @Test func `every file that README.md refers to exists`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
         let paths =
             text.matches(of: /\]\(([A-Za-z][^):]*)\)/).map { String($0.1) }

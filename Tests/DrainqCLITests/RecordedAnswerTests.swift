@@ -9,7 +9,7 @@ struct `A recorded answer` {
     }
 
     @Test(arguments: ["\r\n", "\n"])
-    func `it is read as curl prints it`(end: String) throws {
+    func `the output of curl is read`(end: String) throws {
         let lines = ["HTTP/1.1 403 Forbidden", "X-RateLimit-Remaining: 0", "Empty:", "", "{\"a\":1}\r\nHTTP/1.1"]
         let answer = try parse(lines.joined(separator: end))
         #expect(answer.status == 403)
@@ -18,14 +18,14 @@ struct `A recorded answer` {
         #expect(answer.body == Array("{\"a\":1}\r\nHTTP/1.1".utf8))
     }
 
-    @Test func `interim answers and a proxy's stand before it`() throws {
+    @Test func `interim answers and a proxy's answer may precede the final answer`() throws {
         let answer = try parse(
             "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/2 429 \r\nretry-after: 5\r\n\r\nbody"
         )
         #expect(answer.status == 429 && answer.header("Retry-After") == "5" && answer.body == Array("body".utf8))
     }
 
-    @Test func `it may end with its header`() throws {
+    @Test func `a recorded answer may end with its header`() throws {
         #expect(try parse("HTTP/2 204\r\nDate: x").status == 204)
         #expect(try parse("HTTP/2 204").body.isEmpty)
     }
@@ -35,7 +35,7 @@ struct `A recorded answer` {
         ("HTTP/1.1 20", "line 1 is not a status line"),
         ("HTTP/1.1 200 OK\nno field\n\n", "line 2 is not a header field"),
     ])
-    func `anything else is refused with its line`(text: String, reason: String) {
+    func `malformed text is refused with the number of its line`(text: String, reason: String) {
         do {
             _ = try parse(text)
             Issue.record("it was read")

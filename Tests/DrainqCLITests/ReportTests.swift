@@ -4,7 +4,7 @@ import Testing
 @testable import DrainqCLI
 @testable import Policy
 
-/// What a person sees: tables, the status, the progress line, bodies.
+/// Output for people: tables, the status, the progress line, bodies.
 struct ReportTests {
     private static let now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
 
@@ -22,7 +22,7 @@ struct ReportTests {
         ],
         narrowings: [.shrink(column: 1, to: 5), .drop(column: 2)])
 
-    @Test func `columns are aligned by what a terminal shows, and cells are whole where there is none`() {
+    @Test func `columns are aligned by display width, and cells are whole without a terminal`() {
         #expect(
             table.lines(for: terminal(nil)) == [
                 "ID          TYPE          COUNT", "0123456789  顧客更新          7",
@@ -37,7 +37,7 @@ struct ReportTests {
         (20, ["ID          TYPE  …", "0123456789  顧客…", "ab          a \\u…"]),
         (16, ["ID", "  TYPE     COUNT", "0123456789", "  顧客更…      7", "ab", "  a \\u{1…      -"]),
     ])
-    func `what fits less gives way in its order, and the first column never`(columns: Int, lines: [String]) {
+    func `columns give way in the given order, and the first column never does`(columns: Int, lines: [String]) {
         let shown = table.lines(for: terminal(columns))
         #expect(shown == lines)
         #expect(shown.allSatisfy { $0.displayWidth <= columns })
@@ -50,14 +50,14 @@ struct ReportTests {
         #expect(painted.map { $0.replacing(/\u{1B}\[[0-9;]*m/, with: "") } == plain)
     }
 
-    @Test func `a screen shows the first lines, and long ones count as the lines they take`() {
+    @Test func `a screen shows the first lines, and counts a long line as the lines of its display`() {
         let screen = Terminal(columns: 10, lines: 4, hasColour: true)
         #expect(screen.visible(["a", "b", "c", "d"]) == ["a", "b", "c"])
         #expect(screen.visible(["0123456789a", "b", "c"]) == ["0123456789a", "b"])
         #expect(screen.visible([screen.painted("0123456789", .bad), "b", "c"]).count == 3)
     }
 
-    @Test func `what another program reads has no width and no colour, whatever the environment says`() {
+    @Test func `output to another program has no width and no colour, in any environment`() {
         guard !Terminal.isOnStandardOutput else { return }
         #expect(Terminal.forResults(["COLUMNS": "20", "TERM": "xterm"]) == .absent)
     }
@@ -93,7 +93,7 @@ struct ReportTests {
         return status
     }
 
-    @Test func `a status says first what needs a person, then how much waits where and since when`() {
+    @Test func `a status begins with the work for an operator, followed by counts by state, destination and age`() {
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(100)).lines
         #expect(
             lines == [
@@ -111,15 +111,15 @@ struct ReportTests {
     }
 
     @Test(arguments: [120, 80, 60, 40, 30])
-    func `a status fits`(columns: Int) {
+    func `a status fits the width of the terminal`(columns: Int) {
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(columns)).lines
-        // A command is there to be copied: it is never broken.
+        // A command is meant to be copied, and is never broken.
         #expect(lines.allSatisfy { $0.displayWidth <= columns || $0.hasPrefix("  'drainq ") }, "\(lines)")
         #expect(lines.contains { $0.contains("20015") })
         #expect(lines.contains { $0.hasSuffix("3d+") || $0.contains("3d+  ") })
     }
 
-    @Test func `an empty queue is well`() {
+    @Test func `the status of an empty queue says all is well`() {
         var empty = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
         empty.verdict = DestinationTrouble.verdict([], of: empty, at: Self.now)
         #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["all is well", "empty"])
@@ -134,7 +134,7 @@ struct ReportTests {
         (60, "9 of 40, 1 deferred, 1 failed, 4.5/s, 6.9s left"), (48, "9 of 40, 1 deferred, 1 failed, 6.9s left"),
         (40, "9 of 40, 1 deferred, 6.9s left"), (30, "9 of 40, 6.9s left"), (20, "9 of 40"), (12, "9 o…"),
     ])
-    func `a progress line says what fits`(width: Int, line: String) {
+    func `a progress line drops details that do not fit`(width: Int, line: String) {
         var count = ProgressCount(countsWhatIsLeft: false)
         count.choose(40, leftDue: 100)
         for _ in 0..<7 { count.add(.delivered) }
@@ -144,7 +144,7 @@ struct ReportTests {
         #expect(("drainq: " + line).displayWidth <= width)
     }
 
-    @Test func `what is left counts only where the run goes on with it`() {
+    @Test func `operations left due count in a run that goes on`() {
         var count = ProgressCount(countsWhatIsLeft: true)
         count.choose(40, leftDue: 100)
         #expect(count.total == 140)
@@ -168,13 +168,13 @@ struct ReportTests {
         (String(repeating: "a", count: 100), [String(repeating: "a", count: 77) + "…"], "lines are cut"),
         (String(repeating: "a\n", count: 50), Array(repeating: "a", count: 40), "10 more lines"),
     ])
-    func `a body is shown so far`(body: String, lines: [String], rest: String?) {
+    func `an excerpt shows the beginning of a body`(body: String, lines: [String], rest: String?) {
         let excerpt = BodyExcerpt(Array(body.utf8), terminal(80))
         #expect(excerpt.lines == lines)
         #expect(excerpt.rest == rest)
     }
 
-    @Test func `of a long or binary body it is said how much is missing`() {
+    @Test func `an excerpt names the missing bytes of a long or binary body`() {
         #expect(BodyExcerpt([0xFF, 0xFE], .absent).rest == "2 bytes that are not text")
         let long = BodyExcerpt(Array(String(repeating: "é", count: 5000).utf8), .absent)
         #expect(long.rest == "5904 more bytes" && long.lines == [String(repeating: "é", count: 2048)])
@@ -183,13 +183,13 @@ struct ReportTests {
     @Test(arguments: [
         ("503", true), ("5xx", true), ("500-599", true), ("4xx", false), ("404", false), ("timeout", false),
     ])
-    func `an answer is matched by a status or a range of them`(text: String, matches: Bool) throws {
+    func `a pattern of a status or of a range matches an attempt by its status`(text: String, matches: Bool) throws {
         let record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, status: 503, rule: "r")
         #expect(try #require(AnswerPattern(text)).matches(record) == matches)
     }
 
     @Test(arguments: [("timeout", "timeout"), ("UNAVAILABLE", "UNAVAILABLE")])
-    func `an answer is matched by its error`(text: String, error: String) throws {
+    func `a pattern of an error matches an attempt by its error`(text: String, error: String) throws {
         var record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, error: error, rule: "r")
         #expect(try #require(AnswerPattern(text)).matches(record))
         record.error = "refused"
@@ -197,7 +197,7 @@ struct ReportTests {
     }
 
     @Test(arguments: ["", "6xx", "99", "600", "599-500", "5x", "nonsense", "0xx"])
-    func `what is no answer is refused`(text: String) {
+    func `an invalid pattern is refused`(text: String) {
         #expect(AnswerPattern(text) == nil)
         #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["list", "--status", text]) }
     }

@@ -1,4 +1,4 @@
-/// Splits a line as a shell does, as far as the tests and the examples need it: blanks, single and double quotes.
+/// Splits a line as a shell does: at blanks, with single and double quotes. Covers only the needs of the tests.
 func shellWords(_ line: String) -> [String] {
     var words: [String] = []
     var word: String?

@@ -4,7 +4,7 @@ import Testing
 @testable import DrainqCLI
 
 struct TableTests {
-    @Test func `documents say which commands take a global option`() throws {
+    @Test func `the reach of a global option names the commands with or without the option`() throws {
         for row in OptionDescription.table where row.group == .global {
             for command in CommandDescription.visible.map(\.name) {
                 let isNamed = row.reach?.commands.contains(command) ?? false
@@ -15,12 +15,12 @@ struct TableTests {
         #expect(!json.isOnly && json.commands.contains("pause") && !json.commands.contains("run"))
     }
 
-    @Test func `run has all global options, so that they can be looked for in its rows`() {
+    @Test func `run takes every global option`() {
         let all = OptionDescription.table.filter { $0.group == .global }
         #expect(Set(all).subtracting(RunCommand.description.options) == [])
     }
 
-    @Test func `every command has a name of its own, and every option a command`() {
+    @Test func `every command has a unique name, and every option has a command`() {
         #expect(Set(CommandDescription.table.map(\.name)).count == CommandDescription.table.count)
         let unused = Set(OptionName.allCases).subtracting(OptionDescription.table.map(\.name))
         #expect(
@@ -44,7 +44,7 @@ struct TableTests {
         }
     }
 
-    @Test func `a row belongs to a command, and to each only once`() {
+    @Test func `an option belongs to a command, and to no command twice`() {
         for row in OptionDescription.table {
             #expect(!row.commands.isEmpty)
             #expect(Set(row.commands).count == row.commands.count)
@@ -69,7 +69,7 @@ struct TableTests {
         }
     }
 
-    @Test func `every option that prose mentions exists where it is mentioned`() {
+    @Test func `every option mentioned in prose exists in its command`() {
         for row in OptionDescription.table {
             for word in Prose(row.details).options {
                 for command in row.commands {
@@ -95,7 +95,7 @@ struct TableTests {
         for arguments in calls { _ = try ParsedCommand(arguments: arguments) }
     }
 
-    @Test func `an example is of its command, and each does something but help and version`() {
+    @Test func `each example calls its command, and every command except version has examples`() {
         for command in CommandDescription.visible {
             for example in command.examples {
                 #expect(
@@ -107,7 +107,7 @@ struct TableTests {
     }
 
     @Test(arguments: CommandDescription.table)
-    func `initial values are read as values`(command: CommandDescription) throws {
+    func `initial values parse as values`(command: CommandDescription) throws {
         for row in command.options {
             guard let initial = row.initial else { continue }
             let given = GivenOption(name: row.name, spelling: row.name.spelling, text: RawText(initial))
@@ -124,7 +124,7 @@ struct TableTests {
     }
 
     @Test(arguments: [AgentCommand.description, CompleteCommand.description])
-    func `what only programs call is in no document and never suggested`(command: CommandDescription) throws {
+    func `commands for programs are in no document and are never suggested`(command: CommandDescription) throws {
         #expect(!CommandDescription.visible.contains { $0.name == command.name })
         #expect(command.options.isEmpty)
         #expect(try !MadePage.text("drainq.1").contains(".Ss \(command.name)"))

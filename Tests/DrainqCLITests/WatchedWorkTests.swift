@@ -12,7 +12,7 @@ struct WatchedWorkTests {
         return status
     }
 
-    @Test func `the rate and the time left are those since the run was first seen`() {
+    @Test func `the rate and the time left are measured from the first sight of the run`() {
         var work = WatchedWork()
         func look(_ second: Int, _ due: Int, _ claimed: Int) -> String? {
             work.sentence(of: status(due: due, claimed: claimed), at: Self.start + .seconds(second))
