@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What cron mails over many runs: one cause is one mail.
+/// The mails of cron over many runs: a cause gives a single mail.
 struct AlarmTests {
     private func queue(_ script: Script) throws -> (LoopbackReceiver, Drainq) {
         let receiver = try LoopbackReceiver(script: script)
@@ -13,7 +13,7 @@ struct AlarmTests {
         return (receiver, queue)
     }
 
-    /// As if an hour had passed since whatever was told.
+    /// Moves the times of all reported failures an hour back.
     private func passAnHour(_ queue: Drainq) throws {
         let file = queue.queue.appending(path: "state/alarms.json")
         var ledger = try #require(
@@ -24,7 +24,7 @@ struct AlarmTests {
         try JSONSerialization.data(withJSONObject: ledger).write(to: file)
     }
 
-    @Test func `the same failure at the same place is told once an hour, with the count since`() throws {
+    @Test func `a repeated failure at a destination is told once an hour, with the count`() throws {
         let (receiver, queue) = try queue(.always(.status(422, body: "no")))
         var said: [String] = []
         for number in 1...4 {
@@ -42,7 +42,7 @@ struct AlarmTests {
         #expect(try queue.run("run").error.isEmpty)
     }
 
-    @Test func `somebody who watches, and a program, are told everything`() throws {
+    @Test func `verbose and JSON output tell every failure`() throws {
         let (receiver, queue) = try queue(.always(.status(422, body: "no")))
         defer { receiver.stop() }
         for options in [["-v"], ["--json"], ["-v"]] {

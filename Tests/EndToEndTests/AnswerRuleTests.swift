@@ -4,7 +4,7 @@ import Testing
 
 /// Rules for answers, through the program.
 struct AnswerRuleTests {
-    @Test func `a limit that a success announces keeps all runs away until its end`() throws {
+    @Test func `a rate limit in a successful answer delays the destination until its reset`() throws {
         let reset = Int(Date().timeIntervalSince1970) + 3600
         let receiver = try LoopbackReceiver(
             script: .always(
@@ -36,7 +36,7 @@ struct AnswerRuleTests {
         ]
         """
 
-    @Test func `a rate limit with its own header holds back the destination, and costs no attempt`() throws {
+    @Test func `a rate limit in a header of the service delays the destination, and counts no attempt`() throws {
         let reset = Int(Date().timeIntervalSince1970) + 600
         let limited = Answer.status(
             403, headers: ["x-ratelimit-remaining: 0", HeaderLine("x-ratelimit-reset", "\(reset)")])
@@ -59,7 +59,7 @@ struct AnswerRuleTests {
         #expect(record["counted"] as? Bool == false && (record["retryAfter"] as? Int).map { $0 > 590 } == true)
     }
 
-    @Test func `send waits as run does`() throws {
+    @Test func `send obeys a rate limit as run does`() throws {
         let receiver = try LoopbackReceiver(
             script: .always(
                 .status(429, headers: ["Content-Type: application/json"], body: #"{"retry_after":64.57,"global":true}"#)
@@ -79,7 +79,7 @@ struct AnswerRuleTests {
             ),
             (200, #"{"ok":false,"error":"invalid_auth"}"#, #"{ json: { pointer: "/ok", equals: false }, is: "hold" }"#),
         ])
-    func `what a rule finds in the body of a refusal does not keep its secret from being looked up anew`(
+    func `a rule on the body of a refusal does not prevent a refresh of the secret`(
         status: Int, body: String, rule: String
     ) throws {
         let receiver = try LoopbackReceiver(
@@ -100,7 +100,7 @@ struct AnswerRuleTests {
         #expect(receiver.requests().map { $0.header("Authorization") } == ["t1", "t2"])
     }
 
-    @Test func `an answer that is too long is judged by its status, and the record says why`() throws {
+    @Test func `an answer longer than answerLimit is judged by its status, and the record says why`() throws {
         let body = #"{"code":"busy","detail":""# + String(repeating: "x", count: 2000) + #""}"#
         let receiver = try LoopbackReceiver(script: .always(.status(400, headers: [], body: body)))
         let rule = #"answers: [{ status: 400, json: { pointer: "/code", equals: "busy" }, is: "defer" }]"#
@@ -114,7 +114,7 @@ struct AnswerRuleTests {
         #expect(try longer.run("run").status == 75)
     }
 
-    @Test func `a rule that never decides is found by check, and nothing is sent`() throws {
+    @Test func `check and run report a rule that never decides, and no request is sent`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: "1")
@@ -154,7 +154,7 @@ struct AnswerRuleTests {
         #expect((piped["written"] as? String)?.hasSuffix("/drainq.json:4") == true)
         #expect(
             try drainq.run("explain", "--answer", "-", input: "HTTP/1.1 403 Forbidden\n").lines[0].hasSuffix("held"))
-        // The rest of a redirected file, not all of it.
+        // `--answer -` reads only the rest of a redirected file.
         let rest = try drainq.shell("{ read -r line; drainq explain --answer -; } <\(path)")
         #expect(rest.status == 65 && rest.error.contains("line 1 is not a status line"))
         let refused = try drainq.run("explain", "--answer", "-", input: "{}")

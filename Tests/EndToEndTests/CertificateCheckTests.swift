@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `check` tries what a TLS connection needs, as libcurl would: the files, the key, and its passphrase.
+/// `check` tries the files, the key and the passphrase of a TLS connection as libcurl would.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"))) struct CertificateCheckTests {
-    /// The members of a destination, and what `check` says of them; `nil` if it finds nothing.
+    /// The members of a destination, and the words of `check`; `nil` without a finding.
     static let rows: [(members: String, words: String?)] = [
         (#"caFile: "ca.pem""#, nil),
         (#"caFile: "ca.key""#, "cannot use its certificate files"),
@@ -18,13 +18,13 @@ import Testing
             #"clientCertificate: { certificate: "client.pem", key: "locked.key", passphrase: "${secret:bad}" }"#,
             "cannot use its certificate files"
         ),
-        // What has effects is not asked, and its key not tried.
+        // `check` does not run the command of a secret, and so does not try the key.
         (#"clientCertificate: { certificate: "client.pem", key: "locked.key", passphrase: "${secret:asked}" }"#, nil),
-        // The destination's proxy has no part in it.
+        // The destination's proxy plays no part.
         (#"caFile: "ca.pem", proxy: "http://127.0.0.1:1""#, nil),
     ]
 
-    @Test func `check says which certificate files cannot be used`() throws {
+    @Test func `check reports unusable certificate files`() throws {
         let drainq = try Drainq()
         let made = try drainq.shell(
             """

@@ -2,12 +2,12 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// A server that gives what it makes ids of its own.
+/// A server that assigns ids to the notes.
 private struct Made: Sendable {
     var notes: [String: String] = [:]
     var files: [String] = []
     var log: [String] = []
-    /// What a POST is answered first.
+    /// The number of POSTs to refuse first.
     var refusals = 0
 
     mutating func answer(_ request: ReceivedRequest) -> Answer {
@@ -38,7 +38,7 @@ private struct Made: Sendable {
     }
 }
 
-/// Chains: a create whose server makes the id, and what follows it.
+/// Chains: a create whose server assigns the id, and its followers.
 struct ChainTests {
     private let server: Emulation<Made>
     private let drainq: Drainq
@@ -75,10 +75,10 @@ struct ChainTests {
         try add("upload", key, #""leaf""#, id: "f-\(key)")
     }
 
-    @Test func `what was made offline is drained in order, whatever the server calls it`() throws {
+    @Test func `operations added offline are sent in order, with the ids that the server assigns`() throws {
         for key in ["a", "b"] { try addNote(key) }
         try add("remove", "b")
-        // Nobody answers for a day.
+        // The server is unreachable for a day.
         let url = server.url
         try Self.configuration("http://127.0.0.1:9").write(
             to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
@@ -106,7 +106,7 @@ struct ChainTests {
         #expect((story["answer"] as? [String: Any])?["contentType"] as? String == "application/json")
     }
 
-    @Test func `a create that failed for good holds its followers, and drop lets go of them or takes them along`()
+    @Test func `a failed create holds its followers, and drop releases or drops the followers`()
         throws
     {
         server.change { $0.refusals = 2 }
@@ -131,7 +131,7 @@ struct ChainTests {
         #expect(server.state.log == ["POST /notes", "POST /notes"])
     }
 
-    @Test func `a retry of the create sends it first`() throws {
+    @Test func `a retried create is sent before its followers`() throws {
         server.change { $0.refusals = 1 }
         try addNote("a")
         #expect(try drainq.run("run").status == 1)
@@ -140,7 +140,7 @@ struct ChainTests {
         #expect(server.state.log == ["POST /notes", "POST /notes", "PATCH /notes/N-c-a", "PUT /notes/N-c-a/file"])
     }
 
-    @Test func `a placeholder that no route keeps is found, and an operation without a key is refused`() throws {
+    @Test func `check finds a placeholder that no route keeps, and add refuses an operation without a key`() throws {
         let refused = try drainq.start(["add", "--type", "update"], input: "{}\n").finish()
         #expect(refused.status == 65 && refused.error.contains("the operation has no key"))
         let text = Self.configuration(server.url).replacing("{kept.note}/file", with: "{kept.nota}/file")
@@ -155,7 +155,7 @@ struct ChainTests {
         #expect(explained.output.contains("{kept.note} from '/data/id'"))
     }
 
-    @Test func `explain names the kept values that a route waits for, and those that a key lacks`() throws {
+    @Test func `explain names the kept values that a route waits for, and the values missing for a key`() throws {
         try addNote("a")
         #expect(try drainq.run("run").status == 0)
         func explained(_ arguments: String...) throws -> String {
@@ -175,7 +175,7 @@ struct ChainTests {
 
 /// `drainq wait`.
 struct WaitTests {
-    @Test func `it ends when runs have done with each, and prints the kept answers`() throws {
+    @Test func `wait ends after runs settle every operation, and prints the kept answers`() throws {
         let server = try Emulation(0) { request, _ in
             request.text.contains("bad") ? .json(422, "{}") : .json("{\"got\":\(request.text)}")
         }
@@ -192,7 +192,7 @@ struct WaitTests {
         #expect(lines[0]["answer"] as? String == #"{"got":1}"#)
     }
 
-    @Test func `it ends where the file of an operation that is over cannot be read`() throws {
+    @Test func `wait ends if the file of a finished operation cannot be read`() throws {
         let server = try Emulation(0) { request, _ in
             request.text.contains("bad") ? .json(422, "{}") : .json("{}")
         }
@@ -209,7 +209,7 @@ struct WaitTests {
         #expect(waited.error.contains("'worse' failed, and its file cannot be read: "))
     }
 
-    @Test func `it says what is not there, what waits, and that the queue is paused`() throws {
+    @Test func `wait reports missing, waiting and held operations, and a paused queue`() throws {
         let drainq = try Drainq(#"{ routes: { default: { url: "http://127.0.0.1:9/" } } }"#)
         let unknown = try drainq.run("wait", "nobody")
         #expect(unknown.status == 66 && unknown.error.contains("no operation 'nobody' in the queue"))
@@ -224,14 +224,14 @@ struct WaitTests {
         #expect(held.status == 69 && held.output.contains(#""outcome":"waiting""#))
         let open = try drainq.start("wait", "x")
         try drainq.run("drop", "x")
-        // The queue keeps no copies: an operation that was seen counts as delivered, one that never was is missing.
+        // Without kept copies an operation seen before counts as delivered, and an operation never seen is missing.
         #expect(try [0, 66].contains(open.finish().status))
         try drainq.run("add", input: "{\n")
         let item = try #require(drainq.names("quarantine").first { !$0.hasSuffix(".reason") })
         #expect(try drainq.run("wait", item).status == 1)
     }
 
-    @Test func `a signal ends it`() throws {
+    @Test func `a signal ends wait`() throws {
         let drainq = try Drainq(#"{ routes: { default: { url: "http://127.0.0.1:9/" } } }"#)
         try drainq.run("add", "--id", "x", input: "1\n")
         let waiting = try drainq.start("wait", "x")

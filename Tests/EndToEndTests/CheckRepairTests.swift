@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// `check` on queues that something has happened to.
+/// `check` on damaged queues.
 struct CheckRepairTests {
     private static let configuration = "{ routes: { default: { url: \"https://a.example\" } } }"
 
-    @Test func `what is wrong is told with what --repair would do, which does it`() throws {
+    @Test func `check names the damage and the effect of --repair, and --repair mends the damage`() throws {
         let queue = try Drainq(Self.configuration)
         try queue.run("add", input: numbered(1))
         let dead = "20261121T091500.123456Z-9f86d081884c7d65"
@@ -28,7 +28,7 @@ struct CheckRepairTests {
         #expect(well.output.contains("ok: locks: flock(2) excludes a second process"))
     }
 
-    @Test func `a queue without its directories is one again after --repair`() throws {
+    @Test func `--repair restores missing directories of a queue`() throws {
         let queue = try Drainq(Self.configuration)
         for name in ["tmp", "claimed"] { try FileManager.default.removeItem(at: queue.queue.appending(path: name)) }
         let told = try queue.run("check")
@@ -42,7 +42,7 @@ struct CheckRepairTests {
         #expect(try queue.run("check", "--repair", "-q", queue.directory.path).status == 66)
     }
 
-    @Test func `a link in the place of a directory, and what else is wrong, are told at once`() throws {
+    @Test func `check reports a link in the place of a directory together with further damage`() throws {
         let queue = try Drainq(Self.configuration)
         try queue.run("add", input: "1")
         let (new, elsewhere) = (queue.queue.appending(path: "new"), queue.directory.appending(path: "elsewhere"))
@@ -63,7 +63,7 @@ struct CheckRepairTests {
     @Test(arguments: [
         ("failed", 0o755, 77), ("state/destinations.json", 0o644, 77), ("state/destinations.json", 0o600, 74),
     ])
-    func `the exit status says what is wrong until it is repaired`(path: String, mode: Int, status: Int32) throws {
+    func `the exit status of check names the damage until the repair`(path: String, mode: Int, status: Int32) throws {
         let queue = try Drainq(Self.configuration)
         let file = queue.queue.appending(path: path)
         if path.hasSuffix(".json") { try Data((mode == 0o600 ? "{" : "{}").utf8).write(to: file) }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `check` tries each route before an operation meets it.
+/// `check` tries each route before the first attempt.
 struct CheckedRouteTests {
-    /// A configuration in which one of two types has a url.
+    /// A configuration with a url for the type `good` only.
     private static let half =
         "{ routes: { default: {}, good: { url: 'http://127.0.0.1:1/' }, other: { method: 'PUT' } } }"
 
@@ -13,7 +13,7 @@ struct CheckedRouteTests {
         return try queue.run("check")
     }
 
-    @Test func `operations that wait on a route without a url are an error, before a run meets them`() throws {
+    @Test func `check reports waiting operations of a route without a url as an error`() throws {
         let check = try checked(Self.half, adding: "other")
         #expect(check.status == 78)
         #expect(check.error.contains("operations of type 'other' wait, and their route has no url"), "\(check)")
@@ -23,13 +23,13 @@ struct CheckedRouteTests {
         #expect(other.status == 0 && other.output.contains("ok: routes"), "\(other)")
     }
 
-    @Test func `what an operation of a route needs is a note`() throws {
+    @Test func `check notes the data that an operation of a route needs`() throws {
         let route = "url: 'http://127.0.0.1:1/{payload.user.id}', headers: { 'X-For': '{key}' }"
         let check = try checked("{ routes: { crm: { \(route) } } }")
         #expect(check.status == 0 && check.output.contains("note: an operation of type 'crm' needs "), "\(check)")
     }
 
-    @Test func `a secret that is too short to be hidden is a note, and not printed`() throws {
+    @Test func `check notes a secret too short to hide, and does not print the secret`() throws {
         let queue = try Drainq(
             """
             { routes: { default: { url: 'http://127.0.0.1:1/' } },

@@ -4,7 +4,7 @@ import Testing
 
 /// Operations whose files changed after they were accepted.
 struct DamageTests {
-    /// A queue with one operation whose file says `text`, which is replaced by `other` behind drainq's back.
+    /// A queue with an operation whose file contains `text`, replaced by `other` behind drainq's back.
     private func damaged(
         _ text: String, _ other: String, to receiver: LoopbackReceiver
     ) throws -> (drainq: Drainq, id: String) {
@@ -20,7 +20,7 @@ struct DamageTests {
     }
 
     @Test(arguments: [(#"{"amount":100}"#, #"{"amount":900}"#), (#""PUT""#, #""GET""#)])
-    func `an operation that was changed is quarantined before it is sent, with both checksums`(
+    func `a changed operation is quarantined unsent, with both checksums`(
         text: String, other: String
     ) throws {
         let receiver = try LoopbackReceiver()
@@ -31,13 +31,13 @@ struct DamageTests {
         #expect(run.error.contains(", the header says "))
         let shown = try drainq.run("show", id)
         #expect(shown.status == 0 && shown.output.contains("the file was changed or damaged"))
-        // It stays there until a person decides.
+        // The operation stays in quarantine until an operator decides.
         let again = try drainq.run("retry", id)
         #expect(again.status == 1 && again.error.contains("the file was changed or damaged"))
         #expect(try drainq.names("quarantine").count == 2)
     }
 
-    @Test func `a person who removes the checksum has the operation sent as it is`() throws {
+    @Test func `an operator who removes the checksum has the changed operation sent`() throws {
         let receiver = try LoopbackReceiver()
         let (drainq, id) = try damaged(#"{"amount":100}"#, #"{"amount":900}"#, to: receiver)
         #expect(try drainq.run("run").status == 65)
@@ -51,7 +51,7 @@ struct DamageTests {
         #expect(receiver.requests().map(\.text) == [#"{"amount":900}"#])
     }
 
-    @Test func `what was damaged is not exported, and says why`() throws {
+    @Test func `a damaged operation is not exported, and the error says why`() throws {
         let receiver = try LoopbackReceiver()
         let (drainq, id) = try damaged(#"{"amount":100}"#, #"{"amount":900}"#, to: receiver)
         let export = try drainq.run("export")
@@ -59,7 +59,7 @@ struct DamageTests {
         #expect(export.error.contains("\(id)") && export.error.contains("the header says"))
     }
 
-    @Test func `an export has no checksum, and an import makes one`() throws {
+    @Test func `an export has no checksum, and an import adds a new checksum`() throws {
         let receiver = try LoopbackReceiver()
         let (from, to) = (try Drainq(to: receiver), try Drainq(to: receiver))
         try from.run("add", input: "{\"n\":1.10}")

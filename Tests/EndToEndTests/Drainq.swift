@@ -13,7 +13,7 @@ let builtProgram: URL = {
     return directory.appending(path: "drainq")
 }()
 
-/// What a finished process left.
+/// The status and the output of a finished process.
 struct Finished {
     var status: Int32
     var output: String
@@ -21,14 +21,14 @@ struct Finished {
     var lines: [String] { output.split(separator: "\n").map(String.init) }
 }
 
-/// A queue of its own for one test, and the program run on it.
+/// A queue in a new directory for a test. Runs the program on the queue.
 final class Drainq {
     let directory: URL
     var queue: URL { directory.appending(path: "queue") }
-    /// Of the processes it starts, besides this one's.
+    /// Variables for the started processes, in addition to this process's own.
     var environment: [String: String] = [:]
 
-    /// `configuration` becomes drainq.json; without one there is no such file.
+    /// `configuration` replaces the drainq.json of `init`; `nil` keeps the file.
     init(_ configuration: String? = nil) throws {
         directory = Scratch.directory.appending(path: "drainq-e2e-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -47,7 +47,7 @@ final class Drainq {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// Runs the program to its end, input and outputs being pipes or files, never a terminal.
+    /// Runs the program to its end. Standard input and the outputs are files, never a terminal.
     @discardableResult
     func run(_ arguments: String..., input: String = "") throws -> Finished {
         try start(arguments, input: input).finish()
@@ -57,7 +57,7 @@ final class Drainq {
         try start(arguments, input: input)
     }
 
-    /// With `standardError` what the program says there is the caller's to read, and not in what `finish` returns.
+    /// Starts the program. With `standardError`, the caller reads standard error instead of `finish`.
     func start(
         _ arguments: [String], input: String, standardError: FileHandle? = nil, program: URL? = nil
     ) throws -> Started {
@@ -66,7 +66,7 @@ final class Drainq {
             environment: environment, program: program)
     }
 
-    /// Runs a script of bash in which `drainq` is the program and the queue is the default one.
+    /// Runs a bash script with `drainq` as the program and this queue as the default.
     func shell(_ script: String) throws -> Finished {
         try Started(
             ["-c", "drainq() { \"$DRAINQ\" \"$@\"; }; export -f drainq; cd \"$WORK\"; \(script)"], input: "",
@@ -96,17 +96,17 @@ final class Drainq {
     }
 }
 
-/// Lets SIGHUP reach the program: under nohup(1) the tests ignore it, and a child inherits that.
+/// Lets SIGHUP reach the program: under nohup(1) the tests ignore SIGHUP, and a child inherits the disposition.
 private func stopIgnoringHangups() {
     signal(SIGHUP, SIG_DFL)
 }
 
-/// A process under way.
+/// A started process.
 final class Started {
     let process = Process()
     private let directory: URL
     private let stem = UUID().uuidString
-    /// Where its standard output goes.
+    /// The file of the standard output.
     var output: URL { directory.appending(path: "\(stem).out") }
 
     init(
@@ -135,7 +135,7 @@ final class Started {
         try process.run()
     }
 
-    /// Waits for the end, at most a minute: what hangs is killed, and its status tells.
+    /// Waits for the end. Kills a hanging process after a minute, so that the status shows the hang.
     func finish() throws -> Finished {
         let pid = process.processIdentifier
         let guardian = DispatchWorkItem { kill(pid, SIGKILL) }
@@ -154,7 +154,7 @@ final class Started {
     }
 }
 
-/// `{"n":1}` … `{"n":count}`, one a line.
+/// `{"n":1}` … `{"n":count}`, each on a line.
 func numbered(_ count: Int) -> String {
     (1...count).map { "{\"n\":\($0)}\n" }.joined()
 }

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// "Prints what the command would do, without doing it": the operations that the same run then sends, in its order.
+/// "Prints what the command would do, without doing it": the operations that the same run then sends, in order.
 struct DryRunTests {
     /// SplitMix64.
     private struct Chance: RandomNumberGenerator {
@@ -23,7 +23,7 @@ struct DryRunTests {
     ]
 
     @Test(arguments: [UInt64](0..<6))
-    func `a dry run prints what the run then sends, in its order`(seed: UInt64) throws {
+    func `a dry run prints the operations that the run then sends, in order`(seed: UInt64) throws {
         var chance = Chance(state: seed)
         let good = try LoopbackReceiver()
         let held = try LoopbackReceiver()

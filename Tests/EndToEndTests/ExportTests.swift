@@ -3,9 +3,9 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// Operations out of a queue and into another one.
+/// Export from a queue and import into a second queue.
 struct ExportTests {
-    /// Every operation file of a queue, by its path.
+    /// Returns every operation file of a queue, by its path.
     private func files(_ queue: Drainq) throws -> [String: Data] {
         var files: [String: Data] = [:]
         for state in ["new", "deferred", "failed", "delivered"] {
@@ -16,7 +16,7 @@ struct ExportTests {
         return files
     }
 
-    /// New, deferred with attempts, failed, held, binary, due later.
+    /// A queue with operations that are new, deferred, failed, held, binary or due later.
     private func variety() throws -> Drainq {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(400)]))
         defer { receiver.stop() }
@@ -47,7 +47,7 @@ struct ExportTests {
         #expect(try to.run("export").output.split(separator: "\n").sorted() == exported.lines.map { $0[...] }.sorted())
     }
 
-    @Test func `ids, filters and standard input say what is exported`() throws {
+    @Test func `ids, filters and standard input choose the exported operations`() throws {
         let queue = try variety()
         let failed = try queue.run("export", "--state", "failed").lines
         #expect(failed.count == 1)
@@ -59,7 +59,7 @@ struct ExportTests {
         #expect(try queue.run("export", "--state", "quarantined").status == 64)
     }
 
-    @Test func `what is no operation is not exported, and that is said`() throws {
+    @Test func `files that are not operations are not exported, and export says so`() throws {
         let queue = try variety()
         try queue.run("add", input: "{\n")
         try queue.drop(Data("{}".utf8), as: "foreign")
@@ -75,7 +75,7 @@ struct ExportTests {
             bad.error.contains("cannot export 'new/20261121T091500.000000Z-bad.json': it ends within the header line"))
     }
 
-    @Test func `a bad line is told with its number and kept, and the others are imported`() throws {
+    @Test func `a bad line is reported with its number and kept, and good lines are imported`() throws {
         let (from, to) = (try variety(), try Drainq())
         let lines = try from.run("export").lines
         let input = (lines.prefix(2) + ["{\"schema\":1}", "no"] + lines.dropFirst(2)).joined(separator: "\n")
@@ -91,7 +91,7 @@ struct ExportTests {
         #expect(try files(atomic).isEmpty && atomic.names("quarantine").isEmpty)
     }
 
-    @Test func `what jq has changed is imported as it stands`() throws {
+    @Test func `an edited operation is imported with its edits`() throws {
         let (from, to) = (try variety(), try Drainq())
         let line = try #require(try from.run("export", "--state", "failed").lines.first)
         let edited = line.replacing("\"payload\":{\"n\":2}", with: "\"payload\":{\"n\":\"edited\"}")
@@ -103,7 +103,7 @@ struct ExportTests {
         #expect(shown.contains("\"state\":\"new\""))
     }
 
-    @Test func `an operation that was deferred elsewhere is delivered here`() throws {
+    @Test func `an operation deferred in a queue is delivered by the importing queue`() throws {
         let from = try variety()
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
@@ -113,7 +113,7 @@ struct ExportTests {
         #expect(receiver.requests().map(\.text) == ["{\"n\":1}"])
     }
 
-    @Test func `what is edited takes the place of what has the same id, in one pipeline`() throws {
+    @Test func `import --replace replaces operations by edited operations of the same ids`() throws {
         let receiver = try LoopbackReceiver(script: Script(["422 *2", "204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -135,7 +135,7 @@ struct ExportTests {
         #expect(receiver.requests().suffix(2).map(\.text) == ["{\"v\":2,\"n\":1}", "{\"v\":2,\"n\":2}"])
     }
 
-    @Test func `an operation that has changed in more than its content is not replaced, with a hint`() throws {
+    @Test func `import --replace refuses changes outside of the content, with a hint`() throws {
         let queue = try Drainq()
         try queue.run("add", "--type", "crm", input: "1\n")
         let edited = try queue.run("export").output.replacing("\"type\":\"crm\"", with: "\"type\":\"erp\"")
@@ -146,7 +146,7 @@ struct ExportTests {
         #expect(try queue.run("list", "--json", "--state", "new").lines.count == 1)
     }
 
-    @Test func `an operation in flight is not replaced, and that is said`() throws {
+    @Test func `an operation in flight is not replaced, and import says so`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)

@@ -4,7 +4,7 @@ import Testing
 
 /// Templates, with the real program and a real socket.
 struct FilledInTests {
-    @Test func `plain lines get their key and their type from what is in them`() throws {
+    @Test func `plain lines get their key and type from their payload`() throws {
         let receiver = try LoopbackReceiver()
         let queue = try Drainq(
             """
@@ -40,7 +40,7 @@ struct FilledInTests {
         #expect(try queue.names("quarantine").count(where: { $0.hasSuffix(".reason") }) == 3)
     }
 
-    @Test func `a word that is none is found without a request, with its line and the nearest word`() throws {
+    @Test func `check reports an unknown placeholder with its line and the nearest name, without a request`() throws {
         let receiver = try LoopbackReceiver()
         let queue = try Drainq(
             """
@@ -59,7 +59,7 @@ struct FilledInTests {
         #expect(receiver.receivedCount == 0)
     }
 
-    @Test func `an attempt has its number and its own text in every place`() throws {
+    @Test func `each attempt fills in its number in url, headers and body`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(200)]))
         let queue = try Drainq(
             """

@@ -2,12 +2,12 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What older drainqs have written is read as they meant it, and what a newer one has written is left to it.
+/// Queues of older releases keep their meaning, and files of newer releases stay untouched.
 struct FormatTests {
     let recorded: RecordedQueue
     let drainq: Drainq
 
-    /// Nothing but 1 has ever been: a format that changes gets a fixture of its own beside it.
+    /// Only format 1 exists so far: a new format gets an additional fixture.
     init() throws {
         recorded = try RecordedQueue(format: 1)
         drainq = try Drainq()
@@ -20,15 +20,15 @@ struct FormatTests {
         return Dictionary(uniqueKeysWithValues: rows.compactMap { row in (row["id"] as? String).map { ($0, row) } })
     }
 
-    /// A directory or file that has come since is not there in a queue of before: whoever reads it takes that for empty.
-    @Test func `a queue of format 1 can be read before anything completes it`() throws {
+    /// A queue of an older release lacks newer directories and files: every reader takes a missing file as empty.
+    @Test func `a queue of format 1 can be read before missing directories are made`() throws {
         for arguments in [["list"], ["status"], ["show", "failed"], ["export"], ["run", "--dry-run"]] {
             let finished = try drainq.start(arguments, input: "").finish()
             #expect(!finished.error.contains("drainq: error:"), "\(arguments): \(finished.error)")
         }
     }
 
-    @Test func `each operation of format 1 is what and where it was`() throws {
+    @Test func `each operation of format 1 keeps its state, type, destination and attempts`() throws {
         let expected = """
             failed    failed    default http://api.test    1 status 404
             reset     deferred  invoice http://api.test    1 error reset
@@ -69,7 +69,7 @@ struct FormatTests {
         #expect(try drainq.run("list", "--state", "delivered", "--json").lines.count == 1)
     }
 
-    @Test func `what runs and people had said of destinations holds`() throws {
+    @Test func `pauses, holds and counters of format 1 stay in force`() throws {
         let status = try json(drainq.run("status", "--json").output)
         let holds = try #require(status["holds"] as? [[String: Any]])
         #expect(status["paused"] as? Bool == true)
@@ -87,7 +87,7 @@ struct FormatTests {
             })
     }
 
-    @Test func `headers, bodies and attempts of format 1 come out byte for byte, unknown fields among them`() throws {
+    @Test func `export has headers, bodies and attempts of format 1 byte for byte, with unknown fields`() throws {
         let lines = try drainq.run("export").lines
         // Kept copies wait for nobody.
         #expect(lines.count == recorded.operations.count - 1)
@@ -111,7 +111,7 @@ struct FormatTests {
         #expect(lines.contains { $0.contains(#""trace":{"id": [1, 2.5, null]},"priority":"high""#) })
     }
 
-    @Test func `a queue of format 1 is drained as it was meant`() throws {
+    @Test func `a queue of format 1 is sent with its original requests`() throws {
         let receiver = try LoopbackReceiver()
         drainq.environment = ["http_proxy": receiver.url, "no_proxy": ""]
         let paused = try drainq.run("run", "--json")
@@ -172,7 +172,7 @@ struct FormatTests {
             requests.first { $0.text == "0" && $0.target.contains("order") }?.header("Content-Type")
                 == "application/vnd.order+json")
         #expect(requests.first { $0.header("Idempotency-Key") == "\"twice\"" }?.header("Drainq-Attempt") == "2")
-        // What waits for its time or for a person is there still.
+        // Operations due later and operations held by an operator remain.
         #expect(try Set(rows().keys) == ["future", "attached"])
     }
 
@@ -187,7 +187,7 @@ struct FormatTests {
             ["pause", "--destination", "http://down.test"],
             ["resume"], ["export"], ["import"], ["check"], ["check", "--repair"], ["explain", "503"],
         ])
-    func `a queue of a newer format is refused by every command, and nothing in it is touched`(words: [String]) throws {
+    func `every command refuses a queue of a newer format, and changes no file`(words: [String]) throws {
         let format = drainq.queue.appending(path: "state/format")
         try "2\n".write(to: format, atomically: false, encoding: .utf8)
         let before = try trace()
@@ -198,7 +198,7 @@ struct FormatTests {
         #expect(try trace() == before)
     }
 
-    @Test func `a file of a newer drainq under a canonical name stays where it is, and each run says so`() throws {
+    @Test func `a file of a newer drainq under a canonical name stays in place, and each run says so`() throws {
         for state in ["new", "deferred"] {
             try FileManager.default.removeItem(at: drainq.queue.appending(path: state))
             try FileManager.default.createDirectory(
@@ -224,7 +224,7 @@ struct FormatTests {
             check.output.contains("'deferred' contains 1 file without the name of an operation; drainq ignores them"))
     }
 
-    /// Each name with its kind, mode, size and the time of its last change, which no rename or write leaves as it was.
+    /// Each name with kind, mode, size and time of the last change, so that every rename and write shows.
     private func trace() throws -> [String] {
         try drainq.shell("cd queue && find . -printf '%p %y %m %s %C@\\n' | LC_ALL=C sort").lines
     }

@@ -3,9 +3,9 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// Programs that a run calls when something has changed.
+/// Programs that a run calls for events.
 struct HookTests {
-    /// A queue whose hooks are scripts of `sh`: `held` is the body of the program for that event.
+    /// A queue with scripts of `sh` as hooks, by event.
     private func queue(
         to receiver: LoopbackReceiver, every: String = "0s", _ hooks: [String: String], more: String = ""
     ) throws -> Drainq {
@@ -15,7 +15,7 @@ struct HookTests {
             let file = queue.directory.appending(path: "hook-\(event)")
             try "cd '\(queue.directory.path)' || exit 9\n\(script)\n".write(
                 to: file, atomically: true, encoding: .utf8)
-            // The shell reads it. It could not be executed while a child that another test is just starting has it open.
+            // The shell reads the file. Execution would fail while a child of a concurrent test has the file open.
             keys += "\(event): [\"/bin/sh\", \"\(file.path)\", \"an argument\"], "
         }
         let text = """
@@ -36,7 +36,7 @@ struct HookTests {
         }
     }
 
-    @Test func `a hook is told what failed, on its input and in its environment, and knows no secret`() throws {
+    @Test func `a hook gets the failures on its input and in its environment, without secrets`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400", "204", "422"]))
         defer { receiver.stop() }
         let queue = try queue(
@@ -66,7 +66,7 @@ struct HookTests {
     }
 
     @Test(arguments: [400, 401])
-    func `a secret that a server says back is told to nobody`(status: Int) throws {
+    func `a secret in an answer is hidden in hooks, errors and the log`(status: Int) throws {
         let receiver = try LoopbackReceiver(script: Script(["\(status) body=\"no such token: hidden-token\""]))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["failed": "cat >> told; env >> told", "held": "cat >> told; env >> told"])
@@ -79,7 +79,7 @@ struct HookTests {
         }
     }
 
-    @Test func `an outage and a backlog are told when they begin and when they end, and not while they go on`() throws {
+    @Test func `hooks are called at the beginning and end of an outage and a backlog, and not in between`() throws {
         let receiver = try LoopbackReceiver(script: Script(["503 *2", "204"]))
         defer { receiver.stop() }
         let events = ["down", "up", "backlog", "cleared"]
@@ -95,7 +95,7 @@ struct HookTests {
         #expect((try told(queue)[0]["reason"] as? String)?.hasPrefix("503, since ") == true)
     }
 
-    @Test func `a hold is told when it begins and when it ends, and not while it goes on`() throws {
+    @Test func `hooks are called at the beginning and end of a hold, and not in between`() throws {
         let receiver = try LoopbackReceiver(script: Script(["401 *2", "204"]))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["held": "cat >> told", "released": "cat >> told"])
@@ -111,7 +111,7 @@ struct HookTests {
         #expect(try told(queue).map { $0["destination"] as? String } == [receiver.url, receiver.url])
     }
 
-    @Test func `files that are no operations are told by one call`() throws {
+    @Test func `a single call reports all quarantined files`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["quarantined": "cat >> told"])
@@ -123,7 +123,7 @@ struct HookTests {
         #expect(told[0]["destination"] == nil && told[0]["reason"] is String)
     }
 
-    @Test func `what happens too soon after a call is told with the next one`() throws {
+    @Test func `failures too soon after a call are reported by the next call`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, every: "1h", ["failed": "cat >> told"])
@@ -132,7 +132,7 @@ struct HookTests {
             #expect(try queue.run("run").status == 1)
         }
         #expect(try told(queue).count == 1)
-        // An hour later, as the file has it.
+        // The file's time then lies more than an hour back.
         let file = queue.queue.appending(path: "state/hooks.json")
         let text = try String(contentsOf: file, encoding: .utf8)
         try text.replacing(/"told":"[^"]*"/, with: "\"told\":\"2020-01-01T00:00:00Z\"")
@@ -145,7 +145,7 @@ struct HookTests {
         ("exit 3", "exited with status 3"), ("kill -9 $$", "was killed by signal 9 (Killed)"),
         ("exec <&-; exit 4", "exited with status 4"),
     ])
-    func `a hook that fails is one warning and changes no status`(script: String, words: String) throws {
+    func `a failed hook gives a single warning and changes no status`(script: String, words: String) throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, every: "1h", ["failed": script])
@@ -169,7 +169,7 @@ struct HookTests {
         #expect(!finished.error.contains("warning") && !finished.error.contains("oops") && finished.output.isEmpty)
     }
 
-    @Test func `a hook that hangs is ended after ten seconds, with what it has started`() throws {
+    @Test func `a hanging hook is ended after ten seconds, with its children`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["failed": "sleep 600 & echo $! > pid; sleep 600"])
@@ -180,7 +180,7 @@ struct HookTests {
         #expect(finished.status == 1)
         #expect(finished.error.contains("') did not end within 10s"))
         let pid = try String(contentsOf: queue.directory.appending(path: "pid"), encoding: .utf8)
-        // It is gone, or dead and nobody has asked how it died: soon, as the kernel finds the time.
+        // The process is gone, or a zombie that its parent has not reaped yet.
         var isAlive = true
         while isAlive, ContinuousClock.now - start < .seconds(60) {
             let state = try? String(contentsOfFile: "/proc/\(pid.dropLast())/stat", encoding: .utf8)
@@ -189,7 +189,7 @@ struct HookTests {
         #expect(!isAlive)
     }
 
-    @Test func `a hook that is not there is a warning`() throws {
+    @Test func `a missing hook is a warning`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try Drainq(
@@ -202,7 +202,7 @@ struct HookTests {
                 "warning: the hook 'failed' ('no-such-program-at-all') cannot be started: No such file or directory"))
     }
 
-    @Test func `a hook may use drainq on the queue it is told of`() throws {
+    @Test func `a hook may run drainq on its queue`() throws {
         let receiver = try LoopbackReceiver(script: Script(["401"]))
         defer { receiver.stop() }
         let queue = try queue(
@@ -214,7 +214,7 @@ struct HookTests {
         #expect(try queue.run("status").output.contains("paused: '\(receiver.url)'"))
     }
 
-    @Test func `what a run begins, delivers and comes to is told, and an idle run tells nothing`() throws {
+    @Test func `hooks report the start, the deliveries and the end of a run, and an idle run calls no hook`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204 *2", "503", "204"]))
         defer { receiver.stop() }
         let told = ["started": "cat >> told", "delivered": "cat >> told", "ended": "cat >> told"]
@@ -233,7 +233,7 @@ struct HookTests {
         #expect(events[2]["destination"] == nil)
     }
 
-    @Test func `the hook is told the answers that are kept`() throws {
+    @Test func `the hook gets the kept answers`() throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in
                 .status(200, headers: ["Content-Type: application/json"], body: "{\"got\":\(request.text)}")
@@ -253,7 +253,7 @@ struct HookTests {
         #expect(try queue.run("show", "--json", ids[1]).status == 1)
     }
 
-    @Test func `a run waits for the hook that is told of its start`() throws {
+    @Test func `a run waits for the hook of its start`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["started": "drainq() { :; }; ls \"$DRAINQ_QUEUE/new\" > before"])
@@ -263,7 +263,7 @@ struct HookTests {
         #expect(before.contains(".json"))
     }
 
-    @Test func `runs that start and end too soon after a call are counted for the next one`() throws {
+    @Test func `runs that end too soon after a call are counted for the next call`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try queue(to: receiver, every: "1h", ["ended": "cat >> told"])

@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 struct InputTests {
-    @Test func `an input that cannot be opened keeps out none of those before it`() throws {
+    @Test func `an input that cannot be opened does not affect earlier inputs`() throws {
         let queue = try Drainq()
         let finished = try queue.shell(
             """
@@ -15,7 +15,7 @@ struct InputTests {
         #expect(try queue.waiting() == 2)
     }
 
-    @Test func `an id that no command line can name is refused`() throws {
+    @Test func `an id that a command line cannot name is refused`() throws {
         let queue = try Drainq()
         let refused = try queue.run("add", "--id", "-", input: "1")
         #expect(refused.status == 64 && refused.error.contains("- alone means standard input"))
@@ -28,7 +28,7 @@ struct InputTests {
         #expect(try queue.run("show", "--", "--").status == 0)
     }
 
-    @Test func `a type without a route is refused where there is no default route, with the nearest name`() throws {
+    @Test func `without a default route, a type without a route is refused with the nearest name`() throws {
         let drainq = try Drainq("{ routes: { updateProfile: { url: 'http://a.example/' } } }")
         let mistyped = try drainq.run("add", "--type", "upadteProfile", input: "1")
         #expect(mistyped.status == 65)
@@ -38,13 +38,13 @@ struct InputTests {
         #expect(try drainq.run("add", input: "1").error.contains("the types are updateProfile"))
         #expect(try drainq.run("send", "--type", "other", input: "1").status == 65)
         #expect(try drainq.run("add", "--type", "updateProfile", input: "1").status == 0)
-        // An operation with a url of its own needs no route, and a queue without routes is not configured yet.
+        // An operation with its own url needs no route, and a queue without routes is not configured yet.
         #expect(try drainq.run("add", "--type", "other", "--url", "http://b.example/", input: "1").status == 0)
         #expect(try Drainq("{}").run("add", "--type", "other", input: "1").status == 0)
         #expect(try drainq.waiting() == 2)
     }
 
-    @Test func `an array is one operation, which is said, and with --each each of its elements is one`() throws {
+    @Test func `an array is a single operation with a notice, and --each makes each element an operation`() throws {
         let drainq = try Drainq()
         let array = "[ {\"n\": 1},\n  \"two\",\n [3] ]\n"
         let one = try drainq.run("add", input: array)
@@ -64,7 +64,7 @@ struct InputTests {
         }
     }
 
-    @Test func `a bad line is reported with its number, kept, and stops no other`() throws {
+    @Test func `a bad line is reported with its number and kept, and good lines are added`() throws {
         let drainq = try Drainq()
         let added = try drainq.run("add", input: "{\"n\":1}\n{\"n\":\n{\"n\":3}\n")
         #expect(added.status == 65)
@@ -74,19 +74,19 @@ struct InputTests {
     }
 
     @Test(arguments: ["add", "import"])
-    func `bad lines are kept together, so that they share what makes them durable`(command: String) throws {
+    func `bad lines of an input are kept by a single call`(command: String) throws {
         let drainq = try Drainq()
         let finished = try drainq.run(command, input: String(repeating: "no\n", count: 40))
         #expect(finished.status == 65 && finished.error.matches(of: /cannot \w+ line/).count == 40)
-        // Said of the first such line: lines before it may be JSON.
+        // Reported for the first such line: lines before may be JSON.
         let warnings = finished.error.matches(of: /line 1 of '[^']*' looks like plain text/).count
         #expect(warnings == (command == "add" ? 1 : 0))
         let names = try drainq.names("quarantine").filter { !$0.hasSuffix(".reason") }
-        // The time in a name is that of the call that kept it.
+        // The time in a name is the time of the call that kept the line.
         #expect(names.count == 40 && Set(names.map { $0.prefix(23) }).count == 1)
     }
 
-    @Test func `atomic takes all or none`() throws {
+    @Test func `--atomic adds all operations or none`() throws {
         let drainq = try Drainq()
         let added = try drainq.run("add", "--atomic", input: "{\"n\":1}\nno\n")
         #expect(added.status == 65)
@@ -95,7 +95,7 @@ struct InputTests {
         #expect(try drainq.run("add", "--atomic", input: numbered(3)).lines.count == 3)
     }
 
-    @Test func `a document over several lines is one operation`() throws {
+    @Test func `a document over several lines is a single operation`() throws {
         let drainq = try Drainq()
         let file = drainq.directory.appending(path: "document.json")
         try "{\n  \"a\": [\n    1\n  ]\n}\n".write(to: file, atomically: true, encoding: .utf8)
@@ -127,7 +127,7 @@ struct InputTests {
         #expect(request.header("Content-Type") == "application/json")
     }
 
-    @Test func `an option takes precedence over the field of an envelope, a header over that of its name`() throws {
+    @Test func `an option takes precedence over the envelope's field, and a header over the same header`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         let added = try drainq.run(
@@ -144,7 +144,7 @@ struct InputTests {
         #expect(request.headers.count { $0.name.lowercased() == "x-a" } == 1)
     }
 
-    @Test func `an id that is in the queue already is added once`() throws {
+    @Test func `an id already in the queue is not added again`() throws {
         let drainq = try Drainq()
         #expect(try drainq.run("add", "--id", "one", input: "1").status == 0)
         let again = try drainq.run("add", "--id", "one", input: "2")
@@ -153,7 +153,7 @@ struct InputTests {
         #expect(try drainq.waiting() == 1)
     }
 
-    @Test func `a body that is no JSON goes out as it is`() throws {
+    @Test func `a body that is not JSON is sent unchanged`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", "--content-type", "text/plain", input: "line one\nline two")
@@ -162,7 +162,7 @@ struct InputTests {
         #expect(receiver.requests().first?.header("Content-Type") == "text/plain")
     }
 
-    @Test func `a media type that is given goes before the header of the route`() throws {
+    @Test func `a given media type takes precedence over the header of the route`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver, #"headers: { "Content-Type": "application/json; charset=utf-8" }"#)
         try drainq.run("add", input: "1")
@@ -174,7 +174,7 @@ struct InputTests {
         #expect(types.sorted() == ["application/json; charset=utf-8", "text/csv", "text/csv", "text/csv"])
     }
 
-    @Test func `an id that is given twice means one operation`() throws {
+    @Test func `an id given twice means a single operation`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         let id = try drainq.run("add", input: "1").lines[0]
@@ -186,7 +186,7 @@ struct InputTests {
         #expect(receiver.requests().count == 1)
     }
 
-    @Test func `files dropped into new are delivered where they are operations and quarantined where not`() throws {
+    @Test func `foreign files in new are delivered if valid, and quarantined if not`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.drop(Data("{\"hello\": 1}".utf8), as: "good-1")
@@ -213,7 +213,7 @@ struct InputTests {
         #expect(try drainq.run("run").status == 0)
     }
 
-    @Test func `wrong use, a missing queue and a bad configuration have statuses of their own`() throws {
+    @Test func `wrong use, a missing queue and a bad configuration have distinct exit statuses`() throws {
         let drainq = try Drainq()
         let wrong = try drainq.run("run", "--limt", "5")
         #expect(wrong.status == 64 && wrong.error.contains("did you mean --limit?"))
@@ -226,7 +226,7 @@ struct InputTests {
         #expect(try drainq.run("check").status == 78)
     }
 
-    @Test func `drop needs to be told what, and does it to that alone`() throws {
+    @Test func `drop needs a choice, and drops only the chosen operations`() throws {
         let drainq = try Drainq()
         let ids = try drainq.run("add", input: numbered(3)).lines
         #expect(try drainq.run("drop").status == 64)
@@ -250,7 +250,7 @@ struct InputTests {
         #expect((status["lastRun"] as? [String: Any])?["exitStatus"] as? Int == 75)
     }
 
-    @Test func `the demo drains what it is given, retry included`() throws {
+    @Test func `the demo delivers its input, with a retry`() throws {
         let drainq = try Drainq()
         let demo = try drainq.run("demo", input: "{\"mine\":1}\n{\"mine\":2}\n")
         #expect(demo.status == 0)
@@ -258,7 +258,7 @@ struct InputTests {
         #expect(demo.error.contains("2 delivered"))
     }
 
-    @Test func `an envelope needs no marker, and a field that is nearly one is warned of`() throws {
+    @Test func `an envelope needs no marker, and a misspelled field gives a warning`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         let added = try queue.run(
             "add", "--envelope", input: "{\"typ\":\"crm\",\"payload\":1,\"note\":2}\n{\"typ\":\"crm\",\"payload\":1}\n")

@@ -4,18 +4,18 @@ import Testing
 
 @testable import DrainqCLI
 
-/// Every `--json` of the program, run, and held against the table that the manual is made from.
+/// Runs every `--json` of the program, and checks the output against the table of the manual.
 struct JSONOutputTests {
     private let witness = OutputWitness()
 
-    /// What these tests cannot bring about.
+    /// Fields that the tests cannot produce.
     private static let elsewhere: Set<String> = [
-        // A run that waits for network or power, which this machine has; a run under way is another process.
+        // The network and the power of this machine delay no run; a run in progress is a second process.
         "the summary of a run.conditions", "the status of the queue.lastRun.conditions",
         "the status of the queue.conditions", "an operation.waitsFor.reason",
         "an operation with all its attempts.waitsFor.reason",
         "an operation with all its attempts.run",
-        // In the journal's and the log's version of it.
+        // In the journal's and the log's form of an attempt.
         "an attempt.excerpt",
     ]
 
@@ -46,7 +46,7 @@ struct JSONOutputTests {
         #expect(Set(OutputObject.table.map(\.title)).count == OutputObject.table.count)
     }
 
-    @Test func `every command that has --json is in the table, and no other`() {
+    @Test func `the table has exactly the commands with --json`() {
         let printing = Set(OutputObject.table.flatMap(\.printedBy).map { String($0.prefix { $0 != " " }) })
         let having = CommandDescription.visible.filter { OptionDescription.row(.json, of: $0) != nil }
         let known = Set(having.map(\.name) + ["export"])
@@ -100,7 +100,7 @@ struct JSONOutputTests {
         witness.check(try sending.run("send", "--json", input: "{"), by: "send")
     }
 
-    /// An operation of each kind, put where they would be by hand: names carry what `list` says.
+    /// An operation of each kind, placed by hand: names carry the data of `list`.
     private func operations() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", retry: \"quick\" } } }")
         let header = """
@@ -155,14 +155,14 @@ struct JSONOutputTests {
         try queue.run("add", "--expires", "1ms", input: "3")
         try queue.drop(Data("{".utf8), as: "foreign")
         witness.check(try queue.run("run", "--json", "--concurrency", "1"), by: "run")
-        // What has been deferred is due next.
+        // The deferred operation is due next.
         try queue.run("add", input: "4")
         witness.check(try queue.run("run", "--json"), by: "run")
         witness.check(try queue.run("status", "--json"), by: "status")
         try refusalBesideNewerValue()
     }
 
-    /// A hook adds the newer value once the run has chosen the older one.
+    /// A hook adds the newer value after the run has chosen the older value.
     private func refusalBesideNewerValue() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(400)]))
         defer { receiver.stop() }
@@ -303,7 +303,7 @@ struct JSONOutputTests {
         let file = queue.directory.appending(path: "url")
         let receiving = try queue.start(
             ["receive", "--json", "--bodies", "--count", "2", "--max-time", "50s", "--url-file", file.path], input: "")
-        // The file is there before its line is whole.
+        // The file exists before its line is whole.
         var url = ""
         while !url.hasSuffix("\n") {
             try #require(receiving.process.isRunning)

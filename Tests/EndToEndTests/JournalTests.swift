@@ -3,9 +3,9 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What a run writes on standard error for the journal.
+/// Messages of a run on standard error for the journal.
 struct JournalTests {
-    /// Standard error is a real socket, and JOURNAL_STREAM says so, or says another one.
+    /// Standard error is a real socket, and JOURNAL_STREAM names the socket or its peer.
     private func errors(of queue: Drainq, _ arguments: [String], isJournal: Bool = true) throws -> [Substring] {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -20,7 +20,7 @@ struct JournalTests {
         return String(decoding: reader.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
     }
 
-    @Test func `lines for the journal have its priorities`() throws {
+    @Test func `lines for the journal have priorities`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204", "503", "400"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -37,7 +37,7 @@ struct JournalTests {
     }
 
     @Test(arguments: [true, false])
-    func `the journal is known by its stream`(isJournal: Bool) throws {
+    func `the journal is recognized by JOURNAL_STREAM`(isJournal: Bool) throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)

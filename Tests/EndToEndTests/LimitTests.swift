@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// Every way into a queue, one byte below each limit of an operation, at it, and one byte above it.
+/// Every way into a queue, with sizes of a byte below, at and above each limit of an operation.
 struct LimitTests {
     enum Way: String, CaseIterable {
         case add, envelope, send, imported, foreign, foreignEnvelope
@@ -10,7 +10,7 @@ struct LimitTests {
 
     private static let limit = 2000
 
-    /// Gives the operation to the queue. Returns whether it was taken, and was no bad line.
+    /// Gives the operation to the queue. Returns whether the queue accepted the operation.
     private func take(
         _ payload: String, key: String?, by way: Way, _ queue: Drainq, _ receiver: LoopbackReceiver
     ) throws -> Bool {
@@ -59,7 +59,7 @@ struct LimitTests {
     }
 
     @Test(arguments: Way.allCases.filter { $0 != .imported }, [-1, 0, 1])
-    func `a key that the route makes may have as many bytes as one that is given`(way: Way, over: Int) throws {
+    func `a key made by the route may have 1024 bytes by every way in`(way: Way, over: Int) throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "key: \"{payload.u}\", ordering: \"key\"")
@@ -76,7 +76,7 @@ struct LimitTests {
         #expect(try queue.waiting() == 0)
     }
 
-    @Test func `a byte order mark is the same by every way in`() throws {
+    @Test func `a byte order mark is ignored by every way in`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -87,7 +87,7 @@ struct LimitTests {
         #expect(Set(receiver.requests().map(\.text)) == ["1", "2", "3"])
     }
 
-    @Test func `a configuration that is a link to nothing, or a url of init that cannot be used, is an error`() throws {
+    @Test func `a dangling link as configuration and an unusable url of init are errors`() throws {
         let queue = try Drainq()
         let made = try queue.shell(
             "drainq init --quiet -q b --url 'http://h/{kept.x}' 2>err; echo $?; test -e b; echo $?; cd queue; rm -f drainq.json; ln -s none drainq.json; drainq list 2>err; echo $?; echo 1 | drainq add 2>err; echo $?; drainq check 2>err >out; echo $?"
@@ -96,7 +96,7 @@ struct LimitTests {
     }
 
     @Test(arguments: ["0177", "0777"])
-    func `a umask that takes bits from the owner takes none from the queue`(umask: String) throws {
+    func `a umask against the owner does not change the modes of the queue`(umask: String) throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)

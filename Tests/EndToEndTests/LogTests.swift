@@ -3,12 +3,12 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// `drainq log`: what happened, told by the processes that did it.
+/// `drainq log`: events, told by the processes that caused the events.
 struct LogTests {
     private func story(_ queue: Drainq, _ arguments: String...) throws -> [String] {
         let told = try queue.start(["log"] + arguments, input: "").finish()
         #expect(told.status == 0 && told.error.isEmpty, "\(told)")
-        // Times and ids differ each time, and attempts that took less than a second have no duration.
+        // Times and ids differ each time, and attempts shorter than a second have no duration.
         return told.lines.dropFirst().map {
             String($0.dropFirst(10)).replacing(#/ \([0-9a-f-]{36}( and \d+ more)?\)/#, with: "")
                 .replacing(#/ by [^ :]+/#, with: " by me").replacing(#/ in [0-9][0-9ms. ]*s/#, with: " in TIME")
@@ -17,7 +17,7 @@ struct LogTests {
         }
     }
 
-    @Test func `an outage, its end and a refusal are a story`() throws {
+    @Test func `the log tells an outage, its end and a refusal`() throws {
         let receiver = try LoopbackReceiver(
             script: Script(["503 *5", "204 *2", "400 body=\"use /v2\"", "204"]))
         defer { receiver.stop() }
@@ -33,7 +33,7 @@ struct LogTests {
             ])
     }
 
-    @Test func `an operator's commands are told with the user, and those that change nothing are not`() throws {
+    @Test func `the log tells an operator's commands with the user, and omits commands without effect`() throws {
         let queue = try Drainq("{ routes: { default: { url: 'http://127.0.0.1:1/x' } } }")
         try queue.run("add", input: numbered(3))
         for command in [
@@ -52,7 +52,7 @@ struct LogTests {
             ])
     }
 
-    @Test func `what makes room is told, whoever adds`() throws {
+    @Test func `the log tells evictions with the evicted ids`() throws {
         let queue = try Drainq(
             "{ routes: { default: { url: 'http://127.0.0.1:1/x' } }, limits: { operations: 2, whenFull: 'dropOldest' } }"
         )
@@ -82,7 +82,7 @@ struct LogTests {
         #expect(try queue.run("log", "--destination", "none").status == 64)
     }
 
-    @Test func `with verbose runs are told, and that the configuration has changed`() throws {
+    @Test func `log --verbose tells runs and changes of the configuration`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -101,7 +101,7 @@ struct LogTests {
         #expect(told == ["URL: 1 delivered", run, "URL: 1 delivered", "the configuration has changed", run])
     }
 
-    @Test func `a log that cannot be written is a warning, and changes nothing`() throws {
+    @Test func `an unwritable log is a warning, and does not affect the run`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -112,7 +112,7 @@ struct LogTests {
         #expect(run.error.contains("warning: cannot lock 'state/log/lock'"), "\(run)")
     }
 
-    @Test func `lines that cannot be read are counted, and the others told`() throws {
+    @Test func `unreadable lines are counted, and readable events are told`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -127,7 +127,7 @@ struct LogTests {
         #expect(told.error.contains("2 lines of the log cannot be read"))
     }
 
-    @Test func `a follower sees what is added, until it is told to stop`() throws {
+    @Test func `log --follow prints new events until a signal`() throws {
         let queue = try Drainq("{ routes: { default: { url: 'http://127.0.0.1:1/x' } } }")
         let follower = try queue.start("log", "--follow", "--json")
         try queue.run("pause")

@@ -3,9 +3,9 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What an operator looks at afterwards: the page and the log, within their bounds.
+/// The page and the log, within their bounds.
 struct LookTests {
-    @Test func `the page is written by each run that has work, whole, and by no other`() throws {
+    @Test func `a run with work writes the whole page, and an idle run does not`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq("{ routes: { default: { url: '\(receiver.url)/x' } }, metrics: { page: 'page.html' } }")
@@ -23,7 +23,7 @@ struct LookTests {
         #expect(run.status == 0 && run.error.contains("warning: ") && run.error.contains("page.html"), "\(run)")
     }
 
-    @Test func `the log obeys its limits, and one of a clock that was ahead is told`() throws {
+    @Test func `the log obeys its limits, and tells an event of a clock that was ahead`() throws {
         let queue = try Drainq(
             "{ routes: { default: { url: 'http://127.0.0.1:1/x' } }, log: { maxBytes: '20KB', maxAge: '1h' } }")
         let log = queue.queue.appending(path: "state/log")
@@ -45,7 +45,7 @@ struct LookTests {
         #expect(try queue.run("log").output.contains("released by"))
     }
 
-    @Test func `the answers of several waits are separated, and a number of attempts leads to the schedule`() throws {
+    @Test func `wait separates several answers, and show refers to explain for the schedule`() throws {
         let receiver = try LoopbackReceiver(script: Script(["200 body=one", "200 body=two", "503"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "keepAnswer: true, retry: 'steps'")

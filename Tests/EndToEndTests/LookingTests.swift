@@ -3,7 +3,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What `list`, `status` and `show` say is what the next run would do.
+/// `list`, `status` and `show` agree with the next run.
 struct LookingTests {
     private func waits(_ queue: Drainq) throws -> [String] {
         try queue.operations([]).map { operation in
@@ -14,7 +14,7 @@ struct LookingTests {
 
     private func dueByRun(_ queue: Drainq) throws -> Int { try queue.run("run", "--dry-run").lines.count }
 
-    @Test func `what waits behind an older one of its key is not due`() throws {
+    @Test func `an operation behind an older operation of its key is not due`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", ordering: \"key\" } } }")
         let first = try queue.run("add", "--key", "k", "--delay", "1h", input: "1").lines[0]
         let second = try queue.run("add", "--key", "k", input: "2").lines[0]
@@ -28,7 +28,7 @@ struct LookingTests {
         #expect(try queue.run("status").output.contains("1 due now, 1 behind older ones"))
     }
 
-    @Test func `what is due after others that are due is due`() throws {
+    @Test func `an operation behind due operations is due`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", ordering: \"strict\" } } }")
         try queue.run("add", input: numbered(3))
         #expect(try waits(queue) == ["", "", ""])
@@ -36,7 +36,7 @@ struct LookingTests {
         #expect(try dueByRun(queue) == 3)
     }
 
-    @Test func `an older value that a newer one replaces is not due`() throws {
+    @Test func `a superseded value is not due`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", coalesce: true } } }")
         try queue.run("add", "--key", "k", input: "1")
         let newer = try queue.run("add", "--key", "k", input: "2").lines[0]
@@ -47,7 +47,7 @@ struct LookingTests {
         #expect(try queue.run("status").output.contains("1 replaced by newer ones"))
     }
 
-    @Test func `what waits for its destination says so`() throws {
+    @Test func `an operation that waits for its destination has the reason`() throws {
         let queue = try Drainq(
             """
             { routes: { default: { url: "https://a.example" }, b: { url: "https://b.example" },
@@ -82,7 +82,7 @@ struct LookingTests {
         #expect(try waits(queue) == [""])
     }
 
-    @Test func `the status has an age for everything that waits`() throws {
+    @Test func `the status counts all waiting operations by age`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         let old = "20200101T000000.000000Z-old.json"
         let header =
@@ -98,9 +98,9 @@ struct LookingTests {
             lines[3].split(separator: " ").prefix(9) == ["https://a.example", "3", "2", "0", "0", "0", "0", "0", "1"])
     }
 
-    // MARK: - By what an attempt met
+    // MARK: - Filters by the result of an attempt
 
-    @Test func `operations are chosen by what their last attempt met`() throws {
+    @Test func `--status chooses operations by their last attempt`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(500), .status(400)]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -127,7 +127,7 @@ struct LookingTests {
         #expect(wrong.status == 64 && wrong.error.contains("did you mean refused?"))
     }
 
-    @Test func `no more are chosen than --limit says, the oldest first`() throws {
+    @Test func `--limit bounds the chosen operations, the oldest first`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         let ids = try queue.run("add", input: numbered(4) + "{\n").lines
         #expect(try queue.run("hold", "--limit", "1").status == 64)
@@ -156,7 +156,7 @@ struct LookingTests {
         #expect(try names("--limit", "2") == Array(all.prefix(2)))
     }
 
-    @Test func `what list shows of quarantine is a name that other commands take`() throws {
+    @Test func `list shows quarantined files under names that further commands accept`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         try queue.run("add", input: "{\"n\":\n")
         let name = try #require(try queue.run("list").lines.last?.split(separator: " ").first.map(String.init))
@@ -173,7 +173,7 @@ struct LookingTests {
         #expect(try queue.run("drop", name).error.contains("no such operation"))
     }
 
-    @Test func `what was mended in quarantine is retried, and sent`() throws {
+    @Test func `a mended file in quarantine is retried and sent`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -187,7 +187,7 @@ struct LookingTests {
         #expect(receiver.requests().map(\.text) == ["{\"n\":1}"])
     }
 
-    @Test func `an operation in quarantine has its id, and comes back by it only when it is one again`() throws {
+    @Test func `retry by id returns an operation from quarantine only after its repair`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         let id = try queue.run("add", input: "1").lines[0]
         let file = try queue.names("new")[0]
@@ -203,8 +203,7 @@ struct LookingTests {
         #expect(try queue.run("drop", id).lines == [id])
     }
 
-    @Test func `the status has how many were delivered in all, by runs and by send, and when the last one was`() throws
-    {
+    @Test func `the status has the total of deliveries by runs and send, and the time of the last delivery`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204 *3", "503", "204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -226,7 +225,7 @@ struct LookingTests {
         #expect(count("attempts") == "4" && count("delivered") == "3" && count("deferred") == "1")
     }
 
-    @Test func `a long list opens no file of a deferred operation unless it is asked to`() throws {
+    @Test func `a long list opens no file of a deferred operation, except with --long or --limit`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         try queue.run("add", input: numbered(1001))
         for name in try queue.names("new") {

@@ -2,12 +2,12 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// This machine lacks a library, or its agents are broken: nothing is sent, no operation and no destination is charged,
-/// `check` says what a run meets, and everything is delivered once the lack is mended.
+/// The machine lacks a library, or its agents are broken: no request is sent, no operation and no destination is
+/// charged, `check` reports the same as a run, and all operations are delivered after the repair.
 @Suite(.serialized) final class MachineTests {
     private let receiver: LoopbackReceiver
     private let drainq: Drainq
-    /// On the file system of the programs, so that they can be linked to.
+    /// On the file system of the programs, for hard links.
     private let place = builtProgram.deletingLastPathComponent().appending(path: "test-machine-\(UUID().uuidString)")
 
     init() throws {
@@ -20,7 +20,7 @@ import Testing
         try? FileManager.default.removeItem(at: place)
     }
 
-    /// Runs and checks the queue with the lack, then runs it again without.
+    /// Runs and checks the queue with the lack, then runs the queue again without the lack.
     private func meets(
         _ lack: [String: String], program: URL? = nil, run status: Int32, check checked: Set<Int32>, _ words: String
     ) throws {
@@ -44,7 +44,7 @@ import Testing
         #expect(receiver.receivedCount == 2)
     }
 
-    /// An environment in which a library is an empty file.
+    /// An environment with an empty file in the place of a library.
     private func without(_ library: String) throws -> [String: String] {
         try Data().write(to: place.appending(path: library))
         return ["LD_LIBRARY_PATH": place.path]
@@ -55,7 +55,7 @@ import Testing
         try meets(without("libcurl.so.4"), run: 69, check: [74, 78], "libcurl.so.4: file too short")
     }
 
-    @Test func `without zlib the destination of a route that compresses is held`() throws {
+    @Test func `without zlib the destination of a compressing route is held`() throws {
         let routes = "{ routes: { default: { url: \"\(receiver.url)/\", compress: \"gzip\" } } }"
         try routes.write(to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
         try meets(without("libz.so.1"), run: 69, check: [78], "'compress' needs zlib, which cannot be used here")
@@ -66,7 +66,7 @@ import Testing
         ("head -c 100000 /dev/zero | tr '\\0' x >&0", "cannot start a delivery agent: "),
         (#"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x63' >&0; sleep 5"#, "its version differs"),
     ])
-    func `an agent that is broken ends the run`(lines: String, words: String) throws {
+    func `a broken agent ends the run`(lines: String, words: String) throws {
         let (bin, libexec) = (place.appending(path: "bin"), place.appending(path: "libexec/drainq"))
         for directory in [bin, libexec] {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -12,14 +12,14 @@ struct MetricsTests {
         """
     }
 
-    /// The values of a family's series, by the labels that are asked for.
+    /// Returns the values of a family's series with the given labels.
     private func values(_ text: String, _ name: String, where labels: String...) -> [String] {
         text.split(separator: "\n").filter { line in
             line.hasPrefix(name + "{") && labels.allSatisfy(line.contains)
         }.compactMap { $0.split(separator: " ").last.map(String.init) }
     }
 
-    @Test func `counters survive between runs, and status shows them with what waits`() throws {
+    @Test func `counters survive between runs, and status shows counters and waiting operations`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204 *2", "503", "400", "204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "retry: { base: \"1h\", attempts: 3 }")
@@ -46,7 +46,7 @@ struct MetricsTests {
         #expect(values(text, "drainq_oldest_operation_timestamp_seconds", where: here).count == 1)
     }
 
-    @Test func `a run that has nothing to do counts nothing and writes no state`() throws {
+    @Test func `an idle run counts nothing and writes no state`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -54,7 +54,7 @@ struct MetricsTests {
         #expect(try queue.names("state").filter { $0.hasSuffix(".json") } == [])
     }
 
-    @Test func `operations that expire and that newer ones stand for are counted as such`() throws {
+    @Test func `expired and superseded operations have their own counters`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "coalesce: true")
@@ -80,7 +80,7 @@ struct MetricsTests {
         #expect(values(text, "drainq_delivered_total") == ["60"])
     }
 
-    @Test func `a run replaces the file of metrics, readable by everybody, also one with nothing to do`() throws {
+    @Test func `every run, even an idle run, replaces the file of metrics, readable by everybody`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq()
@@ -89,7 +89,7 @@ struct MetricsTests {
             to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
         try queue.run("add", input: numbered(2))
         #expect(try queue.run("run").status == 0)
-        // Each has the time at which it was made.
+        // Each exposition has the time of its making.
         func metrics(_ text: String) -> [Substring] {
             text.split(separator: "\n").filter { !$0.hasPrefix("drainq_exposition_timestamp_seconds{") }
         }
@@ -111,7 +111,7 @@ struct MetricsTests {
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.systemFileNumber] as? Int == stamp)
     }
 
-    @Test func `a file of metrics that cannot be written is a warning and changes no status`() throws {
+    @Test func `an unwritable file of metrics is a warning and changes no status`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(configuration(receiver, "/nowhere/at/all/x.prom"))
@@ -126,7 +126,7 @@ struct MetricsTests {
                 """)
     }
 
-    @Test func `a damaged file of counts begins at nothing, and metrics and json exclude each other`() throws {
+    @Test func `a damaged file of counters counts as empty, and --prometheus and --json exclude each other`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)

@@ -2,15 +2,15 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// Limits what a process may write to a file. A profile of its coverage, cut off, would spoil all others.
+/// Limits the size of files that a process writes. A truncated coverage profile would spoil all profiles.
 private let limited = "export LLVM_PROFILE_FILE=/dev/null; ulimit -f 1"
 
-/// Numbers that no caller has checked, and limits of the process.
+/// Unchecked numbers from callers, and limits of the process.
 struct NumberTests {
     @Test(arguments: [
         "new", "tmp/f", "drainq.json", "new/$first", "failed/x", ".", "new/f", "state", "state/format",
     ])
-    func `a file or directory from the year 2300 is like any other`(path: String) throws {
+    func `commands work with a file or directory from the year 2300`(path: String) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(3))
@@ -23,14 +23,14 @@ struct NumberTests {
             done
             echo '{"n":9}' | drainq add >/dev/null; echo "add $?"
             """)
-        // Whatever they say of the file (75 is a warning of check), they say it and end.
+        // Every command ends. Status 75 is a warning of check about the file.
         let statuses = finished.lines.compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
         #expect(statuses.count == 6 && statuses.allSatisfy { [0, 75].contains($0) }, "\(finished.lines)")
         #expect(Set(receiver.requests().map(\.text)).isSuperset(of: (1...3).map { "{\"n\":\($0)}" }))
         #expect(try drainq.waiting() == 1)
     }
 
-    @Test func `the largest number of bytes is no limit, and no end of the run`() throws {
+    @Test func `the largest number as limit of bytes accepts operations, and a run sends the operations`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try "{ routes: { default: { url: \"\(receiver.url)/\" } }, limits: { operationBytes: 9223372036854775807 } }"
@@ -41,12 +41,12 @@ struct NumberTests {
         #expect(receiver.requests().count == 2)
     }
 
-    @Test func `a limit on the size of files is taken as a full disk is: what was attempted is deferred`() throws {
+    @Test func `a limit on the size of files acts like a full disk: attempted operations are deferred`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503)))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1s\", \"1s\", \"1s\", \"1s\"] }")
         try drainq.run("add", input: "\"\(String(repeating: "x", count: 3000))\"\n")
         for attempt in 1...3 {
-            // bash counts in KiB; the file is longer than that already, so that it takes no line of an attempt.
+            // bash counts in KiB. The file is longer already, so that no line of an attempt fits.
             let run = try drainq.shell("\(limited); exec \"$DRAINQ\" run --now -q queue")
             #expect([74, 75].contains(run.status), "\(run.status) \(run.error)")
             #expect(receiver.requests().count == attempt)
@@ -56,7 +56,7 @@ struct NumberTests {
         #expect(try drainq.names("quarantine").isEmpty)
     }
 
-    @Test func `adding more than a file may hold is refused with the limit's name`() throws {
+    @Test func `an addition beyond the limit on the size of files is refused with the limit's name`() throws {
         let drainq = try Drainq()
         let add = try drainq.shell(
             "printf '\"%3000s\"\\n' x >input; \(limited); exec \"$DRAINQ\" add -q queue <input")

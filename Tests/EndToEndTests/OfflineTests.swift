@@ -4,7 +4,7 @@ import Testing
 
 /// Runs in a network namespace of their own, with loopback up and nothing else.
 struct OfflineTests {
-    /// Whether this process may make one; in the suites that run with privileges it must.
+    /// Whether this process may make a network namespace. Suites with privileges must be able to.
     static let namespaces: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -18,7 +18,7 @@ struct OfflineTests {
     private static let offline = #"offline() { unshare -n bash -c 'ip link set lo up; "$DRAINQ" "$@"' drainq "$@"; }; "#
 
     @Test(.enabled(if: namespaces, "this process may make no network namespace"))
-    func `runs without a network spend no attempts, and say so once`() throws {
+    func `runs without a network count no attempts, and say so once`() throws {
         let drainq = try Drainq(
             #"{ routes: { default: { url: "http://api.example.com/", retry: { schedule: ["1s", "1s"] } } } }"#)
         try drainq.run("add", input: numbered(3))
@@ -36,7 +36,7 @@ struct OfflineTests {
     }
 
     @Test(.enabled(if: namespaces, "this process may make no network namespace"))
-    func `an address that cannot be reached costs no attempt either, and sending at once queues`() throws {
+    func `an unreachable address counts no attempt, and send queues the operation`() throws {
         let drainq = try Drainq(#"{ routes: { default: { url: "http://192.0.2.1/" } } }"#)
         let sent = try drainq.shell(Self.offline + "echo 1 | offline send; echo $?; offline run -v; echo $?")
         #expect(sent.lines == ["75", "75"])

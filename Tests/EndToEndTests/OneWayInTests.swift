@@ -3,8 +3,7 @@ import LoopbackReceiver
 import Testing
 
 struct OneWayInTests {
-    @Test func `an id that many add at the same moment is in the queue once, and each is told that it is there`() throws
-    {
+    @Test func `simultaneous adds of an id make a single operation, and each prints the id`() throws {
         let drainq = try Drainq()
         let adding = try (0..<6).map { _ in try drainq.start("add", "--id", "same", input: "1") }
         for process in adding {
@@ -14,7 +13,7 @@ struct OneWayInTests {
         #expect(try drainq.names("new").count == 1)
     }
 
-    @Test func `what waits under an id is not sent beside it, and what has failed is not sent again`() throws {
+    @Test func `send does not send an id that waits or has failed in the queue`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(204)]))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", "--id", "x", input: "1")
@@ -27,8 +26,7 @@ struct OneWayInTests {
         #expect(try drainq.names("tmp").isEmpty)
     }
 
-    @Test func `a body file outside of the allowed directories is neither sent nor added, however it is named`() throws
-    {
+    @Test func `a body file of an envelope outside of the allowed directories is neither sent nor added`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204)))
         let drainq = try Drainq(to: receiver)
         let file = drainq.directory.appending(path: "outside")
@@ -45,8 +43,7 @@ struct OneWayInTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `what a route forbids is quarantined on its way in, and fails unsent if it was accepted before`() throws
-    {
+    @Test func `a forbidden operation is quarantined on its way in, and fails unsent if accepted before`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204)))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: #"{"b":1}"#)
@@ -61,7 +58,7 @@ struct OneWayInTests {
         #expect(try drainq.names("quarantine").count == 4 && drainq.names("failed").count == 2)
     }
 
-    @Test func `a line that could never be sent is kept, also under atomic where nothing is added`() throws {
+    @Test func `a line with too long a key is kept, and add --atomic adds and keeps no line`() throws {
         let drainq = try Drainq()
         let key = String(repeating: "k", count: 1025)
         let added = try drainq.run("add", "--key", key, input: "1")

@@ -3,7 +3,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What a person does with a queue: hold, release, pause, resume; and what the door refuses.
+/// An operator's commands hold, release, pause and resume, and the refusals of add.
 struct OperatorTests {
     private static let two = """
         { routes: { default: { url: "https://a.example/{type}" }, b: { url: "https://b.example/in" } } }
@@ -15,7 +15,7 @@ struct OperatorTests {
         try queue.operations(filter).map { $0["state"] as? String ?? "" }
     }
 
-    @Test func `an operation that is held waits until it is released`() throws {
+    @Test func `a held operation waits until its release`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -32,7 +32,7 @@ struct OperatorTests {
         #expect(receiver.requests().map(\.text) == ["{\"n\":2}", "{\"n\":1}"])
     }
 
-    @Test func `retry makes deferred ones due too, and a parked one waits for no witness`() throws {
+    @Test func `retry makes deferred operations due, and a parked operation waits for no witness`() throws {
         let receiver = try LoopbackReceiver(
             script: .sequence([.status(503), .status(401), .status(204), .status(204)]))
         defer { receiver.stop() }
@@ -55,7 +55,7 @@ struct OperatorTests {
         #expect(receiver.requests().count == 3)
     }
 
-    @Test func `an id means the operation that waits, not the copy of an earlier one`() throws {
+    @Test func `an id means the waiting operation, not the copy of an earlier operation`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: "7")))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "keepAnswer: true")
@@ -73,7 +73,7 @@ struct OperatorTests {
         #expect(receiver.requests().count == 1)
     }
 
-    @Test func `a kept answer that is cut says so`() throws {
+    @Test func `a cut answer is kept with a mark`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: String(repeating: "7", count: 2000))))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "keepAnswer: true, answerLimit: \"1KiB\"")
@@ -85,7 +85,7 @@ struct OperatorTests {
         #expect(try queue.run("show", "a").output.contains("cut: it was longer than 'answerLimit'"))
     }
 
-    @Test func `files that no run has read are spoken of`() throws {
+    @Test func `list, drop and hold mention files not read by a run yet`() throws {
         let queue = try Drainq(Self.two)
         try "{}".write(to: queue.directory.appending(path: "queue/new/note"), atomically: false, encoding: .utf8)
         for command in [["list"], ["drop", "--all"], ["hold", "--all"]] {
@@ -94,7 +94,7 @@ struct OperatorTests {
         }
     }
 
-    @Test func `a queue that is made again is as it was`() throws {
+    @Test func `a second init does not change the queue`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example/in\" } } }")
         let again = try queue.run("init")
         #expect(again.status == 0 && !again.error.contains("routes.default.url"))
@@ -108,7 +108,7 @@ struct OperatorTests {
         #expect(other.status == 78 && other.error.contains("was not changed"))
     }
 
-    @Test func `what is larger than an operation may be is bad input, not a full queue`() throws {
+    @Test func `an operation above the size limit is bad input, not a full queue`() throws {
         let queue = try Drainq(
             "{ routes: { default: { url: \"https://a.example\" } }, limits: { operationBytes: 10 } }")
         let finished = try queue.run("add", input: "1\n\"0123456789\"\n")
@@ -120,7 +120,7 @@ struct OperatorTests {
         #expect(try queue.run("add", "--method", "put", input: "1").status == 64)
     }
 
-    @Test func `programs that cannot be started and a type without a route are spoken of`() throws {
+    @Test func `check reports programs that cannot be started, and explain reports a type without a route`() throws {
         let queue = try Drainq(
             """
             { routes: { default: { url: "https://a.example" },
@@ -140,7 +140,7 @@ struct OperatorTests {
         #expect(explained.status == 0 && explained.error.contains("the default route applies; did you mean 'create'?"))
     }
 
-    @Test func `a destination that is held keeps what waits and what comes, and another one goes on`() throws {
+    @Test func `a held destination keeps old and new operations, and a second destination is served`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let other = try LoopbackReceiver()
@@ -175,7 +175,7 @@ struct OperatorTests {
         #expect(receiver.requests().count == 2)
     }
 
-    @Test func `release of everything ends holds of destinations and of operations`() throws {
+    @Test func `release --all ends holds of destinations and of operations`() throws {
         let queue = try Drainq(Self.two)
         let added = try queue.run("add", input: numbered(2)).lines
         try queue.run("hold", "--destination", "https://b.example")
@@ -187,7 +187,7 @@ struct OperatorTests {
         #expect((try queue.status()["holds"] as? [Any])?.isEmpty == true)
     }
 
-    @Test func `release names the command for operations that their destination holds`() throws {
+    @Test func `release names the command for operations of a held destination`() throws {
         let queue = try Drainq(Self.two)
         let added = try queue.run("add", "--type", "b", input: numbered(2)).lines
         try queue.run("hold", "--destination", "https://b.example")
@@ -201,7 +201,7 @@ struct OperatorTests {
         #expect(skipped.error == "drainq: did not release 2 operations: '\(command)' does it\n")
     }
 
-    @Test func `a pause of a destination is its own, and ends with resume`() throws {
+    @Test func `resume --destination ends the pause of a destination, and resume alone does not`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -217,7 +217,7 @@ struct OperatorTests {
         #expect(receiver.requests().count == 1)
     }
 
-    @Test func `a paused queue attempts nothing until it is resumed`() throws {
+    @Test func `a paused queue makes no attempts until resume`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -231,7 +231,7 @@ struct OperatorTests {
         #expect(receiver.requests().count == 1)
     }
 
-    @Test func `a destination that nobody knows is a mistake, and the nearest one is named`() throws {
+    @Test func `an unknown destination is a usage error with the nearest name`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example/\", destination: \"reports\" } } }")
         let finished = try queue.run("hold", "--destination", "report")
         #expect(finished.status == 64)
@@ -250,7 +250,7 @@ struct OperatorTests {
             try queue.run("hold", "--type", "b", "--destination", "https://b.example", "--reason", "x").status == 64)
     }
 
-    @Test func `operations are dropped and retried by destination`() throws {
+    @Test func `drop chooses operations by destination`() throws {
         let queue = try Drainq(Self.two)
         try queue.run("add", input: numbered(1))
         let b = try queue.run("add", "--type", "b", input: numbered(1)).lines
@@ -258,7 +258,7 @@ struct OperatorTests {
         #expect(try states(queue) == ["new"])
     }
 
-    @Test func `what is in quarantine is dropped and read again by its state`() throws {
+    @Test func `drop and retry choose quarantined files by state`() throws {
         let queue = try Drainq(Self.two)
         try queue.run("add", input: "{\"n\":\n")
         let listed = try queue.run("list", "--state", "quarantined").lines
@@ -278,7 +278,7 @@ struct OperatorTests {
         #expect(try queue.run("hold", "--state", "quarantined").status == 64)
     }
 
-    // MARK: - The door
+    // MARK: - Refusals of add
 
     @Test(arguments: [
         (["-H", "Host: evil"], "{\"content\":\"x\"}", "the operation's header 'Host' is not for users to set"),
@@ -287,7 +287,7 @@ struct OperatorTests {
         (["--method", "CONNECT"], "{\"content\":\"x\"}", "the operation's method 'CONNECT' cannot be used"),
         (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}'"),
     ])
-    func `what can never be sent is refused at the door`(options: [String], payload: String, reason: String) throws {
+    func `add refuses an operation that can never be sent`(options: [String], payload: String, reason: String) throws {
         let queue = try Drainq(
             """
             { routes: {
@@ -303,7 +303,7 @@ struct OperatorTests {
         #expect(try queue.names("quarantine").count >= 2)
     }
 
-    @Test func `under --atomic one that can never be sent keeps out the others`() throws {
+    @Test func `add --atomic adds no operation if a line can never be sent`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a/{payload.id}\" } } }")
         let finished = try queue.run("add", "--atomic", input: "{\"id\":1}\n{\"name\":2}\n")
         #expect(finished.status == 65)
@@ -312,7 +312,7 @@ struct OperatorTests {
         #expect(try queue.names("quarantine").isEmpty)
     }
 
-    @Test func `a body file is added by its path, and only from a directory that is allowed`() throws {
+    @Test func `a body file is added by its path, and only from an allowed directory`() throws {
         let queue = try Drainq()
         let uploads = queue.directory.appending(path: "uploads")
         try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
@@ -339,7 +339,7 @@ struct OperatorTests {
     }
 
     #if os(Linux)
-        @Test func `a body file that the system cannot read now is no bad line: 74, nothing in quarantine`() throws {
+        @Test func `a temporarily unreadable body file gives status 74, and is not quarantined`() throws {
             let queue = try Drainq()
             let uploads = queue.directory.appending(path: "uploads")
             try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
@@ -347,8 +347,8 @@ struct OperatorTests {
             for path in [file, leased] { try "picture".write(toFile: path, atomically: false, encoding: .utf8) }
             try "{ routes: { default: { url: 'https://a.example' } }, bodyFiles: ['\(uploads.path)'] }".write(
                 to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
-            // While this process has a write lease, another one that does not wait gets EAGAIN. F_SETSIG and F_SETLEASE
-            // are macros that Swift does not import; SIGURG is ignored.
+            // While this process has a write lease, a non-blocking open fails with EAGAIN. F_SETSIG and F_SETLEASE are
+            // macros unknown to Swift; SIGURG is ignored.
             let descriptor = open(leased, O_RDWR | O_CLOEXEC)
             defer { close(descriptor) }
             try #require(fcntl(descriptor, 10, SIGURG) == 0 && fcntl(descriptor, 1024, Int32(F_WRLCK)) == 0)
@@ -367,7 +367,7 @@ struct OperatorTests {
         }
     #endif
 
-    @Test func `check finds what the first run would be held for`() throws {
+    @Test func `check finds the causes of holds before the first run`() throws {
         let queue = try Drainq(
             """
             { routes: {
@@ -394,7 +394,7 @@ struct OperatorTests {
         #expect(again.error.contains("'https://a.example' cannot use its certificate files: "))
     }
 
-    @Test func `explain needs no more than a configuration`() throws {
+    @Test func `explain needs only a configuration`() throws {
         let queue = try Drainq(Self.two)
         let explained = try queue.run("explain", "404", "--type", "b", "--json")
         let object = try #require(
@@ -410,7 +410,7 @@ struct OperatorTests {
         #expect(try queue.run("explain").output.contains("  held        300-399, 401, 403, 407, tls\n"))
     }
 
-    @Test func `a run of ids sends these now, and says what it does not send`() throws {
+    @Test func `a run of ids sends the operations now, and reports operations not sent`() throws {
         let receiver = try LoopbackReceiver(script: Script(["503", "204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -432,7 +432,7 @@ struct OperatorTests {
         #expect(paused.status == 69)
     }
 
-    @Test func `a run of an id behind an older one of its sequence names that one`() throws {
+    @Test func `a run of an id behind an older operation of its sequence names the older operation`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "ordering: \"key\"")
@@ -444,7 +444,7 @@ struct OperatorTests {
         #expect(receiver.receivedCount == 2)
     }
 
-    @Test func `a run of an id that has failed proposes to retry it`() throws {
+    @Test func `a run of a failed id proposes a retry`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -455,7 +455,7 @@ struct OperatorTests {
         #expect(again.error.contains("drainq retry \(ids[0])"))
     }
 
-    @Test func `what is held behind one that failed is shown, and a drop says how many it releases`() throws {
+    @Test func `operations held behind a failed operation are shown, and drop counts the released operations`() throws {
         let receiver = try LoopbackReceiver(script: Script(["422", "204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver, "ordering: \"key\", onFailure: \"hold\"")
@@ -484,7 +484,7 @@ struct OperatorTests {
         ("onFailure: \"hold\"", "onFailure"), ("coalesce: \"merge\", batch: { max: 5 }", "batch"),
         ("coalesce: \"both\"", "coalesce"),
     ])
-    func `settings of order that cannot work together are an error`(route: String, key: String) throws {
+    func `incompatible settings of order are an error`(route: String, key: String) throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", \(route) } } }")
         let checked = try queue.run("check")
         #expect(checked.status == 78 && checked.error.contains(key), "\(checked.error)")

@@ -3,11 +3,11 @@ import Testing
 
 @testable import DrainqCLI
 
-/// Holds what the program prints against the table of objects, and remembers which fields have been seen.
+/// Checks the output of the program against the table of objects, and remembers the fields seen.
 final class OutputWitness {
     private var seen: Set<String> = []
 
-    /// Every line is one of the objects that this command prints, with its fields and no others.
+    /// Checks that every line is an object of the command, with documented fields only.
     func check(_ finished: Finished, by command: String) {
         #expect(!finished.lines.isEmpty, "\(command) prints nothing: \(finished.error)")
         for line in finished.lines { check(line, by: command) }
@@ -32,7 +32,7 @@ final class OutputWitness {
         Issue.record("\(command): \(complaints.min { $0.count < $1.count } ?? ["prints no object"]): \(line)")
     }
 
-    /// Fields of the table that nothing has printed so far, as `title.field`.
+    /// Fields of the table not printed so far, as `title.field`.
     var unseen: [String] {
         OutputObject.table.flatMap { Self.paths($0.fields, $0.title) }.filter { !seen.contains($0) }.sorted()
     }

@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 struct PathTests {
-    @Test func `a queue whose name is no text is that directory, and no other`() throws {
+    @Test func `a queue path that is not text names its exact directory`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()
         let configuration =
@@ -26,7 +26,7 @@ struct PathTests {
         #expect(receiver.requests().allSatisfy { $0.header("x") == "1" })
     }
 
-    @Test func `a hook finds a queue whose name is no text, and no destination where there is none`() throws {
+    @Test func `a hook gets a queue path that is not text, and no variable for an absent destination`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()
         let finished = try drainq.shell(
@@ -41,7 +41,7 @@ struct PathTests {
         #expect(finished.lines.last == "0 absent", "\(finished.output) \(finished.error)")
     }
 
-    @Test func `a pipe in the place of the configuration is an error, and one that is named is read`() throws {
+    @Test func `a pipe in the place of drainq.json is an error, and a pipe given to --config is read`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()
         let finished = try drainq.shell(

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// The program between other programs, as a shell joins them.
+/// The program in shell pipelines.
 struct PipelineTests {
     private func failed(_ count: Int) throws -> Drainq {
         let receiver = try LoopbackReceiver(script: .always(.status(400)))
@@ -17,7 +17,7 @@ struct PipelineTests {
     @Test(arguments: [
         "jq -r .id", "jq .id", "jq -c .", "jq -c 'select(.attempts == 1)'", "jq -c '{id}'", "cat",
     ])
-    func `what list prints is what retry reads, by way of jq`(filter: String) throws {
+    func `retry reads the output of list, through jq`(filter: String) throws {
         let queue = try failed(3)
         let ids = try queue.run("list").lines.dropFirst().map { String($0.prefix(36)) }
         let retried = try queue.shell("drainq list --state failed --json | \(filter) | drainq retry -")
@@ -26,7 +26,7 @@ struct PipelineTests {
         #expect(try queue.names("failed").isEmpty)
     }
 
-    @Test func `what is in quarantine has no id, and who asks for it so is told another way`() throws {
+    @Test func `the null id of a quarantined file is an error with a hint to the path`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"http://127.0.0.1:1/\" } } }")
         try queue.run("add", input: "{bad")
         let dropped = try queue.shell("drainq list --json | jq -r .id | drainq drop -")
@@ -35,7 +35,7 @@ struct PipelineTests {
         #expect(try queue.run("list").output == "")
     }
 
-    @Test func `what export prints is what drop and import read`() throws {
+    @Test func `drop and import read the output of export`() throws {
         let queue = try failed(3)
         let before = try queue.names("failed")
         let moved = try queue.shell("drainq export --state failed | tee moved.ndjson | drainq drop -")
@@ -50,7 +50,7 @@ struct PipelineTests {
         #expect(edited.lines.suffix(3).sorted() == [#"{"n":11}"#, #"{"n":12}"#, #"{"n":13}"#])
     }
 
-    @Test func `ids on standard input that are none are an error that says so`() throws {
+    @Test func `invalid or missing ids on standard input are errors`() throws {
         let queue = try failed(1)
         #expect(try queue.shell("echo 'not an id' | drainq retry -").status == 64)
         #expect(try queue.shell("echo '{\"no\":1}' | drainq retry -").status == 65)
@@ -61,10 +61,10 @@ struct PipelineTests {
         #expect(try queue.shell("drainq hold - <.").status == 74)
     }
 
-    // MARK: - Readers that go away
+    // MARK: - Closed readers
 
     @Test(arguments: ["list --json", "list", "export", "status", "manual", "help", "completions bash"])
-    func `a reader that has seen enough ends what only shows, without a word`(command: String) throws {
+    func `a closed reader ends a printing command without a message`(command: String) throws {
         let queue = try Drainq()
         try queue.run("add", input: numbered(2000))
         let ended = try queue.shell("drainq \(command) | head -n 1; echo \"${PIPESTATUS[0]}\"")
@@ -73,7 +73,7 @@ struct PipelineTests {
         #expect(["141", "0"].contains(ended.lines[1]))
     }
 
-    @Test func `a reader that has gone away does not keep a command from its work`() throws {
+    @Test func `a command with effects finishes its work after its reader has closed`() throws {
         let queue = try Drainq()
         let added = try queue.shell("seq 3000 | drainq add | head -n 1; echo \"${PIPESTATUS[1]}\"")
         #expect(added.lines.last == "0" && added.error == "")
@@ -83,10 +83,10 @@ struct PipelineTests {
         #expect(try queue.names("new").isEmpty)
     }
 
-    // MARK: - Outputs that are closed
+    // MARK: - Closed outputs
 
     @Test(arguments: [">&-", "2>&-", "<&-", ">&- 2>&-", ">&- 2>&- <&-"])
-    func `closed descriptors are quiet, and nothing is written where they would have been`(closed: String) throws {
+    func `closed standard descriptors cause no messages and no damage to files of the queue`(closed: String) throws {
         let queue = try Drainq()
         let input = closed.contains("<&-") ? "" : "echo '{\"n\":1.10}' | "
         let file = closed.contains("<&-") ? "payload" : ""
@@ -106,7 +106,7 @@ struct PipelineTests {
         #expect(try queue.run("check", "--json").status == 78, "no url, and nothing else")
     }
 
-    @Test func `an output that is full is an error`() throws {
+    @Test func `a full output is an error`() throws {
         let queue = try failed(1)
         let full = try queue.shell("drainq list >/dev/full")
         #expect(full.status == 74 && full.error.contains("cannot write standard output: No space left on device"))
@@ -114,7 +114,7 @@ struct PipelineTests {
 
     // MARK: - Watching
 
-    @Test func `status --watch prints a block each interval, and ends without a word when its reader does`() throws {
+    @Test func `status --watch prints a block each interval, and ends without a message after its reader`() throws {
         let queue = try failed(2)
         let blocks = try queue.shell("drainq status --watch --interval 100ms | head -n 9; echo \"${PIPESTATUS[0]}\"")
         #expect(blocks.error == "")
@@ -127,7 +127,7 @@ struct PipelineTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `status --watch ends with 0 when it is told to`(signal: Int32) throws {
+    func `status --watch ends with 0 after a signal`(signal: Int32) throws {
         let queue = try failed(1)
         let watching = try queue.start("status", "--watch", "--interval", "50s", "--json")
         while try Data(contentsOf: watching.output).isEmpty { try #require(watching.process.isRunning) }
@@ -136,7 +136,7 @@ struct PipelineTests {
         #expect(finished.status == 0 && finished.lines.count == 1 && finished.error == "")
     }
 
-    @Test func `status --watch takes the place of what was there, at a terminal`() throws {
+    @Test func `status --watch clears the screen of a terminal before each block`() throws {
         let queue = try failed(1)
         let seen = try queue.shell(
             "timeout -s INT --preserve-status 2 script -qec '\"$DRAINQ\" status --watch --interval 100ms' /dev/null")
@@ -144,13 +144,13 @@ struct PipelineTests {
         #expect(screens.count > 2)
     }
 
-    @Test func `status --watch ends when nothing that it prints arrives any more`() throws {
+    @Test func `status --watch ends with an error at a full output`() throws {
         let queue = try failed(1)
         let full = try queue.shell("drainq status --watch --interval 100ms >/dev/full")
         #expect(full.status == 74 && full.error.contains("cannot write standard output"))
     }
 
-    @Test func `--interval is for --watch, and not too short`() throws {
+    @Test func `--interval needs --watch and has a minimum`() throws {
         let queue = try Drainq()
         #expect(try queue.run("status", "--interval", "5s").error.contains("'--interval' needs '--watch'"))
         #expect(try queue.run("status", "--watch", "--interval", "1ms").error.contains("less than 100ms"))

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A queue that a drainq of that format has made, as `Fixtures/format-N.txt` has it; `record-format-N.py` beside it says
-/// what the text means.
+/// A queue of an old format, read from `Fixtures/format-N.txt`; `record-format-N.py` beside the fixture documents the
+/// text.
 struct RecordedQueue {
     struct Item {
         var isDirectory: Bool
         var mode: Int
-        /// When it was changed last; of a file only.
+        /// The time of the last change; only for a file.
         var changed = Date.distantPast
         var path: String
         var bytes: [UInt8] = []
@@ -45,7 +45,7 @@ struct RecordedQueue {
         return Dictionary(uniqueKeysWithValues: zip(ids.map(String.init), files))
     }
 
-    /// Makes it on the disk.
+    /// Writes the queue to the disk.
     func write(to queue: URL) throws {
         let files = FileManager.default
         try files.createDirectory(at: queue, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

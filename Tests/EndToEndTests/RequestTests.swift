@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// What goes over the wire, with the real program and real sockets.
+/// Requests on the wire, with the real program and real sockets.
 struct RequestTests {
     private func deliver(
         _ url: String, _ route: String = "", _ more: String = "", add arguments: [String] = [], input: String = "1"
@@ -13,14 +13,14 @@ struct RequestTests {
         return try drainq.run("run", "-v")
     }
 
-    /// The route's Content-Type is for payloads, which have none of their own.
+    /// The route's Content-Type is for payloads without a media type.
     @Test(arguments: [
         ([], #"{"a":1}"#, "application/json; charset=utf-8"),
         (["--content-type", "text/csv"], "a;b\n1;2\n", "text/csv"),
         (["--envelope"], #"{"body":"a;b","contentType":"text/csv"}"#, "text/csv"),
         (["--content-type", "text/csv", "-H", "Content-Type: text/csv"], "a;b\n", "text/csv"),
     ])
-    func `the media type of an operation goes before its route's`(arguments: [String], input: String, type: String)
+    func `the media type of an operation overrides its route's header`(arguments: [String], input: String, type: String)
         throws
     {
         let receiver = try LoopbackReceiver()
@@ -44,11 +44,11 @@ struct RequestTests {
         #expect(receiver.receivedCount == 1)
     }
 
-    @Test func `where drainq cannot use the machine's libcurl, URLSession delivers, and explain says why`() throws {
+    @Test func `URLSession delivers if drainq cannot use the machine's libcurl, and explain says why`() throws {
         let receiver = try LoopbackReceiver()
         let queue = try Drainq(to: receiver, "headers: { \"x-lower\": \"1\" }")
         try queue.run("add", input: "1")
-        // Foundation's own libcurl is the real one.
+        // Foundation still uses the real libcurl.
         let finished = try queue.shell(
             """
             mkdir programs libraries && cp "$DRAINQ" programs/drainq && echo "no library" > libraries/libcurl.so.4
@@ -70,7 +70,7 @@ struct RequestTests {
         ("urlsession", "libcurl", "X-Lower", "urlsession: transport is 'urlsession'"),
         ("libcurl", "urlsession", "x-lower", "libcurl: transport is 'libcurl'"),
     ])
-    func `a destination's key chooses the transport before the environment, and explain says which it is`(
+    func `a destination's transport takes precedence over the environment, and explain gives the reason`(
         transport: String, variable: String, name: String, reason: String
     ) throws {
         let receiver = try LoopbackReceiver()
@@ -90,7 +90,7 @@ struct RequestTests {
     }
 
     @Test(arguments: ["run", "send", "check", "explain"])
-    func `another word in DRAINQ_TRANSPORT is a usage error that names them all`(command: String) throws {
+    func `an unknown word in DRAINQ_TRANSPORT is a usage error with the known words`(command: String) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         drainq.environment["DRAINQ_TRANSPORT"] = "curl"
@@ -102,13 +102,13 @@ struct RequestTests {
         #expect(receiver.receivedCount == 0)
     }
 
-    @Test func `an IPv6 address is a host like another`() throws {
+    @Test func `an IPv6 address is a valid host`() throws {
         let receiver = try LoopbackReceiver(at: .loopbackIPv6(port: 0))
         #expect(try deliver("http://[::1]:\(receiver.port)/x").status == 0)
         #expect(receiver.requests().first?.header("Host") == "[::1]:\(receiver.port)")
     }
 
-    @Test func `a socket is connected to whatever the host is`() throws {
+    @Test func `a configured unix socket is used for any host`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "dq-\(UUID().uuidString.prefix(8)).sock").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let receiver = try LoopbackReceiver(at: .unix(path: path))
@@ -118,7 +118,7 @@ struct RequestTests {
     }
 
     @Test(arguments: ["urlsession", "libcurl"])
-    func `letters that are not ASCII are encoded once`(transport: String) throws {
+    func `non-ASCII letters of a url are encoded once`(transport: String) throws {
         let receiver = try LoopbackReceiver()
         let more = ", destinations: { \"\(receiver.url)\": { transport: \"\(transport)\" } }"
         let run = try deliver("\(receiver.url)/grüße/{key}?q=ö&x=%20", "", more, add: ["--key", "ключ/1"])
@@ -128,7 +128,7 @@ struct RequestTests {
                 == "/gr%C3%BC%C3%9Fe/%D0%BA%D0%BB%D1%8E%D1%87%2F1?q=%C3%B6&x=%20")
     }
 
-    @Test func `operations of a route share requests as lines`() throws {
+    @Test func `batched operations share a request as lines`() throws {
         let receiver = try LoopbackReceiver()
         let run = try deliver(
             "\(receiver.url)/x", "batch: { max: 3, format: \"ndjson\" }", input: "{\"a\":\n1}\n2\n3\n4\n5\n")
@@ -137,7 +137,7 @@ struct RequestTests {
         #expect(receiver.requests().first?.header("Content-Type") == "application/x-ndjson")
     }
 
-    @Test func `a body file is sent as it is, and not when it has changed`() throws {
+    @Test func `a body file is sent unchanged, and a changed body file is not sent`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()
         try """
@@ -159,7 +159,7 @@ struct RequestTests {
         #expect(try drainq.run("add", "--body-file", "/etc/hostname").status == 65)
     }
 
-    @Test func `libcurl finds a host whose name is not ASCII, whatever the locale`() throws {
+    @Test func `libcurl finds a host with a non-ASCII name in the C locale`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(
             "{ routes: { default: { url: \"\(receiver.url.replacing("127.0.0.1", with: "bücher.localhost"))/x\" } } }")
@@ -171,7 +171,7 @@ struct RequestTests {
         #expect(receiver.requests().first?.header("Host")?.hasPrefix("xn--bcher-kva.localhost") == true)
     }
 
-    @Test func `the route says what becomes of an operation whose file is away for a while`() throws {
+    @Test func `classify may defer an operation whose body file is missing`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq()
         try drainq.write("a photo", as: "photo.jpg")
@@ -224,11 +224,11 @@ struct RequestTests {
         #expect(receiver.requests().first?.header("Content-Encoding") == nil)
     }
 
-    @Test func `where zlib cannot be used, check says so and a run sends nothing`() throws {
+    @Test func `check reports an unusable zlib, and a run sends nothing`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver, "compress: \"gzip\"")
         try drainq.run("add", input: "1")
-        // libcurl needs zlib too, and the program of URLSession its own libraries.
+        // libcurl needs zlib too, and the agent of URLSession needs its own libraries.
         let finished = try drainq.shell(
             """
             mkdir programs libraries && cp "$DRAINQ" programs/drainq && echo "no library" > libraries/libz.so.1
@@ -262,7 +262,7 @@ struct RequestTests {
     }
 
     @Test(arguments: ["Evil: a\r\nX-Injected: 1", "Bad Name: x", "Host: other", "Content-Length: 5"])
-    func `a header that would change the request is refused at the door`(header: String) throws {
+    func `add and run refuse a header that would change the request`(header: String) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         let name = header.prefix { $0 != ":" }
@@ -275,7 +275,7 @@ struct RequestTests {
     }
 
     @Test(arguments: ["urlsession", "libcurl"])
-    func `of an endless answer no more is read than the limit`(transport: String) throws {
+    func `an endless answer is read only up to the limit`(transport: String) throws {
         let receiver = try LoopbackReceiver(script: .always(.endlessBody()))
         let more = ", destinations: { \"\(receiver.url)\": { transport: \"\(transport)\" } }"
         #expect(try deliver("\(receiver.url)/x", "answerLimit: \"1KiB\"", more).status == 0)
@@ -288,7 +288,7 @@ struct RequestTests {
         #expect(run.status == 75 && run.error.contains("deferred"))
     }
 
-    @Test func `a HEAD asks whether something is there, and its status is the answer`() throws {
+    @Test func `a HEAD asks for existence, and its status decides`() throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, count in
                 .status(request.method == "HEAD" && request.body.isEmpty ? (count == 0 ? 404 : 200) : 400)
@@ -310,7 +310,7 @@ struct RequestTests {
         #expect(elsewhere.receivedCount == 0)
     }
 
-    @Test func `a redirect at home keeps method, headers and body`() throws {
+    @Test func `a redirect within the origin keeps method, headers and body`() throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, count in
                 count == 0 ? .status(308, headers: ["Location: /y"]) : .status(204)

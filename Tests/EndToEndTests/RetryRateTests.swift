@@ -2,12 +2,12 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// `retry --rate`: what failed together does not come back together.
+/// `retry --rate` spreads operations that failed together.
 struct RetryRateTests {
     private func failed(_ count: Int) throws -> Drainq {
         let receiver = try LoopbackReceiver(script: .sequence([.status(400)]))
         defer { receiver.stop() }
-        // A schedule whose longest delay is shorter than the time over which they are spread.
+        // A schedule whose longest delay is shorter than the time of the spread.
         let queue = try Drainq(to: receiver, "retry: { schedule: [\"1s\"] }, ")
         try queue.run("add", input: numbered(count))
         try queue.run("run")
@@ -23,7 +23,7 @@ struct RetryRateTests {
         }
     }
 
-    @Test func `the k-th is due k times the interval later, and a run leaves it alone until then`() throws {
+    @Test func `operation k is due after k intervals, and a run does not send the operation earlier`() throws {
         let queue = try failed(4)
         let ids = try queue.run("list", "--json").lines.map { String($0.split(separator: "\"id\":\"")[1].prefix(36)) }
         let retried = try queue.run("retry", "--all", "--rate", "2/m", "--json")
@@ -34,7 +34,7 @@ struct RetryRateTests {
         }
         #expect(retried.lines.enumerated().allSatisfy { $1.contains(ids[$0]) }, "the oldest first")
         #expect(try queue.names("failed").isEmpty)
-        // All but the first wait, although no schedule could have put them so far away.
+        // All but the first wait longer than any delay of the schedule.
         #expect(try queue.run("run", "--dry-run").lines.count == 1)
         #expect(try queue.run("run", "--dry-run", "--now").lines.count == 1)
         let listed = try queue.run("list", "--json").lines.filter { $0.contains("notBefore") }

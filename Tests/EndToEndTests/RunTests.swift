@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 struct RunTests {
-    @Test func `two lines added are two requests in order, then the queue is empty and nothing is said`() throws {
+    @Test func `two added lines become two requests in order, and the queue is empty without messages`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         let added = try drainq.run("add", "--type", "t", input: "{\"n\":1}\n{\"n\": 1.10}\n")
@@ -18,7 +18,7 @@ struct RunTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `twelve operations with a limit of five go five, five and two, oldest first`() throws {
+    @Test func `--limit 5 sends twelve operations as five, five and two, oldest first`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(12))
@@ -30,7 +30,7 @@ struct RunTests {
         }
     }
 
-    @Test func `a run takes 100 operations, and all that are due where a time bounds it`() throws {
+    @Test func `a run takes 100 operations, and with --max-time all due operations`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(350))
@@ -43,7 +43,7 @@ struct RunTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `where the time of a run went is said, and together it is all of it`() throws {
+    @Test func `--stats says how a run spent its time, and the parts add up to the duration`() throws {
         let receiver = try LoopbackReceiver(script: .always(Answer.status(204).delayed(.milliseconds(300))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(2))
@@ -59,7 +59,7 @@ struct RunTests {
         #expect(run.error.contains("waiting ") && run.error.contains("hint: the run waited for servers"))
     }
 
-    @Test func `a 503 defers by the schedule, is left alone until then, and fails after the last attempt`() throws {
+    @Test func `a 503 defers the operation by the schedule, and the last attempt fails the operation`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503, body: "busy")))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"30s\"], attempts: 2, jitter: 0 }")
         let id = try #require(try drainq.run("add", input: "1").lines.first)
@@ -79,7 +79,7 @@ struct RunTests {
         #expect(try json(drainq.run("list", "--json").lines[0])["attempts"] as? Int == 0)
     }
 
-    @Test func `a run that waits sees an operation through its schedule`() throws {
+    @Test func `a run with --until-empty delivers an operation through its schedule`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(503), .status(200)]))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"200ms\", \"200ms\"], jitter: 0 }")
         try drainq.run("add", input: "1")
@@ -90,7 +90,7 @@ struct RunTests {
     }
 
     @Test(arguments: [2, 8])
-    func `several runs at once deliver each of 500 exactly once and say nothing`(runs: Int) throws {
+    func `simultaneous runs deliver each of 500 operations exactly once without messages`(runs: Int) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(500))
@@ -106,7 +106,7 @@ struct RunTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `after a kill the next run returns what was claimed and delivers everything`() throws {
+    @Test func `after a kill the next run returns the claims and delivers everything`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(20))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(100))
@@ -122,7 +122,7 @@ struct RunTests {
         #expect(try drainq.run("log").output.contains(" of a dead run put back"))
     }
 
-    @Test func `an error behind attempts is no status that says that nothing was attempted`() throws {
+    @Test func `an error after an attempt has status 74, not a status that promises no attempt`() throws {
         let drainq = try Drainq()
         let state = drainq.queue.appending(path: "state/destinations.json").path
         let receiver = try LoopbackReceiver(
@@ -138,12 +138,12 @@ struct RunTests {
         let finished = try drainq.run("run", ids[0], ids[1])
         #expect(receiver.receivedCount == 1)
         #expect(finished.status == 74, "\(finished)")
-        // The run is counted, as any other.
+        // The run is counted, as every run.
         let counts = try String(contentsOf: drainq.queue.appending(path: "state/metrics.json"), encoding: .utf8)
         #expect(counts.contains(#""74":1"#), "\(counts)")
     }
 
-    @Test func `one id for two operations is an error before anything is sent or added`() throws {
+    @Test func `an id for two operations is an error before a request or an addition`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         #expect(try drainq.run("send", "--id", "a", input: numbered(2)).status == 64)
@@ -155,7 +155,7 @@ struct RunTests {
     }
 
     @Test(arguments: [SIGTERM, SIGHUP])
-    func `a signal lets attempts finish, claims no more and leaves the rest due`(number: Int32) throws {
+    func `after a signal a run finishes its attempts, claims no more and leaves the rest due`(number: Int32) throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(100))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(100))
@@ -172,7 +172,7 @@ struct RunTests {
         #expect(try drainq.names("claimed").isEmpty)
     }
 
-    @Test func `a second signal cuts off what is in flight, and it is put back`() throws {
+    @Test func `a second signal cuts off attempts in flight, and the operations are put back`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(3))
@@ -194,12 +194,12 @@ struct RunTests {
         let run = try drainq.run("run", "--concurrency", "1")
         #expect(run.status == 69)
         #expect(run.error.contains("'\(receiver.url)' is held: 401"))
-        // The second one is to see whether it is the first operation alone.
+        // The second attempt tests whether only the first operation is refused.
         #expect(receiver.receivedCount == 2)
         #expect(try drainq.names("new").count == 20)
     }
 
-    @Test func `one operation that is refused fails when the next one is delivered, and holds nothing`() throws {
+    @Test func `a refused operation fails after the next operation is delivered, and holds nothing`() throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in .status(request.body == Array("1".utf8) ? 403 : 204) })
         let drainq = try Drainq(to: receiver)
@@ -215,7 +215,7 @@ struct RunTests {
         #expect(try drainq.run("status").output.contains("held:") == false)
     }
 
-    @Test func `a slow storm costs five operations and ends by itself`() throws {
+    @Test func `a slow series of 404 fails five operations, and its hold ends by itself`() throws {
         let receiver = try LoopbackReceiver(
             script: .sequence(Array(repeating: .status(404), count: 7) + [.status(204)]))
         let drainq = try Drainq(
@@ -236,7 +236,7 @@ struct RunTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `where the queue was named, a hint names it too`() throws {
+    @Test func `hints name the queue if --queue does`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(302)]))
         let drainq = try Drainq(to: receiver)
         let queue = drainq.queue.path
@@ -248,7 +248,7 @@ struct RunTests {
         #expect(try drainq.run("run", "--queue", queue).error.contains("hint: kept as '\(queue)/quarantine/"))
     }
 
-    @Test func `an operation that may have been received is held and said once, with both ways out`() throws {
+    @Test func `an operation that may have been received is held and reported once, with a way out`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.silence, .status(204)]))
         let drainq = try Drainq(
             to: receiver,
@@ -264,7 +264,7 @@ struct RunTests {
         #expect(try drainq.run("run").status == 0)
     }
 
-    @Test func `with fail-if-busy a second run leaves at once, without it it joins in`() throws {
+    @Test func `with --fail-if-busy a second run ends at once, and without the option joins in`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(300))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(10))
@@ -278,7 +278,7 @@ struct RunTests {
         #expect(try drainq.run("run", "--fail-if-busy").status == 0)
     }
 
-    @Test func `a rate spaces what is sent`() throws {
+    @Test func `--rate spaces the requests`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(4))
@@ -289,7 +289,7 @@ struct RunTests {
         #expect(try #require(summary["durationMs"] as? Int) >= 300)
     }
 
-    @Test func `what is under way when the time is up is cut off after its grace`() throws {
+    @Test func `an attempt in flight at the end of --max-time is cut off after --grace`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: "1")
@@ -298,7 +298,7 @@ struct RunTests {
         #expect(try drainq.waiting() == 1 && drainq.names("claimed").isEmpty)
     }
 
-    @Test func `a type without a url is held with a hint, and the others are delivered`() throws {
+    @Test func `a type without a url is held with a hint, and a configured type is delivered`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq("{ routes: { good: { url: \"\(receiver.url)/good\" }, bad: { method: \"PUT\" } } }")
         try drainq.run("add", "--type", "bad", input: "1")
@@ -310,7 +310,7 @@ struct RunTests {
         #expect(receiver.requests().map(\.text) == ["2"])
     }
 
-    @Test func `an answer that Foundation's own parser traps on is an answer, over URLSession too`() throws {
+    @Test func `an answer that traps Foundation's parser is an answer over URLSession`() throws {
         let fatal = Answer.status(200, body: "x").framed(.chunked)
         var trapped = fatal
         trapped.trailers = ["X-Trailer: 1"]
@@ -340,7 +340,7 @@ struct RunTests {
         #expect(try drainq.names("new").count == 3)
     }
 
-    @Test func `a paused queue attempts nothing`() throws {
+    @Test func `a paused queue makes no attempts`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: "1")
@@ -349,7 +349,7 @@ struct RunTests {
         #expect(receiver.receivedCount == 0)
     }
 
-    @Test func `a pause ends a run, which says what it has done`() throws {
+    @Test func `a pause ends a run, and the run reports its deliveries`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(50))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(200))
@@ -361,7 +361,7 @@ struct RunTests {
         #expect(finished.error.contains(/[0-9] delivered in .*; [0-9]+ still due; stopped because the queue was/))
     }
 
-    @Test func `max-time ends a run that would go on, and what is left is due`() throws {
+    @Test func `--max-time ends a run, and the remaining operations stay due`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(50))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(200))

@@ -3,11 +3,11 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// Commands that remove operations, or wait for them, lose none.
+/// Commands that remove or await operations lose none.
 struct SafeCommandTests {
     private func moved(_ queue: Drainq) -> String { queue.directory.appending(path: "moved.ndjson").path }
 
-    @Test func `export with then-drop moves the operations into a new file, and import brings them back`() throws {
+    @Test func `export --then-drop moves the operations into a new file, and import restores the operations`() throws {
         let queue = try Drainq()
         let ids = try queue.run("add", "--type", "crm", input: numbered(3)).lines
         let other = try queue.run("add", "--type", "other", input: numbered(1)).lines
@@ -37,7 +37,8 @@ struct SafeCommandTests {
         #expect(untouched == "other operations\n")
     }
 
-    @Test func `an operation stays if the file of the export cannot be written whole, and the file goes`() throws {
+    @Test func `an operation stays if the file of the export cannot be written whole, and the file is removed`() throws
+    {
         let queue = try Drainq()
         try queue.run("add", input: numbered(40))
         let finished = try queue.shell("ulimit -f 2; drainq export --to moved.ndjson --then-drop")
@@ -46,7 +47,7 @@ struct SafeCommandTests {
         #expect(!FileManager.default.fileExists(atPath: moved(queue)))
     }
 
-    @Test func `then-drop needs a file, and takes no copies of delivered operations`() throws {
+    @Test func `--then-drop needs a file, and drops no copies of delivered operations`() throws {
         let queue = try Drainq()
         #expect(try queue.run("export", "--then-drop").status == 64)
         #expect(
@@ -54,7 +55,7 @@ struct SafeCommandTests {
                 .contains("cannot drop the copies of delivered operations"))
     }
 
-    @Test func `an operation that a run has claimed is neither exported nor dropped`() throws {
+    @Test func `a claimed operation is neither exported nor dropped`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204 delay=30s"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -69,14 +70,14 @@ struct SafeCommandTests {
         #expect(try queue.waiting() == 1)
     }
 
-    @Test func `drop of everything asks only at a terminal`() throws {
+    @Test func `drop --all asks only at a terminal`() throws {
         let queue = try Drainq()
         try queue.run("add", input: numbered(2))
         let finished = try queue.run("drop", "--all", input: "n\n")
         #expect(finished.lines.count == 2 && finished.error == "")
     }
 
-    @Test func `add that waits misses no operation, whether or not the queue keeps the answer`() throws {
+    @Test func `add --wait misses no operation, with or without kept answers`() throws {
         let receiver = try LoopbackReceiver(script: Script(["200 body=one", "200 body=two", "200 body=three"]))
         defer { receiver.stop() }
         for (more, answered, output) in [("", 1, ""), ("keepAnswer: true", 3, "two\nthree")] {
@@ -89,7 +90,7 @@ struct SafeCommandTests {
         }
     }
 
-    @Test func `add that waits ends with what came of the operations`() throws {
+    @Test func `add --wait ends with the result of the operations`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)

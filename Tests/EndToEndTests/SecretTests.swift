@@ -5,7 +5,7 @@ import Testing
 struct SecretTests {
     private static let mark = "MARKER-5d41402abc4b2a76b9719d911017c592"
 
-    /// Everything that a run leaves behind: files in and beside the queue (but for the secrets' own), and what was said.
+    /// Returns the names and contents of all files in the queue, and the output of the commands.
     private func leavings(_ drainq: Drainq, _ finished: [Finished]) throws -> String {
         var text = finished.map { $0.output + $0.error }.joined()
         let files = FileManager.default.enumerator(at: drainq.queue, includingPropertiesForKeys: [.isRegularFileKey])
@@ -25,7 +25,7 @@ struct SecretTests {
         """
     }
 
-    @Test func `commands can be started where the parent ignores how its children end`() throws {
+    @Test func `commands can be started if the parent ignores SIGCHLD`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(configuration(receiver.url, ", hooks: { ended: [\"touch\", \"../told\"] }"))
         try drainq.write("s", as: "secret")
@@ -38,7 +38,7 @@ struct SecretTests {
     }
 
     @Test(arguments: [200, 301, 400, 401, 403, 404, 429, 500, 503])
-    func `a server that echoes everything has nothing of it kept or said`(status: Int) throws {
+    func `a secret echoed by a server is neither kept nor printed`(status: Int) throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in
                 .status(
@@ -59,12 +59,12 @@ struct SecretTests {
         #expect(sent.first?.header("Authorization") == "Bearer \(Self.mark)")
         #expect(sent.first?.header("X-Cmd") == Self.mark && sent.first?.header("X-Env") == Self.mark)
         #expect(sent.first?.target == "/hooks/\(Self.mark)/t?key=\(Self.mark)")
-        // What `send` was asked for is the answer itself.
+        // The output of `send` is the answer itself.
         let answers = status == 200 ? said.dropLast() : said[...]
         #expect(try !leavings(drainq, Array(answers)).contains("MARKER"))
     }
 
-    /// What a server may make of a credential before it sends it back.
+    /// Forms of a credential that a server may send back.
     enum Echo: CaseIterable {
         case plain, percent, json, base64, form, html
 
@@ -81,7 +81,7 @@ struct SecretTests {
     }
 
     @Test(arguments: Echo.allCases)
-    func `nothing is kept or said of a secret that comes back in another form`(echo: Echo) throws {
+    func `a secret echoed in another form is neither kept nor printed`(echo: Echo) throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in
                 let told = echo(request.headers.map(\.description).joined(separator: " "))
@@ -121,7 +121,7 @@ struct SecretTests {
     @Test(arguments: [
         Answer.reset, .close, .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n"),
     ])
-    func `no failure has anything of it, nor has a process that dies`(answer: Answer) throws {
+    func `no secret is in the records and messages of failures`(answer: Answer) throws {
         let receiver = try LoopbackReceiver(script: .always(answer))
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")
@@ -146,7 +146,7 @@ struct SecretTests {
         #expect(receiver.requests().first?.header("Authorization") == "Bearer \(Self.mark)")
     }
 
-    @Test func `nothing of a secret is in the arguments of a process`() throws {
+    @Test func `no secret is in the arguments of a process`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(500))))
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")

@@ -3,7 +3,7 @@ import LoopbackReceiver
 import Testing
 
 struct SendTests {
-    @Test func `what is delivered is answered with the answer's body and never seen in the queue`() throws {
+    @Test func `send prints the body of the answer, and leaves no delivered operation in the queue`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: "{\"id\":7}")))
         let drainq = try Drainq(to: receiver)
         let sent = try drainq.run("send", "--type", "t", input: "{\"n\": 1.10}")
@@ -35,7 +35,7 @@ struct SendTests {
         #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty && drainq.names("quarantine").isEmpty)
     }
 
-    @Test func `one that is refused is an error; the next one too holds the destination, and is queued`() throws {
+    @Test func `a refused operation is an error, and a second refusal holds the destination and is queued`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(401)))
         let drainq = try Drainq(to: receiver)
         let first = try drainq.run("send", input: "1")
@@ -47,7 +47,7 @@ struct SendTests {
         #expect(try drainq.waiting() == 2)
     }
 
-    @Test func `a hold that a send began ends with a new credential`() throws {
+    @Test func `a hold begun by send ends with a new credential`() throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in .status(request.header("Authorization") == "Bearer new" ? 204 : 401) })
         let drainq = try Drainq(
@@ -64,7 +64,7 @@ struct SendTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `it waits for a server that asks for time, within its own`() throws {
+    @Test func `send waits out a rate limit within --retry-within`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(429), .status(200, body: "ok")]))
         let drainq = try Drainq(
             to: receiver, "retryRateLimited: { schedule: [\"300ms\"], attempts: 9, jitter: 0.9 }")
@@ -72,7 +72,7 @@ struct SendTests {
         #expect(sent.status == 0 && sent.output == "ok")
     }
 
-    @Test func `without the queue nothing is kept`() throws {
+    @Test func `send --no-queue keeps nothing`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503)))
         let drainq = try Drainq(to: receiver)
         let sent = try drainq.run("send", "--no-queue", input: "1")
@@ -80,7 +80,7 @@ struct SendTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `with a fallback it always answers`() throws {
+    @Test func `send --fallback prints the fallback after a failure`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503)))
         let drainq = try Drainq(to: receiver)
         let sent = try drainq.run("send", "--no-queue", "--fallback", "[]", input: "1")
@@ -89,7 +89,7 @@ struct SendTests {
         #expect(wrong.status == 64)
     }
 
-    @Test func `it tries again within the time that it is given`() throws {
+    @Test func `send retries within --retry-within`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(500), .status(200, body: "ok")]))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"50ms\"], attempts: 9, jitter: 0 }")
         let sent = try drainq.run("send", "--retry-within", "30s", input: "1")
@@ -97,14 +97,14 @@ struct SendTests {
         #expect(receiver.requests().map { $0.header("Drainq-Attempt") } == ["1", "2", "3"])
     }
 
-    @Test func `it does not try again beyond that time, and does not wait for nothing`() throws {
+    @Test func `send does not retry beyond --retry-within`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503)))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1h\"], attempts: 9, jitter: 0 }")
         #expect(try drainq.run("send", "--retry-within", "10s", input: "1").status == 75)
         #expect(receiver.receivedCount == 1)
     }
 
-    @Test func `what has an order waits for older operations of its sequence`() throws {
+    @Test func `send queues an operation behind older operations of its sequence`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(204)]))
         let drainq = try Drainq(to: receiver, "ordering: \"key\"")
         try drainq.run("add", "--key", "k", input: "1")
@@ -117,7 +117,7 @@ struct SendTests {
         #expect(receiver.requests().map(\.text) == ["1", "3", "1", "2"])
     }
 
-    @Test func `input that could never be sent is refused`() throws {
+    @Test func `send refuses input that could never be sent`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver, "require: [{ pointer: \"/a\", exists: true }]")
         #expect(try drainq.run("send", input: "{}").status == 65)
@@ -126,7 +126,7 @@ struct SendTests {
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func `a signal does not lose it`(number: Int32) throws {
+    func `a signal does not lose the operation`(number: Int32) throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let drainq = try Drainq(to: receiver)
         let sending = try drainq.start("send", input: "1")
@@ -136,7 +136,7 @@ struct SendTests {
         #expect(try drainq.waiting() == 1)
     }
 
-    @Test func `each line is answered for programs, too`() throws {
+    @Test func `send --json prints an object for each line`() throws {
         let receiver = try LoopbackReceiver(
             script: .sequence([.status(200, body: "ok"), .status(503), .status(400)]))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1h\"], attempts: 9 }")
@@ -147,7 +147,7 @@ struct SendTests {
         #expect(sent.status == 1)
     }
 
-    @Test func `a part of the answer has one shape with the fallback`() throws {
+    @Test func `--select and --fallback print values of the same shape`() throws {
         let receiver = try LoopbackReceiver(
             script: .sequence([
                 .status(200, body: #"{"result": {"memories": [ 1.10, "a" ]}}"#), .status(200, body: "{}"),

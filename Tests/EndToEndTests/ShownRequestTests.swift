@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// `show --request` and `run --dry-run --request` against what a server gets.
+/// `show --request` and `run --dry-run --request`, compared with the requests at a server.
 struct ShownRequestTests {
     private static let words = [
         "{id}", "{type}", "{key}", "{createdAt}", "{attempt}", "{payload}", "{payload.v}", "{payload.a.b}",
@@ -76,12 +76,12 @@ struct ShownRequestTests {
         return output.fileHandleForReading.readDataToEndOfFile()
     }
 
-    /// The fields that a transport adds.
+    /// The fields added by a transport.
     private static let ofTransport: Set<String> = [
         "host", "accept", "accept-encoding", "accept-language", "content-length", "connection",
     ]
 
-    /// The requests that a dry run prints, with the secret in its place, in the form of `received`.
+    /// The requests printed by a dry run, with the secret filled in, in the form of `received`.
     private func shown(_ drainq: Drainq, _ origin: String, lowercased: Bool) throws -> [String] {
         let finished = try drainq.run("run", "--dry-run", "--request", "--json", "--limit", "100000")
         #expect(finished.status == 0, "\(finished.error)")
@@ -114,7 +114,7 @@ struct ShownRequestTests {
     }
 
     @Test(arguments: ["urlsession", "libcurl"])
-    func `a dry run shows the bytes that the server gets, whatever the transport`(transport: String) throws {
+    func `a dry run shows the bytes that the server gets, over both transports`(transport: String) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try queue(receiver)
         drainq.environment["DRAINQ_TRANSPORT"] = transport
@@ -128,13 +128,13 @@ struct ShownRequestTests {
         for (shown, received) in zip(shown, received) { try #require(shown == received) }
     }
 
-    @Test func `the curl commands of a dry run send what a run sends`() throws {
+    @Test func `the curl commands of a dry run send the same requests as a run`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try queue(receiver)
         let commands = try drainq.run("run", "--dry-run", "--request", "--curl", "--limit", "100000")
         #expect(commands.status == 0 && commands.error == "")
         try drainq.write(commands.output, as: "send.sh")
-        // Without the secrets the commands end, and the first one names what it lacks.
+        // Without the secrets the commands end, and the first command names a missing secret.
         let lacking = try drainq.shell("sh send.sh 2>&1; echo $?")
         #expect(lacking.output.contains("the secret s"), "\(lacking.output.suffix(300))")
         let seen = receiver.receivedCount

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Policy
 
-/// Whether what arrives is what was signed: a transport that rewrites an address or a field breaks the signature.
+/// Whether signed requests arrive unchanged: a transport that rewrites an address or a field breaks the signature.
 struct SigningTests {
     private static let key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
-    /// The signature of a request as it came.
+    /// Returns the signature of the received request.
     private func signature(of request: ReceivedRequest, service: String) throws -> String {
         let authorization = try #require(request.header("Authorization"))
         let names = try #require(authorization.firstMatch(of: /SignedHeaders=([^,]+),/)).1.split(separator: ";")
@@ -21,7 +21,7 @@ struct SigningTests {
     }
 
     @Test(arguments: ["urlsession", "libcurl"], ["sqs", "s3"])
-    func `what arrives is what was signed`(transport: String, service: String) throws {
+    func `the signature matches the received request`(transport: String, service: String) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(
             """

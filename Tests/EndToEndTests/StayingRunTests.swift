@@ -3,15 +3,13 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// A run that stays is as good as many short ones.
+/// A run that stays behaves like many short runs.
 struct StayingRunTests {
     private func configure(_ queue: Drainq, _ text: String) throws {
         try text.write(to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
     }
 
-    @Test func `an edited configuration is in force at the next pass, an invalid one is said once and ends it with 78`()
-        throws
-    {
+    @Test func `the next pass applies an edited configuration, and an invalid edit is reported once with 78`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -34,7 +32,7 @@ struct StayingRunTests {
         #expect(finished.error.components(separatedBy: "urk").count == 2)
     }
 
-    @Test func `an invalid configuration that is mended leaves no trace in the status`() throws {
+    @Test func `a mended configuration leaves no trace in the exit status`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
@@ -50,13 +48,13 @@ struct StayingRunTests {
         #expect(try running.finish().status == 0)
     }
 
-    @Test func `hooks, counters, metrics and the last run come while it stays`() throws {
+    @Test func `hooks, counters, metrics and the last run are written while a run stays`() throws {
         let receiver = try LoopbackReceiver(script: Script(["404"]))
         defer { receiver.stop() }
         let queue = try Drainq()
         let told = queue.directory.appending(path: "told")
         let metrics = queue.directory.appending(path: "metrics.prom")
-        // The next request is the hook's, after the rest of the record.
+        // The hook is called after the rest of the record is written.
         try configure(
             queue,
             """

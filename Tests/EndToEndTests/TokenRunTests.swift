@@ -5,7 +5,7 @@ import Testing
 
 /// Tokens for client credentials, in runs of the program.
 struct TokenRunTests {
-    /// The endpoint and the API: `/token` gives the next of its tokens, everything else takes the tokens that are good.
+    /// The endpoint and the API: `/token` gives the next token, and all further paths accept valid tokens.
     private final class Service: Sendable {
         let tokens: Mutex<[String]>
         let good: Mutex<Set<String>>
@@ -80,7 +80,7 @@ struct TokenRunTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `an endpoint that is away defers, and one that refuses holds, with its reason`() throws {
+    @Test func `an unreachable endpoint defers the operation, and a refusing endpoint holds the destination`() throws {
         let service = Service(tokens: [], good: [])
         let receiver = try service.receiver()
         let away = try drainq(receiver.url, tokenURL: "http://127.0.0.1:1/token")
@@ -95,7 +95,7 @@ struct TokenRunTests {
         #expect(receiver.requests().allSatisfy { $0.target == "/token" })
     }
 
-    @Test func `a hold for a client's secret ends when that secret is mended`() throws {
+    @Test func `a hold for a client's secret ends after the secret is mended`() throws {
         let service = Service(tokens: [], good: ["T0KEN-1"])
         let receiver = try service.receiver()
         let drainq = try drainq(receiver.url)
@@ -107,7 +107,7 @@ struct TokenRunTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `nothing of a token is in the queue`() throws {
+    @Test func `no token and no client's secret is in the queue`() throws {
         let service = Service(tokens: ["T0KEN-1"], good: [])
         let receiver = try service.receiver()
         let drainq = try drainq(receiver.url)
@@ -120,7 +120,7 @@ struct TokenRunTests {
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "openssl signs"),
         arguments: ["RSA -pkeyopt rsa_keygen_bits:2048", "EC -pkeyopt ec_paramgen_curve:P-256"])
-    func `openssl signs the assertion for a token, with the key that the configuration names`(kind: String) throws {
+    func `openssl signs the assertion for a token with the configured key`(kind: String) throws {
         let service = Service(tokens: ["T0KEN-1"], good: ["T0KEN-1"])
         let receiver = try service.receiver()
         let drainq = try drainq(receiver.url)
@@ -151,7 +151,7 @@ struct TokenRunTests {
         var signature = try decoded(parts[2])
         if !isRSA {
             #expect(signature.count == 64)
-            // Back to DER, each number with a leading zero, which openssl takes.
+            // Back to DER: each number with a leading zero, as openssl accepts.
             let numbers = [signature.prefix(32), signature.suffix(32)].map { number -> [UInt8] in
                 let bytes = Array(number.drop { $0 == 0 })
                 let signed = bytes.first.map { $0 >= 0x80 } ?? true ? [0] + bytes : bytes
@@ -164,7 +164,7 @@ struct TokenRunTests {
         #expect(verified.output == "Verified OK\n", "\(verified)")
     }
 
-    @Test func `Basic authentication is made of a user and a secret, and is shown by their names`() throws {
+    @Test func `Basic authentication is made of a user and a secret, and shown with the secret's name`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(
             """

@@ -2,17 +2,17 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// A realtime database over its REST interface: PUT writes the value at a path, PATCH some members of it,
+/// A realtime database over its REST interface: PUT writes the value at a path, PATCH some members of the value,
 /// `{".sv":"timestamp"}` becomes a time, the token in the query runs out, and rules refuse some writes with 401 as well.
 private struct ChatService: Sendable {
     var token = "t1"
     var messages: [String: String] = [:]
-    /// What PATCH has written.
+    /// Members written by PATCH.
     var patched: [String: [String: String]] = [:]
     var writes: [String: Int] = [:]
     /// Paths in the order of their first writes.
     var order: [String] = []
-    /// Answered 503 while it is in the path.
+    /// Requests whose body contains the text are answered 503.
     var trouble: String?
 
     mutating func answer(_ request: ReceivedRequest) -> Answer {
@@ -48,7 +48,7 @@ struct ChatTests {
                 "https://example.firebaseio.com": service.url,
                 #"["/usr/local/bin/chat-token"]"#: #"["sh", "../token.sh"]"#,
             ])
-        // It says the token that there is, and that it was asked.
+        // Prints the current token, and notes each call.
         try drainq.write("cat ../token\necho asked >>../asked\n", as: "token.sh")
         try drainq.write("t1\n", as: "token")
     }
@@ -60,7 +60,7 @@ struct ChatTests {
             try drainq.run("add", "--type", "message", "--key", conversation, input: message).lines.first)
     }
 
-    @Test func `a message is written at the path of its conversation and its id, and the server dates it`() throws {
+    @Test func `a message is written at the path of its conversation and id, and the server sets the time`() throws {
         let id = try say("hello")
         #expect(try drainq.run("run").status == 0)
         #expect(
@@ -70,7 +70,7 @@ struct ChatTests {
             ])
     }
 
-    @Test func `a token that runs out is asked for again, and the message goes out under the same id`() throws {
+    @Test func `an expired token is renewed, and the message is sent under the same id`() throws {
         service.change { $0.token = "t2" }
         try drainq.write("cat ../token\necho t2 >../token\n", as: "token.sh")
         let id = try say("hello")
@@ -81,7 +81,7 @@ struct ChatTests {
         #expect(requests.map { $0.header("Drainq-Attempt") } == ["1", "1"])
     }
 
-    @Test func `the status of a message follows it, and of receipts the last one counts`() throws {
+    @Test func `the status of a message follows the message, and the last receipt supersedes older receipts`() throws {
         let id = try say("hello")
         let path = "/conversations/c1/messages/\(id).json"
         for status in ["delivered", "read"] {
@@ -103,7 +103,7 @@ struct ChatTests {
         #expect(service.state.patched["/conversations/c1/read.json"] == ["u1": id])
     }
 
-    @Test func `a write that the rules of the database refuse fails alone, and the token is not to blame`() throws {
+    @Test func `a write refused by the rules of the database fails alone, and the token is not accused`() throws {
         try say("hello", in: "private")
         let id = try say("hello")
         #expect(try drainq.run("run").status == 1)
@@ -114,7 +114,7 @@ struct ChatTests {
                 == "answers[0]: status 401, /error equals \"Permission denied\": fail")
     }
 
-    @Test func `the status of a message that failed makes no message`() throws {
+    @Test func `the status of a failed message creates no message`() throws {
         let id = try say("hello", in: "private")
         for status in ["delivered", "read"] {
             try drainq.run(
@@ -129,14 +129,14 @@ struct ChatTests {
         #expect(try drainq.list().isEmpty && service.state.patched.isEmpty)
     }
 
-    @Test func `the token is asked for once in a run, and is nowhere afterwards`() throws {
+    @Test func `a run asks for the token once`() throws {
         for number in 1...10 { try say("m\(number)", in: "c\(number)") }
         #expect(try drainq.run("run").status == 0)
         let asked = try String(contentsOf: drainq.directory.appending(path: "asked"), encoding: .utf8)
         #expect(asked == "asked\n")
     }
 
-    @Test func `1 and 2 s apart, three attempts, and a retry begins again under the same id`() throws {
+    @Test func `three attempts are 1 and 2 s apart, and a retry begins again under the same id`() throws {
         service.change { $0.trouble = "hello" }
         let id = try say("hello")
         #expect(try drainq.delaysUntilGivenUp(are: [1, 2]))
@@ -148,7 +148,7 @@ struct ChatTests {
         #expect(service.state.order == ["/conversations/c1/messages/\(id).json"])
     }
 
-    @Test func `a conversation keeps its order, and does not keep another one waiting`() throws {
+    @Test func `a conversation keeps its order, and does not delay a second conversation`() throws {
         service.change { $0.trouble = "first" }
         let ids = try [say("first"), say("second"), say("third")]
         let other = try say("elsewhere", in: "c2")
@@ -159,7 +159,7 @@ struct ChatTests {
         #expect(service.state.order.dropFirst() == ids.map { "/conversations/c1/messages/\($0).json" }[...])
     }
 
-    @Test func `two runs that meet write each message once`() throws {
+    @Test func `two simultaneous runs write each message once`() throws {
         let message = #"{"conversation":"c1","text":"x","sentAt":{".sv":"timestamp"}}"#
         for conversation in 1...10 {
             let lines = String(repeating: message + "\n", count: 4)
@@ -172,7 +172,7 @@ struct ChatTests {
         #expect(service.state.writes.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func `progress is shown from more than five on`() throws {
+    @Test func `progress is shown for more than five operations`() throws {
         for number in 1...5 { try say("m", in: "c\(number)") }
         #expect(try drainq.run("run", "--progress", "always").error.isEmpty)
         for number in 1...6 { try say("m", in: "c\(number)") }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// `drainq check` on the configurations of `etc/drainq/examples/`, as they stand there but for the place of what belongs to
-/// the machine.
+/// `drainq check` on the configurations of `etc/drainq/examples/`, unchanged except for paths of the machine.
 struct CheckTests {
     private static let examples = URL(filePath: #filePath).deletingLastPathComponent().appending(
         path: "../../../etc/drainq/examples"
@@ -12,7 +11,7 @@ struct CheckTests {
         .filter { $0.hasSuffix(".json5") }.map { String($0.dropLast(6)) }.sorted() ?? []
 
     @Test(arguments: names)
-    func `check has nothing to say against an example`(name: String) throws {
+    func `check accepts every example`(name: String) throws {
         let drainq = try Drainq()
         let text = try String(contentsOf: Self.examples.appending(path: "\(name).json5"), encoding: .utf8)
         for secret in text.matches(of: /file: "\/etc\/drainq\/([a-z.]+)"/) {
@@ -34,7 +33,7 @@ struct CheckTests {
     }
 
     @Test(arguments: names)
-    func `check says which secret of an example is not there`(name: String) throws {
+    func `check names a missing secret of an example`(name: String) throws {
         let text = try String(contentsOf: Self.examples.appending(path: "\(name).json5"), encoding: .utf8)
         guard text.contains("file: \"/etc/drainq/") else { return }
         let drainq = try Drainq()

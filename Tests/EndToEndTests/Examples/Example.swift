@@ -4,8 +4,7 @@ import Synchronization
 import Testing
 
 extension Drainq {
-    /// A queue with one of the configurations of `etc/drainq/examples/`, as it stands there but for its addresses and
-    /// paths, which are of another machine.
+    /// A queue with a configuration of `etc/drainq/examples/`, unchanged except for addresses and paths.
     convenience init(example name: String, replacing: [String: String]) throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -17,7 +16,7 @@ extension Drainq {
         try self.init(text)
     }
 
-    /// A file beside the queue that only its owner may read.
+    /// Writes a file beside the queue, readable only for its owner.
     @discardableResult
     func write(_ text: String, as name: String, mode: Int = 0o600) throws -> String {
         let path = directory.appending(path: name).path
@@ -32,9 +31,8 @@ extension Drainq {
         return try finished.lines.map(json)
     }
 
-    /// Runs with `--now` again and again until nothing is deferred any more: whether the delays that were set behind each
-    /// attempt are these, in seconds; settling may take a while of its own. `releasing` lets go of the destination that was
-    /// asked to wait.
+    /// Runs with `--now` until no operation is deferred. Returns whether the delays after each attempt are `expected`,
+    /// in seconds; settling may take additional time. `releasing` releases the destination after a rate limit.
     func delaysUntilGivenUp(are expected: [Double], releasing: Bool = false) throws -> Bool {
         var delays: [Double] = []
         while true {
@@ -57,12 +55,12 @@ extension Drainq {
     }
 }
 
-/// A server of one test: a receiver, and what it knows.
+/// A server of a test: a receiver and its state.
 final class Emulation<State: Sendable>: Sendable {
     private let known: Mutex<State>
     private let slot = Mutex<LoopbackReceiver?>(nil)
 
-    /// `answer` is the server: it sees a request, changes the state and answers.
+    /// `answer` is the server: the closure sees a request, changes the state and answers.
     init(
         _ state: State, answer: @escaping @Sendable (ReceivedRequest, inout State) -> Answer
     ) throws {
@@ -87,7 +85,7 @@ final class Emulation<State: Sendable>: Sendable {
 }
 
 extension ReceivedRequest {
-    /// The body as JSON; `nil` where it is none.
+    /// The body as JSON; `nil` if the body is not JSON.
     var json: Any? { try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed]) }
 
     /// The value of a query's item.

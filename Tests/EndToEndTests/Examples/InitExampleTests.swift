@@ -6,7 +6,7 @@ struct InitExampleTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized
 
-    @Test func `the configuration is that of the repository, below a line that names the manual, for its owner`() throws
+    @Test func `the configuration equals the repository's below a line with the manual's name, and is private`() throws
     {
         let drainq = try Drainq()
         let queue = drainq.directory.appending(path: "slack")
@@ -21,7 +21,7 @@ struct InitExampleTests {
         #expect(mode as? Int == 0o600)
     }
 
-    @Test func `a configuration that is there already is not changed`() throws {
+    @Test func `init --example does not change an existing configuration`() throws {
         let drainq = try Drainq()
         let file = drainq.queue.appending(path: "drainq.json")
         let before = try Data(contentsOf: file)
@@ -31,7 +31,7 @@ struct InitExampleTests {
     }
 
     @Test(arguments: [("slak", "did you mean slack?"), ("../slack", "list"), ("nothing-like-it", "--example list")])
-    func `an example that is not there makes no queue`(name: String, hint: String) throws {
+    func `an unknown example makes no queue`(name: String, hint: String) throws {
         let drainq = try Drainq()
         let queue = drainq.directory.appending(path: "other").path
         let made = try drainq.run("init", "-q", queue, "--example", name)
@@ -39,7 +39,7 @@ struct InitExampleTests {
         #expect(!FileManager.default.fileExists(atPath: queue))
     }
 
-    @Test func `the list names each with what it is for, and makes no queue`() throws {
+    @Test func `the list names each example with its purpose, and makes no queue`() throws {
         let drainq = try Drainq()
         let queue = drainq.directory.appending(path: "other").path
         let listed = try drainq.run("init", "-q", queue, "--example", "list")
@@ -49,8 +49,7 @@ struct InitExampleTests {
         #expect(!FileManager.default.fileExists(atPath: queue))
     }
 
-    @Test func `installed below another prefix it finds its own, and without any it says where they should be`() throws
-    {
+    @Test func `init finds examples below its own prefix, and names the expected place of missing examples`() throws {
         let drainq = try Drainq()
         let done = try drainq.shell(
             """

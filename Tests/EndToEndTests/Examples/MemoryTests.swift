@@ -2,13 +2,13 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// The callable functions of a memory service, as Firebase answers: what they say stands in the body.
+/// The callable functions of a memory service, as Firebase answers: the result is in the body.
 private struct MemoryService: Sendable {
     var key = "good"
     var memories: [String] = []
-    /// Canonical statuses to answer first, with the HTTP status that goes with each.
+    /// Canonical statuses to answer first, each with its HTTP status.
     var troubles: [(canonical: String, status: Int)] = []
-    /// What `result` is, where all goes well.
+    /// The value of `result` in a successful answer.
     var result = #"{"success":true,"id":"m1"}"#
 
     mutating func answer(_ request: ReceivedRequest) -> Answer {
@@ -52,7 +52,7 @@ struct MemoryTests {
         try drainq.write("good\n", as: "firebase.token")
     }
 
-    @Test func `a memory is stored as it was given, in the envelope of a callable function`() throws {
+    @Test func `a memory is stored unchanged, in the envelope of a callable function`() throws {
         try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content": "tea", "metadata": {"n": 1.10}}"#)
         let run = try drainq.run("run")
         #expect(run.status == 0 && run.error.isEmpty)
@@ -60,12 +60,12 @@ struct MemoryTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `five at a time, never more`() throws {
+    @Test func `at most five requests are in flight at a time`() throws {
         let lines = (1...20).map { "{\"content\":\"\($0)\"}\n" }.joined()
         try drainq.run("add", "--type", "addSupermemoryMemory", input: lines)
         #expect(try drainq.run("run", "--concurrency", "50").status == 0)
         #expect(service.state.memories.count == 20)
-        // Each is answered after 50 ms: of any six in a row the last has waited for the first.
+        // Each request is answered after 50 ms: the last of any six in a row has waited for the first.
         let arrivals = service.receiver.requests().map(\.arrival)
         for (first, sixth) in zip(arrivals, arrivals.dropFirst(5)) {
             #expect(sixth - first >= .milliseconds(45))
@@ -75,13 +75,13 @@ struct MemoryTests {
     @Test(arguments: [
         ("UNAVAILABLE", 503, 75, "deferred"), ("DEADLINE_EXCEEDED", 504, 75, "deferred"),
         ("RESOURCE_EXHAUSTED", 429, 75, "deferred"), ("INTERNAL", 500, 75, "deferred"),
-        // One that is refused alone waits for another one to show who is to blame.
+        // An operation refused alone waits for a second operation to show whether the credentials are to blame.
         ("UNAUTHENTICATED", 401, 75, "new"), ("PERMISSION_DENIED", 403, 75, "new"),
         ("INVALID_ARGUMENT", 400, 1, "failed"), ("NOT_FOUND", 404, 1, "failed"),
-        // What stands in the body decides, whatever the status is.
+        // The status in the body decides, for every HTTP status.
         ("UNAVAILABLE", 200, 75, "deferred"), ("INVALID_ARGUMENT", 200, 1, "failed"),
     ])
-    func `canonical statuses decide`(canonical: String, status: Int, exit: Int32, state: String) throws {
+    func `the canonical status decides the outcome`(canonical: String, status: Int, exit: Int32, state: String) throws {
         service.change { $0.troubles = Array(repeating: (canonical, status), count: 5) }
         try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#)
         #expect(try drainq.run("run").status == exit)
@@ -91,7 +91,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: [#"{"content":""}"#, #"{"content":"  "}"#, #"{"metadata":{}}"#, "[]"])
-    func `empty content is refused before anything is sent`(payload: String) throws {
+    func `add refuses empty content, and no request is sent`(payload: String) throws {
         let added = try drainq.run("add", "--type", "addSupermemoryMemory", input: payload)
         #expect(added.status == 65 && added.output.isEmpty)
         #expect(added.error.contains("/content"))
@@ -99,7 +99,7 @@ struct MemoryTests {
         #expect(service.receiver.receivedCount == 0)
     }
 
-    @Test func `what was given up is said, and discarded where retention says so`() throws {
+    @Test func `a failed operation is reported, and removed if retention says so`() throws {
         service.change { $0.troubles = [("INVALID_ARGUMENT", 400)] }
         let drainq = try Drainq(
             example: "memory",
@@ -120,7 +120,7 @@ struct MemoryTests {
         #expect(try drainq.list("--state", "failed").isEmpty)
     }
 
-    @Test func `tried again after 5 s, 30 s and 2 min, then kept as failed`() throws {
+    @Test func `retries follow after 5 s, 30 s and 2 min, and the operation is then kept as failed`() throws {
         service.change { $0.troubles = Array(repeating: ("UNAVAILABLE", 503), count: 10) }
         let id = try #require(
             try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#).lines.first)
@@ -131,7 +131,7 @@ struct MemoryTests {
         #expect((failed.first?["rule"] as? String)?.contains("attempts used up (4 of 4)") == true)
     }
 
-    @Test func `success has to be true`() throws {
+    @Test func `an answer whose success is false defers the operation`() throws {
         service.change { $0.result = #"{"success":false}"# }
         try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#)
         #expect(try drainq.run("run").status == 75)
@@ -139,7 +139,7 @@ struct MemoryTests {
         #expect((row["rule"] as? String)?.contains("/result/success") == true)
     }
 
-    @Test func `an invalid key loses nothing and retries nothing, and a new key goes on by itself`() throws {
+    @Test func `an invalid key holds the destination without loss, and a new key ends the hold`() throws {
         try drainq.write("bad\n", as: "firebase.token")
         try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"} {"content":"milk"}"#)
         let refused = try drainq.run("run")
@@ -154,7 +154,7 @@ struct MemoryTests {
         #expect(service.state.memories.count == 2)
     }
 
-    @Test func `a search answers, and an empty list where nothing else does`() throws {
+    @Test func `a search prints its answer, or an empty list after a failure`() throws {
         func search() throws -> Finished {
             try drainq.run(
                 "send", "--type", "searchSupermemoryMemories", "--no-queue", "--timeout", "500ms", "--select",
@@ -171,7 +171,7 @@ struct MemoryTests {
         #expect(try drainq.waiting() == 0)
     }
 
-    @Test func `a search that is not answered is given up in time`() throws {
+    @Test func `a search without an answer prints the fallback at its time-out`() throws {
         let silent = try LoopbackReceiver(script: .always(.silence))
         let drainq = try Drainq(
             example: "memory",
@@ -187,7 +187,7 @@ struct MemoryTests {
         #expect(silent.receivedCount == 1)
     }
 
-    @Test func `searches that are refused or not answered keep no memory from being stored`() throws {
+    @Test func `refused searches do not prevent the storage of a memory`() throws {
         service.change { $0.troubles = Array(repeating: ("UNAUTHENTICATED", 401), count: 4) }
         for _ in 0..<2 {
             try drainq.run("send", "--type", "searchSupermemoryMemories", "--no-queue", input: #"{"query":"tea"}"#)

@@ -3,17 +3,17 @@ import LoopbackReceiver
 import Scratch
 import Testing
 
-/// A table of notes and a store of attachments, as PostgREST and its storage serve them.
+/// A table of notes and a store of attachments, in the manner of PostgREST and its storage.
 private struct NotesService: Sendable {
     var token = "good"
     var titles: [String: String] = [:]
-    /// What a note may be in.
+    /// The existing folders of notes.
     var folders: Set<String> = []
     var attachments: [String: [UInt8]] = [:]
     var writes = 0
-    /// Answered first.
+    /// Answers to give first.
     var troubles: [Answer] = []
-    /// How many answers are lost behind a write.
+    /// The number of answers to lose after a write.
     var lost = 0
 
     mutating func answer(_ request: ReceivedRequest) -> Answer {
@@ -51,7 +51,7 @@ private struct NotesService: Sendable {
             writes += 1
             return .status(201)
         case ("PATCH", let id?):
-            // No row matches: that is no error.
+            // PATCH without a matching row is no error.
             guard titles[id] != nil else { return isShown ? .json("[]") : .status(204) }
             titles[id] = title
             writes += 1
@@ -124,7 +124,7 @@ struct NotesTests {
         #expect(service.state.writes == 3)
     }
 
-    @Test func `an insert whose answer was lost is delivered, and the row is there once`() throws {
+    @Test func `an insert whose answer was lost is delivered, and writes its row once`() throws {
         service.change { $0.lost = 1 }
         try add("insert", #"{"id":7,"title":"tea"}"#)
         #expect(try drainq.run("run").status == 75)
@@ -136,7 +136,7 @@ struct NotesTests {
         #expect(service.state.writes == 1)
     }
 
-    @Test func `a row that breaks another constraint is not delivered, and holds its update`() throws {
+    @Test func `an insert that violates another constraint fails, and holds its update`() throws {
         try add("insert", #"{"id":7,"title":"taken"}"#)
         try add("update", #"{"id":7,"title":"green tea"}"#)
         #expect(try drainq.run("run").status == 1)
@@ -144,7 +144,7 @@ struct NotesTests {
         #expect(try drainq.list().compactMap { $0["state"] as? String }.sorted() == ["failed", "held"])
     }
 
-    @Test func `a row that refers to one which is not there waits for it`() throws {
+    @Test func `an insert that refers to a missing row is deferred until the row exists`() throws {
         try add("insert", #"{"id":7,"title":"tea","folder":"f"}"#)
         #expect(try drainq.run("run").status == 75)
         #expect(try drainq.list().first?["rule"] as? String == "answers[2]: status 409, /code equals \"23503\": defer")
@@ -170,7 +170,7 @@ struct NotesTests {
         #expect(service.state.titles["8"] == "black tea")
     }
 
-    @Test func `a row that its policy refuses fails alone`() throws {
+    @Test func `a row refused by its policy fails alone`() throws {
         try add("insert", #"{"id":7,"title":"secret"}"#)
         try drainq.run("add", "--type", "insert", "--key", "8", input: #"{"id":8,"title":"tea"}"#)
         #expect(try drainq.run("run").status == 1)
@@ -178,7 +178,7 @@ struct NotesTests {
         #expect(try drainq.list().map { $0["state"] as? String } == ["failed"])
     }
 
-    @Test func `the update of a note whose insert failed for good is held with it`() throws {
+    @Test func `a failed insert holds the update of its note until a drop`() throws {
         let id = try add("insert", #"{"id":7,"title":"secret"}"#)
         try add("update", #"{"id":7,"title":"green tea"}"#)
         #expect(try drainq.run("run").status == 1)
@@ -191,7 +191,7 @@ struct NotesTests {
         #expect(service.state.titles["7"] == "green tea")
     }
 
-    @Test func `a token that has expired holds everything, until there is another one`() throws {
+    @Test func `an expired token holds the destination until a new token exists`() throws {
         service.change { $0.token = "renewed" }
         try add("insert", #"{"id":7,"title":"tea"}"#)
         try drainq.run("add", "--type", "insert", "--key", "8", input: #"{"id":8,"title":"tea"}"#)
@@ -202,7 +202,7 @@ struct NotesTests {
         #expect(service.state.titles.count == 2)
     }
 
-    @Test func `a row that is not there is asked for again, by the aggressive schedule`() throws {
+    @Test func `a missing row is asked for again by the aggressive schedule`() throws {
         try add("exists", #"{"id":7}"#)
         #expect(try drainq.delaysUntilGivenUp(are: [0.5, 1.25, 3.125, 7.812, 19.531]))
         service.change { $0.titles["8"] = "tea" }
@@ -222,7 +222,7 @@ struct NotesTests {
         #expect(try drainq.delaysUntilGivenUp(are: [5, 15], releasing: true))
     }
 
-    /// A queue whose files lie in `folder`, and a file in it that is queued.
+    /// A queue whose body files lie in `folder`, with an operation for each of the named files.
     private func uploading(_ names: String..., in folder: URL, _ bytes: Data) throws -> Drainq {
         let drainq = try Drainq(
             example: "notes",
@@ -257,7 +257,7 @@ struct NotesTests {
         #expect(service.state.attachments["7.jpg"].map { Data($0) } == bytes)
     }
 
-    @Test func `an attachment whose answer was lost is there once, and delivered`() throws {
+    @Test func `an attachment whose answer was lost is sent a second time, and delivered`() throws {
         service.change { $0.lost = 1 }
         try withFolder { folder in
             let drainq = try uploading("7.jpg", in: folder, Data("x".utf8))
@@ -271,7 +271,7 @@ struct NotesTests {
         ("409", "TransactionError", "could not serialize access"), ("423", "ResourceLocked", "The resource is locked"),
         ("503", "DatabaseConnectionLimit", "Please try again later"), ("429", "SlowDown", "Too many requests"),
     ])
-    func `an attachment that the storage has not taken is sent again`(status: String, error: String, message: String)
+    func `an attachment that the storage did not accept is sent again`(status: String, error: String, message: String)
         throws
     {
         let body = #"{"statusCode":"\#(status)","error":"\#(error)","message":"\#(message)"}"#
@@ -285,7 +285,7 @@ struct NotesTests {
         #expect(service.state.attachments["7.jpg"] != nil)
     }
 
-    @Test func `the storage's 400 means what its body says`() throws {
+    @Test func `the body of a 400 from the storage decides the outcome`() throws {
         try withFolder { folder in
             let drainq = try uploading("secret.jpg", "7.jpg", in: folder, Data("x".utf8))
             #expect(try drainq.run("run").status == 1)
@@ -302,7 +302,7 @@ struct NotesTests {
         #expect(service.state.attachments["8.jpg"] != nil)
     }
 
-    @Test func `what takes too long is tried again`() throws {
+    @Test func `an operation whose attempt times out is sent again`() throws {
         let drainq = try Drainq(
             example: "notes",
             replacing: [
@@ -318,7 +318,7 @@ struct NotesTests {
     }
 
     @Test(arguments: [401, 403, 404, 400])
-    func `a status that will not change by itself is not tried again`(status: Int) throws {
+    func `an operation is not sent again after a lasting status`(status: Int) throws {
         service.change { $0.troubles = Array(repeating: .status(status), count: 9) }
         try add("insert", #"{"id":7,"title":"tea"}"#)
         try drainq.run("run")
@@ -329,7 +329,7 @@ struct NotesTests {
     }
 
     @Test(arguments: [Answer.status(500), .status(502), .status(429), .reset, .close])
-    func `what may pass is tried again`(answer: Answer) throws {
+    func `an operation is sent again after a passing failure`(answer: Answer) throws {
         service.change { $0.troubles = [answer] }
         try add("insert", #"{"id":7,"title":"tea"}"#)
         #expect(try drainq.run("run").status == 75)
@@ -339,7 +339,7 @@ struct NotesTests {
     }
 
     @Test(arguments: ["http://nowhere.invalid", "http://127.0.0.1:1"])
-    func `a server that cannot be found is looked for again`(url: String) throws {
+    func `an operation for an unreachable server is deferred`(url: String) throws {
         let drainq = try Drainq(
             example: "notes",
             replacing: ["https://notes.example.com": url, "/etc/drainq/notes.token": "../notes.token"])
@@ -350,7 +350,7 @@ struct NotesTests {
     }
 
     @Test(arguments: [("", 0o600), ("good\n", 0o644), ("go\nod\n", 0o600)])
-    func `a token that cannot be one is not sent`(content: String, mode: Int) throws {
+    func `an invalid token is not sent`(content: String, mode: Int) throws {
         try drainq.write(content, as: "notes.token", mode: mode)
         try add("insert", #"{"id":7,"title":"tea"}"#)
         let run = try drainq.run("run")

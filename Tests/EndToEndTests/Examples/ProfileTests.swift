@@ -2,7 +2,7 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// Profiles and settings by user; what was written last is what there is.
+/// Profiles and settings of users. The last write of a value wins.
 private struct ProfileService: Sendable {
     var token = "good"
     var values: [String: String] = [:]
@@ -45,7 +45,7 @@ struct ProfileTests {
         return try #require(added.lines.first)
     }
 
-    @Test func `types find their routes, and of each key the last write wins`() throws {
+    @Test func `each type uses its route, and the last write for a key wins`() throws {
         for name in ["Ada", "Bea", "Cyd"] { try update(name) }
         try drainq.run("add", "--type", "updateSettings", "--key", "u1", input: #"{"user":"u1","theme":"dark"}"#)
         try drainq.run(
@@ -59,7 +59,7 @@ struct ProfileTests {
         #expect(service.state.values["u1/settings"] == #"{"user":"u1","theme":"dark"}"#)
     }
 
-    @Test func `an older value that failed does not come back behind a newer one`() throws {
+    @Test func `a newer value supersedes a deferred older value`() throws {
         service.change { $0.troubles = [503] }
         try update("Ada")
         #expect(try drainq.run("run").status == 75)
@@ -70,7 +70,7 @@ struct ProfileTests {
         #expect(try drainq.list().isEmpty)
     }
 
-    @Test func `a newer value has a key of its own`() throws {
+    @Test func `a newer value has its own idempotency key`() throws {
         service.change { $0.troubles = [503] }
         try update("Ada")
         try drainq.run("run")
@@ -80,7 +80,7 @@ struct ProfileTests {
         #expect(keys.count == 2 && keys[0] != keys[1])
     }
 
-    @Test func `1, 2, 4, 8 and 16 s apart, six attempts, and the third can be seen`() throws {
+    @Test func `six attempts are 1, 2, 4, 8 and 16 s apart, and list shows the third`() throws {
         service.change { $0.troubles = Array(repeating: 503, count: 10) }
         try update("Ada")
         for _ in 1...3 { try drainq.run("run", "--now") }
@@ -90,34 +90,34 @@ struct ProfileTests {
         #expect(try drainq.list("--state", "failed").count == 1)
     }
 
-    @Test func `the delays are those of the schedule`() throws {
+    @Test func `the delays follow the schedule`() throws {
         service.change { $0.troubles = Array(repeating: 500, count: 10) }
         try update("Ada")
         #expect(try drainq.delaysUntilGivenUp(are: [1, 2, 4, 8, 16]))
     }
 
-    @Test func `at most a hundred wait, and the oldest make room`() throws {
+    @Test func `at most a hundred operations wait, and the oldest make room`() throws {
         let ids = try (1...103).map { try update("n", user: "u\($0)") }
         let waiting = try drainq.list().compactMap { $0["id"] as? String }
         #expect(Set(waiting) == Set(ids.dropFirst(3)))
     }
 
     @Test(arguments: [408, 429, 500, 501, 502, 503, 504, 505])
-    func `a status that may pass is tried again`(status: Int) throws {
+    func `an operation is deferred after a passing status`(status: Int) throws {
         service.change { $0.troubles = [status] }
         try update("Ada")
         #expect(try drainq.run("run").status == 75)
         #expect(try drainq.list().first?["state"] as? String == "deferred")
     }
 
-    @Test func `a server that is not there is tried again`() throws {
+    @Test func `an operation is deferred while the server refuses connections`() throws {
         service.receiver.stop()
         try update("Ada")
         #expect(try drainq.run("run").status == 75)
         #expect(try drainq.list().first?["lastError"] as? String == "refused")
     }
 
-    @Test func `a 401 stops everything and charges nothing`() throws {
+    @Test func `a 401 holds the destination and counts no attempt`() throws {
         service.change { $0.token = "other" }
         for user in ["u1", "u2", "u3"] { try update("Ada", user: user) }
         #expect(try drainq.run("run").status == 69)
@@ -125,28 +125,28 @@ struct ProfileTests {
         #expect(try drainq.run("status").output.contains("held"))
     }
 
-    @Test func `a corrupt file harms nobody`() throws {
+    @Test func `a corrupt file does not affect valid operations`() throws {
         try update("Ada")
         try drainq.drop(Data("{\"drainq\":1,".utf8), as: "junk")
         #expect(try drainq.run("run").status == 65)
         #expect(service.state.writes == 1)
     }
 
-    @Test func `what is cancelled is not sent`() throws {
+    @Test func `a dropped operation is not sent`() throws {
         let id = try update("Ada")
         #expect(try drainq.run("drop", id).lines == [id])
         #expect(try drainq.run("run").status == 0)
         #expect(service.receiver.receivedCount == 0)
     }
 
-    @Test func `what failed can be listed`() throws {
+    @Test func `list shows a failed operation`() throws {
         service.change { $0.troubles = [400] }
         let id = try update("Ada")
         #expect(try drainq.run("run").status == 1)
         #expect(try drainq.list("--state", "failed").map { $0["id"] as? String } == [id])
     }
 
-    @Test func `a new name and then a new address are both there`() throws {
+    @Test func `a new name and a later address are merged into a single write`() throws {
         try update("Ada")
         try drainq.run(
             "add", "--type", "updateProfile", "--key", "u1", input: #"{"user":"u1","email":"a@example.com"}"#)

@@ -2,8 +2,8 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// The receiver of webhooks checks signatures as Standard Webhooks says, which needs openssl; without it only what goes in
-/// and out of the command is looked at.
+/// The tests check signatures as Standard Webhooks requires, with openssl. Without openssl they check only the input
+/// and the output of the command.
 struct WebhooksTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized
@@ -12,7 +12,7 @@ struct WebhooksTests {
         .contains { FileManager.default.isExecutableFile(atPath: "\($0)/openssl") }
 
     private let payload = #"{"id":"in_1","amount":1.10}"#
-    /// What the route's envelope makes of it.
+    /// The body that the route's envelope makes of the payload.
     private let body = /\{"type": "invoice\.paid", "timestamp": "[0-9T:.-]+Z", "data": \{"id":"in_1","amount":1\.10\}\}/
 
     private func queue(to receiver: LoopbackReceiver, signing command: String) throws -> Drainq {
@@ -24,7 +24,7 @@ struct WebhooksTests {
             ])
     }
 
-    @Test func `the command is given the request, a line and the body, and its fields are sent`() throws {
+    @Test func `the command gets a line about the request and the body, and its fields are sent`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try queue(to: receiver, signing: #"["sh", "../sign.sh"]"#)
         try drainq.write("cat >../request; echo webhook-id: w1; echo 'webhook-signature:  v1,x '\n", as: "sign.sh")
@@ -44,7 +44,7 @@ struct WebhooksTests {
         #expect(object["url"] as? String == receiver.url + "/drainq")
     }
 
-    @Test func `what cannot be signed is not sent and not lost`() throws {
+    @Test func `a webhook that cannot be signed is neither sent nor lost`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try queue(to: receiver, signing: #"["sh", "../sign.sh"]"#)
         try drainq.run("add", "--type", "invoice.paid", input: payload)
@@ -57,7 +57,7 @@ struct WebhooksTests {
         #expect(receiver.receivedCount == 1)
     }
 
-    @Test func `410 holds the destination, and no webhook is given up`() throws {
+    @Test func `a 410 holds the destination, and no webhook fails`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(410)))
         let drainq = try queue(to: receiver, signing: #"["true"]"#)
         try drainq.run("add", "--type", "invoice.paid", input: payload)
@@ -66,7 +66,7 @@ struct WebhooksTests {
     }
 
     @Test(.enabled(if: hasOpenssl, "openssl signs"))
-    func `each attempt is signed anew, under one id`() throws {
+    func `each attempt has a new signature under the same id`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(204)]))
         let drainq = try queue(to: receiver, signing: "[\"\(Self.sign)\", \"../webhook.key\"]")
         try drainq.write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", as: "webhook.key")
