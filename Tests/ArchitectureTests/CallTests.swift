@@ -142,6 +142,53 @@ struct `What is done in one place only` {
         }
     }
 
+    /// The state of a run is in three move-only structures, which `Passes` owns and hands on `inout`. A class is for a
+    /// table that all of them share, for a resource, or for a value that many places refer to.
+    @Test func `the state of a run is in three structures and few shared objects`() {
+        let drain = House.sources.filter { $0.target == "Drain" }.flatMap(\.lines)
+        let structures = drain.filter { $0.code.hasPrefix("struct ") && $0.code.hasSuffix(": ~Copyable {") }
+        let owned: Set = ["Choice", "Dispatch", "Settling", "Passes", "SendRun", "Listing"]
+        #expect(Set(structures.map { $0.words[1].filter { $0 != ":" } }) == owned)
+        let shared: Set = [
+            "RunTally", "DestinationBook", "MachineConditions", "RequestSender", "RunDestination", "DestinationLimits",
+            "RequestMaker", "Candidate", "Kind", "OwnExpiries", "KeptLookup",
+        ]
+        let classes = drain.compactMap { line -> String? in
+            guard let word = line.words.firstIndex(of: "class"), word + 1 < line.words.count else { return nil }
+            return String(line.words[word + 1])
+        }
+        #expect(Set(classes) == shared)
+    }
+
+    /// A type made of many things may hide a second noun. Tables, formats and surroundings need many.
+    @Test func `few initialisers have six parameters or more`() {
+        let long = House.sources.filter { file in
+            let code = file.lines.map(\.code).joined(separator: " ")
+            return code.ranges(of: " init(").contains { Self.countOfParameters(in: code[$0.upperBound...]) >= 6 }
+        }
+        #expect(long.count > 10 && long.count <= 30, "\(long.count) files: \(long.map(\.path))")
+    }
+
+    /// The number of parameters before the parenthesis that ends them.
+    static func countOfParameters(in code: Substring) -> Int {
+        var (depth, count) = (1, 1)
+        for byte in code.utf8 {
+            switch byte {
+            case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            case UInt8(ascii: ",") where depth == 1: count += 1
+            default: break
+            }
+            if depth == 0 { break }
+        }
+        return count
+    }
+
+    @Test(arguments: [("a: Int)", 1), ("_ a: (Int, Int), b: [Int: Int] = [:]) { f(1, 2)", 2), ("a: A, b: B, c: C)", 3)])
+    func `the reader of parameters counts them`(code: String, count: Int) {
+        #expect(Self.countOfParameters(in: code[...]) == count)
+    }
+
     @Test func `no type has a name that hides a noun`() {
         let kinds: Set = ["struct", "class", "enum", "actor", "protocol", "typealias"]
         let hiding = [

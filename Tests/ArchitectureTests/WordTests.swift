@@ -41,3 +41,25 @@ struct `Words that have gone` {
         }
     }
 }
+
+/// A pointing word makes the reader look back for its noun.
+struct `Sentences name their things` {
+    private static let pointing: Set<Substring> = ["it", "that", "those", "one", "which", "other"]
+
+    /// At most one word in eighteen points, as in Apple's packages and in SQLite.
+    @Test(arguments: ["Sources/", "Tests/"])
+    func `comments and names of tests point rarely`(folder: String) throws {
+        var (words, pointing) = (0, 0)
+        for path in try House.committedFiles() where path.hasPrefix(folder) && path.hasSuffix(".swift") {
+            for line in House.text(path).split(separator: "\n") {
+                let text = line.drop { $0 == " " }
+                let name = text.contains("func `") ? text.split(separator: "`").dropFirst().first : nil
+                guard let sentence = text.hasPrefix("//") ? text : name else { continue }
+                let all = sentence.lowercased().split { !($0.isLetter || $0 == "'") }
+                words += all.count
+                pointing += all.count { Self.pointing.contains($0) }
+            }
+        }
+        #expect(words > 20_000 && pointing * 18 <= words, "\(pointing) of \(words) words")
+    }
+}

@@ -51,6 +51,15 @@ struct NamedRunTests {
         #expect(try bench.run(options("default-0")).end == .paused)
     }
 
+    @Test func `a named run sends to a destination whose circuit breaker is open`() throws {
+        let bench = try Bench()
+        try bench.add(20)
+        _ = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }
+        let waiting = try bench.run()
+        #expect(waiting.attempts == 0 && waiting.waiting == 15)
+        #expect(try bench.run(options("default-0", "default-9")).delivered == 2)
+    }
+
     @Test func `a named run respects a retry-after`() throws {
         let bench = try Bench()
         try bench.add(1)

@@ -85,7 +85,7 @@ struct SpoolDirectoryTests {
         let kinds: [Int32: SpoolError.Kind] = [
             EACCES: .permission, EIO: .io, ENOTDIR: .notAQueue, ENOENT: .noSuchQueue,
         ]
-        #expect(error?.kind == kinds[code] && error?.hint != nil || code == EIO)
+        #expect(error?.kind == kinds[code] && (error?.hint != nil) == (code != EIO))
     }
 
     @Test func `create reports an error at any call, and completes when called again`() throws {

@@ -6,6 +6,8 @@ final class RunTally {
     var summary: RunSummary
     /// Whether the run has lost its lock: other runs may have taken over its claims.
     private(set) var hasLostLock = false
+    /// The last reported error with an operation or a file.
+    private(set) var lastError: SpoolError?
     /// The errors reported by the run. A full disk is one error, whatever the path.
     private var told: Set<String> = []
     private let clock: RunClock
@@ -90,6 +92,7 @@ final class RunTally {
         }
         summary.inputOutputErrors += 1
         guard told.insert(error.isFullDisk ? "full disk" : error.description).inserted else { return }
+        lastError = error
         tell(.inputOutputError(error))
     }
 

@@ -4,7 +4,7 @@ package import Spool
 
 /// The treatment of operations by `send`: accepts each into a claim, as `add` accepts it into `new/`, and attempts it
 /// at once by the code of a run (`SendRun`).
-package final class OperationSender {
+package struct OperationSender {
     package struct Options: Hashable, Sendable {
         /// The longest duration of each attempt, if shorter than the route's.
         package var timeout: Duration?

@@ -21,11 +21,6 @@ struct SendRun: ~Copyable {
     private var member: Member
     /// The row of the operation while this process has not claimed it.
     private var state: QueueState
-    private let lastError: LastError
-
-    private final class LastError {
-        var error: SpoolError?
-    }
 
     init(
         of member: Member, _ spoolRun: SpoolRun, _ spool: SpoolDirectory, _ configuration: Configuration,
@@ -40,12 +35,7 @@ struct SendRun: ~Copyable {
         // The first signal cuts off the attempt, like the second signal in a run.
         let signals = world.clock.signals
         world.clock.signals = { (signals().count * 2, signals().last) }
-        let lastError = LastError()
-        self.lastError = lastError
-        let tally = RunTally(clock: world.clock) { event in
-            if case .inputOutputError(let error) = event { lastError.error = error }
-            report(event)
-        }
+        let tally = RunTally(clock: world.clock, report: report)
         // The submitter asks for an attempt now, whatever the machine's conditions.
         var configuration = configuration
         configuration.conditions = Conditions()
@@ -225,7 +215,7 @@ struct SendRun: ~Copyable {
         case .signal: return wait("a signal came before the attempt")
         case .done, .busy, .timeUp: break
         }
-        if let error = lastError.error { return wait(error.description, .broken) }
+        if let error = tally.lastError { return wait(error.description, .broken) }
         if let block = destination.block { return wait(block, destination) }
         let maker = book.maker(of: member.name.type, to: destination)
         var operation = member.operation
