@@ -22,7 +22,7 @@ struct AWSSignatureTests {
     private static let moment = Timestamp(microseconds: 1_440_938_160_000_000)
 
     @Test(arguments: vectors)
-    func `a request of AWS's vectors has the signature that they publish`(vector: Vector) throws {
+    func `signing a request of AWS's test vectors yields the published signature`(vector: Vector) throws {
         let row = vector.fields
         try #require(row.count == 9)
         var fields = row[4].split(separator: "|").map { line in
@@ -35,7 +35,7 @@ struct AWSSignatureTests {
         let hash = SHA256.hexadecimal(SHA256.hash(Array(row[5].utf8)))
         if row[7] == "signed" { fields.append(HeaderField(name: "x-amz-content-sha256", value: hash)) }
         let signature = AWSSignature(service: "service", region: "us-east-1", time: "20150830T123600Z")
-        // What keeps dot segments is how S3 reads a path that no transport sends.
+        // Vectors with kept dot segments show how S3 reads a path. No transport sends such a path.
         let target =
             row[1] == "keeps" && row[0].contains("unnormalized")
             ? row[3].replacing(" ", with: "%20") : AWSSignature.wireTarget(row[3][...])
@@ -54,12 +54,12 @@ struct AWSSignatureTests {
         ("/?a=b+c&d", "/?a=b%20c&d"), ("/?x=1:2,3&&y=", "/?x=1%3A2%2C3&y="), ("/é?ü", "/%C3%A9?%C3%BC"),
         ("/?a=b=c", "/?a=b%3Dc"), ("/%2e%2e/a", "/a"), ("/a?b/../c", "/a?b%2F..%2Fc"),
     ])
-    func `an address is sent in the one way that everybody writes it`(given: String, sent: String) {
+    func `a request target is normalized, and a normalized target stays the same`(given: String, sent: String) {
         #expect(AWSSignature.wireTarget(given[...]) == sent)
         #expect(AWSSignature.wireTarget(sent[...]) == sent)
     }
 
-    @Test func `S3 reads an encoded slash as a slash, and none leads out of the path`() {
+    @Test func `an encoded slash becomes a slash for S3, unless the path would gain dot segments`() {
         #expect(AWSSignature.wireTarget("/b/x%2fy?k=a%2Fb", slashesAreKept: true) == "/b/x/y?k=a%2Fb")
         #expect(AWSSignature.wireTarget("/b/..%2F..%2Fy", slashesAreKept: true) == "/b/..%2F..%2Fy")
         #expect(AWSSignature.wireTarget("/b/x%2Fy") == "/b/x%2Fy")
@@ -80,7 +80,7 @@ struct AWSSignatureTests {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         ),
     ])
-    func `a known message has its known code`(key: [UInt8], message: String, code: String) {
+    func `a message and key of RFC 4231 have the published HMAC`(key: [UInt8], message: String, code: String) {
         #expect(SHA256.hexadecimal(SHA256.authenticate(Array(message.utf8), key: key)) == code)
     }
 
@@ -110,7 +110,7 @@ struct AWSSignatureTests {
         request.headers.filter { $0.name.lowercased() == name }.map(\.value).joined(separator: "|")
     }
 
-    @Test func `what no transport changes is signed, and the old signature is gone`() throws {
+    @Test func `signing covers the headers no transport changes and replaces the old signature`() throws {
         let request = try signed()
         let authorization = try #require(field("authorization", request))
         #expect(
@@ -145,26 +145,26 @@ struct AWSSignatureTests {
         #expect(try #require(field("authorization", request)).contains("x-amz-security-token;x-amz-target"))
     }
 
-    @Test func `a secret that is not there holds the request`() {
+    @Test func `signing with a missing secret throws an error`() {
         #expect(throws: RequestError.missingSecret("gone", reason: "is not configured")) {
             try signed { _, signing in signing.secretKey = "${secret:gone}" }
         }
     }
 
-    @Test func `a route names the secrets that it signs by`() {
+    @Test func `a route lists the secrets of its AWS signing`() {
         let route = Route(url: "https://a", awsSigning: signing)
         #expect(route.secretNames(settings: DestinationSettings()) == ["id", "key"])
         #expect(signing.hasSecretKey)
     }
 
-    @Test func `a signed route's credentials go to its own origin`() throws {
+    @Test func `a signed route refuses an operation for a foreign origin`() throws {
         var header = OperationHeader(id: OperationID("1")!, createdAt: Self.moment)
         header.url = "https://b/x"
         let defect = Route(url: "https://a", awsSigning: signing).defect(of: Operation(header: header, body: []))
         #expect(defect == .credentialsElsewhere(origin: "https://b"))
     }
 
-    @Test func `a file is sent to S3 over TLS alone, and not signed`() throws {
+    @Test func `a body file is sent only to S3 over TLS, and its content is not signed`() throws {
         let file = BodyFile(path: "/f", length: 1, modified: 0, inode: 1)
         let header = OperationHeader(id: OperationID("1")!, createdAt: Self.moment, bodyFile: file)
         let operation = Operation(header: header, body: [])
@@ -185,7 +185,7 @@ struct AWSSignatureTests {
         #expect(field("x-amz-content-sha256", request) == "UNSIGNED-PAYLOAD")
     }
 
-    @Test func `a redirect, a header of the signature and a host that is not ASCII contradict it`() {
+    @Test func `redirects, a configured signature header and a non-ASCII host contradict AWS signing`() {
         let route = Route(
             url: "https://ä.example", headers: [HeaderField(name: "X-Amz-Date", value: "x")], redirects: .sameOrigin,
             awsSigning: signing)

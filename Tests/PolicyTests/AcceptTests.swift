@@ -26,7 +26,7 @@ struct AcceptTests {
             (#"{"result":{"success":true}} x"#, "accept: the answer is not JSON: defers"),
             ("<html>", "accept: the answer is not JSON: defers"), ("", "accept: the answer is not JSON: defers"),
         ] as [(String, String?)])
-    func `an answer that does not say what it must is no delivery`(body: String, rule: String?) {
+    func `an answer is delivered only if its JSON meets the accept condition`(body: String, rule: String?) {
         let verdict = verdict(body, Route(accept: AnswerRule.accept(json: [Self.success])))
         #expect(verdict.outcome == (rule == nil ? .delivered : .deferred))
         #expect(verdict.rule.description == rule ?? "status 200: default 200-299 delivers")
@@ -45,7 +45,7 @@ struct AcceptTests {
         #expect(verdict.outcome == (agrees ? .delivered : .deferred))
     }
 
-    @Test func `a captive portal's page is no delivery`() {
+    @Test func `a captive portal's page defers the operation`() {
         let route = Route(accept: AnswerRule.accept(contentType: "application/json"))
         #expect(
             verdict("<html>", type: "text/html", route).rule.description
@@ -58,7 +58,7 @@ struct AcceptTests {
                 + "…', not 'application/json': defers")
     }
 
-    @Test func `an answer that was cut is said to be cut`() {
+    @Test func `the rule's description reports a cut answer`() {
         let route = Route(accept: AnswerRule.accept(json: [Self.success]), answerLimit: 27)
         #expect(verdict(#"{"result":{"success":true}}"#, route).outcome == .delivered)
         let cut = verdict(#"{"result":{"success":true},"#, isCut: true, route)
@@ -67,7 +67,7 @@ struct AcceptTests {
         #expect(verdict("{", route).rule.description == "accept: the answer is not JSON: defers")
     }
 
-    @Test func `an answer of exactly the limit is whole`() {
+    @Test func `an answer as long as answerLimit is not cut`() {
         let route = Route(accept: AnswerRule.accept(json: [Self.success]), answerLimit: 4)
         #expect(verdict(#"{"a""#, route).rule.description == "accept: the answer is not JSON: defers")
         let callable = Route(protocol: .callable, answerLimit: 4)
@@ -80,7 +80,7 @@ struct AcceptTests {
         #expect(verdict("busy", status: 503, text).outcome == .held)
     }
 
-    @Test func `what stands before the cut is no JSON, also where it could be`() {
+    @Test func `a cut answer is not JSON, even if the kept bytes are valid JSON`() {
         let wanted = AnswerRule.accept(json: [JSONCondition(pointer: JSONPointer("")!, test: .equals(.number("12")))])
         let route = Route(accept: wanted, answerLimit: 2)
         #expect(verdict("12", route).outcome == .delivered)
@@ -90,7 +90,7 @@ struct AcceptTests {
         #expect(verdict("12 ", isCut: true, route).outcome == .deferred)
     }
 
-    @Test func `the rule says what becomes of an answer that does not agree, and looks at no other`() {
+    @Test func `accept sets the outcome of a mismatch and checks only answers delivered by default`() {
         var route = Route(accept: AnswerRule.accept(json: [Self.success], otherwise: .failed))
         #expect(verdict("{}", route).outcome == .failed)
         #expect(verdict("{}", route).rule.match?.objection == .condition(Self.success, found: nil))
@@ -113,7 +113,7 @@ struct AcceptTests {
         return verdict(body, status: status, Route(protocol: .callable, classify: classify))
     }
 
-    /// Written out once more, so that neither table can change unseen.
+    /// Repeats the table: a change to either copy fails the test.
     static let canonical: [(String, Outcome)] = [
         ("CANCELLED", .deferred), ("UNKNOWN", .deferred), ("INVALID_ARGUMENT", .failed),
         ("DEADLINE_EXCEEDED", .deferred),
@@ -123,12 +123,12 @@ struct AcceptTests {
         ("DATA_LOSS", .deferred), ("UNAUTHENTICATED", .held),
     ]
 
-    @Test func `all canonical statuses are in the table`() {
+    @Test func `the table has every canonical status`() {
         #expect(Set(Self.canonical.map(\.0)) == Set(CanonicalStatus.allCases.map(\.rawValue)))
     }
 
     @Test(arguments: canonical)
-    func `a callable function's own word decides, whatever the HTTP status`(name: String, outcome: Outcome) {
+    func `a callable function's canonical status decides, whatever the HTTP status`(name: String, outcome: Outcome) {
         for status in [200, 400, 404, 429, 500, 503] {
             let verdict = callable(#"{"error":{"status":"\#(name)","message":"m"}}"#, status: status)
             #expect(verdict.outcome == outcome)
@@ -142,7 +142,7 @@ struct AcceptTests {
         }
     }
 
-    @Test func `what a route says of the status goes before a word's default, and after what it says of the word`() {
+    @Test func `classify by canonical status precedes classify by HTTP status, and both precede the default`() {
         let notFound = #"{"error":{"status":"NOT_FOUND"}}"#
         #expect(callable(notFound, status: 404, ["404": .deferred]).rule.description == "classify \"404\": defer")
         #expect(callable(notFound, status: 404, ["404": .deferred, "NOT_FOUND": .held]).outcome == .held)
@@ -168,11 +168,11 @@ struct AcceptTests {
             (500, #"{"result":1}"#, "status 500: default 500-599 defers"),
             (302, "", "status 302: default 300-399 holds"),
         ] as [(Int, String, String)])
-    func `only a result is a delivery of a callable function`(status: Int, body: String, rule: String) {
+    func `a callable function's answer delivers only with a result`(status: Int, body: String, rule: String) {
         #expect(callable(body, status: status).rule.description == rule)
     }
 
-    @Test func `a result must agree with the accept rule too`() {
+    @Test func `a callable function's result must meet the accept rule too`() {
         let route = Route(protocol: .callable, accept: AnswerRule.accept(json: [Self.success]))
         #expect(verdict(#"{"result":{"success":true}}"#, route).outcome == .delivered)
         #expect(

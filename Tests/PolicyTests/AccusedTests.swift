@@ -26,13 +26,13 @@ struct AccusedTests {
             (.credentials, "401 403 407"),
             (.operation, "400 404 410 422 501 body-file bad-url"),
         ] as [(Accused?, String)])
-    func `for every answer one is to blame`(accused: Accused?, answers: String) {
+    func `each answer and each error has its accused`(accused: Accused?, answers: String) {
         for answer in answers.split(separator: " ") {
             #expect(Self.verdict(String(answer)).accused() == accused, "\(answer)")
         }
     }
 
-    @Test func `what a route makes of a status says who is to blame`() {
+    @Test func `the configured outcome of a status decides the accused`() {
         var route = Self.route
         func classify(_ outcome: Outcome) -> Accused? {
             route.classify = [.classify(.statuses(403...403), outcome: outcome)]
@@ -44,12 +44,12 @@ struct AccusedTests {
         #expect(classify(.delivered) == nil)
     }
 
-    @Test func `a request of several is to blame before any of its members`() {
+    @Test func `a permanent refusal of a batch accuses the batch, not an operation`() {
         #expect(Self.verdict("400").accused(members: 2) == .batch)
         #expect(Self.verdict("503").accused(members: 2) == .destination)
     }
 
-    @Test func `the network and this machine charge no attempt`() {
+    @Test func `an error of the network or this machine does not count an attempt`() {
         for error in NetworkError.allCases {
             let verdict = Classification.verdict(on: error, route: Self.route)
             if verdict.accused() == .network || verdict.accused() == .machine { #expect(!verdict.countsAttempt) }
@@ -75,14 +75,14 @@ struct AccusedTests {
             (subnet, .connectTimeout, nil), (subnet, .refused, nil),
             (nameless, .dns, .noResolver), (nameless, .refused, nil),
         ] as [(NetworkState, NetworkError, NetworkAbsence?)])
-    func `an error is explained by what the machine lacks`(
+    func `a missing interface, route or resolver explains an error`(
         state: NetworkState, error: NetworkError, absence: NetworkAbsence?
     ) {
         #expect(state.absence(behind: error) == absence)
     }
 
     @Test(arguments: NetworkError.allCases)
-    func `without a network no error costs an attempt, whatever the route says of it`(error: NetworkError) {
+    func `without a network, no error counts an attempt, whatever the route configures`(error: NetworkError) {
         var route = Self.route
         route.classify = [.classify(.error(error), outcome: .failed)].filter { _ in error != .offline }
         let verdict = Classification.verdict(on: error, route: route).excused(by: .noRoute, route: route)
@@ -93,7 +93,7 @@ struct AccusedTests {
                 == "error \(error.rawValue): this machine has no network: there is no route out: defers")
     }
 
-    @Test func `a route may say what it means to be offline`() {
+    @Test func `a route may configure the outcome of being offline`() {
         var route = Self.route
         route.classify = [.classify(.error(.offline), outcome: .failed)]
         let verdict = Classification.verdict(on: .dns, route: route).excused(by: .noRoute, route: route)
@@ -114,7 +114,7 @@ struct AccusedTests {
         ("http://127.0.0.1:3128", true), ("socks5h://user:${secret:p}@localhost:1080", true),
         ("http://proxy.example.com:3128", false), ("nonsense", false),
     ])
-    func `what goes through a proxy needs the way to the proxy`(proxy: String, isLocal: Bool) {
+    func `a destination behind a proxy is reached locally only if the proxy is local`(proxy: String, isLocal: Bool) {
         let settings = DestinationSettings(connection: ConnectionOptions(proxy: .url(proxy)))
         #expect(Destination(named: "https://api.example.com").isReachedLocally(settings) == isLocal)
         #expect(Destination(named: "http://127.0.0.1").isReachedLocally(settings) == isLocal)

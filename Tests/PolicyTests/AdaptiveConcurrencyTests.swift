@@ -3,8 +3,8 @@ import Testing
 @testable import Policy
 
 struct `Concurrency finds itself` {
-    /// A drain of today's default beside one that adapts.
-    @Test func `a server of 50 ms with room for 64 is drained ten times as fast as five at a time`() {
+    /// Compares the default limit of five with an adaptive limit.
+    @Test func `an adaptive limit drains a server of 50 ms and room for 64 ten times as fast as a limit of five`() {
         var fixed = CrowdedServer()
         fixed.add(fixed: 5)
         fixed.go(until: .seconds(10))
@@ -16,23 +16,23 @@ struct `Concurrency finds itself` {
     }
 
     @Test(arguments: [1, 3, 7, 20, 40])
-    func `a server that sustains few at once refuses no more than twice a minute`(room: Int) {
+    func `a server with room for few requests refuses at most two a minute`(room: Int) {
         var server = CrowdedServer(room: room)
         server.takes = { _ in .milliseconds(500) }
         server.add()
         server.go(until: .seconds(900))
-        // The first minute has the search in it.
+        // The limit is searched in the first minute.
         for minute in 1..<15 {
             let refused = server.refusals.count { $0 >= .seconds(60 * minute) && $0 < .seconds(60 * (minute + 1)) }
             #expect(refused <= 2, "minute \(minute)")
         }
         if room == 3 { #expect(server.refusals.count { $0 < .seconds(60) } <= 2) }
         #expect(server.refusals.count { $0 < .seconds(60) } <= max(5, room / 2))
-        // And it is used: at least four fifths of what it sustains.
+        // The run uses at least four fifths of the server's room.
         #expect(server.delivered(from: .seconds(300), to: .seconds(900)) * 5 >= 600 * 2 * room * 4)
     }
 
-    @Test func `where requests queue at the server, few more of them wait there than it works on`() {
+    @Test func `if requests queue at the server, the limit stays near the number of its workers`() {
         var server = CrowdedServer(workers: 8)
         server.takes = { .milliseconds(40 + $0 * 7 % 20) }
         server.add()
@@ -41,14 +41,14 @@ struct `Concurrency finds itself` {
         #expect(server.delivered(from: .seconds(1), to: .seconds(60)) * 10 >= 59 * 160 * 9)
     }
 
-    @Test func `a server that is done with five at a time is asked for little more`() {
+    @Test func `a server saturated by five requests at once gets at most ten`() {
         var server = CrowdedServer(workers: 2)
         server.add()
         server.go(until: .seconds(60))
         #expect(server.clients[0].access.concurrency!.limit <= 10)
     }
 
-    @Test func `slow requests among fast ones do not lower it`() {
+    @Test func `slow requests among fast requests do not lower the limit`() {
         var server = CrowdedServer()
         server.takes = { $0 % 10 == 0 ? .seconds(1) : .milliseconds(20 + $0 % 7) }
         server.add()
@@ -56,9 +56,9 @@ struct `Concurrency finds itself` {
         #expect(server.clients[0].access.concurrency?.limit == 64)
     }
 
-    @Test func `new connections, which take three times as long, do not lower it`() {
+    @Test func `slow requests on new connections do not lower the limit`() {
         var server = CrowdedServer()
-        // Each time the limit grows as many connections are opened.
+        // Each growth of the limit opens as many connections.
         server.takes = { $0 < 200 && $0 % 2 == 0 ? .milliseconds(150) : .milliseconds(50) }
         server.add()
         server.go(until: .seconds(5))
@@ -66,7 +66,7 @@ struct `Concurrency finds itself` {
     }
 
     @Test(arguments: [3, 16, 40, 64])
-    func `two runs share what the server sustains, the second as much as the first`(room: Int) {
+    func `two runs share the server's room about equally`(room: Int) {
         var server = CrowdedServer(room: room)
         server.takes = { _ in .milliseconds(200) }
         server.add()
@@ -77,7 +77,7 @@ struct `Concurrency finds itself` {
         #expect((first + second) * 10 >= 270 * 5 * room * 6, "\(first + second)")
     }
 
-    @Test func `a run that comes while another has all of the room does not take it for the room of both`() {
+    @Test func `a second run that starts at a full server records no overload, and both use the room`() {
         var concurrency = AdaptiveConcurrency(runs: 2, at: CrowdedServer.start)
         let starts = (1...5).map { concurrency.begin(inFlight: $0) }
         for start in starts { #expect(concurrency.refused(start) == nil) }
@@ -89,7 +89,7 @@ struct `Concurrency finds itself` {
         #expect(server.delivered(from: .seconds(4)) * 10 >= 18 * 20 * 24 * 6, "\(server.delivered(from: .seconds(4)))")
     }
 
-    @Test func `runs that do not know of each other come to share as well`() {
+    @Test func `runs without knowledge of each other share a server about equally`() {
         // Two queues: each run believes that it is alone.
         var limits = [AdaptiveConcurrency(at: CrowdedServer.start), AdaptiveConcurrency(at: CrowdedServer.start)]
         var sums = [0, 0]
@@ -113,7 +113,7 @@ struct `Concurrency finds itself` {
         #expect(sums.min()! * 3 >= sums.max()! * 2, "\(sums)")
     }
 
-    @Test func `the next run begins below what was too much`() {
+    @Test func `the next run begins below the recorded overload`() {
         var first = CrowdedServer(room: 3)
         first.add()
         first.go(until: .seconds(5))
@@ -126,7 +126,7 @@ struct `Concurrency finds itself` {
         #expect(second.delivered() >= 40 * 60 * 8 / 10)
     }
 
-    @Test func `a server that has got more room is found out`() {
+    @Test func `the limit grows after the server gets more room`() {
         var server = CrowdedServer(room: 3)
         server.add()
         server.go(until: .seconds(30))
@@ -136,19 +136,19 @@ struct `Concurrency finds itself` {
         #expect(server.clients[0].access.state.overload == nil)
     }
 
-    @Test func `a refusal halves it once for all attempts that began before`() {
+    @Test func `refusals of attempts begun together halve the limit once`() {
         var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
         let starts = (1...5).map { concurrency.begin(inFlight: $0) }
         #expect(concurrency.refused(starts[4]) == 5)
         #expect(concurrency.limit == 2)
-        // The fewest count, in whatever order the refusals come.
+        // The lowest refused number counts, in any order of refusals.
         #expect(concurrency.refused(starts[3]) == 4)
         #expect(concurrency.limit == 2)
         #expect(concurrency.refused(concurrency.begin(inFlight: 2)) == 2)
         #expect(concurrency.limit == 1)
     }
 
-    @Test func `the operations of one batch count as one attempt`() {
+    @Test func `the operations of a batch count as a single attempt`() {
         var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
         let starts = (1...5).map { concurrency.begin(inFlight: $0) }
         for _ in 0..<100 {
@@ -157,7 +157,7 @@ struct `Concurrency finds itself` {
         #expect(concurrency.limit == 5)
     }
 
-    @Test func `a limit that nothing has reached does not grow`() {
+    @Test func `a limit does not grow while fewer attempts are in flight`() {
         var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
         for _ in 0..<100 {
             let start = concurrency.begin(inFlight: 4)
@@ -170,7 +170,7 @@ struct `Concurrency finds itself` {
 struct OverloadTests {
     private let now = CrowdedServer.start
 
-    @Test func `as many are tried again after a minute, then after twice as long each time`() {
+    @Test func `the refused number is tried again after a minute, then after twice the wait each time`() {
         var overload = Overload(inFlight: 4, at: now)
         for (times, minutes) in [1, 2, 4, 8, 16, 16].enumerated() {
             #expect(overload.times == min(times + 1, 6))
@@ -181,14 +181,14 @@ struct OverloadTests {
         }
     }
 
-    @Test func `fewer are believed at once, more are not, and one is always sustained`() {
+    @Test func `a lower overload counts at once, a higher does not, and one request is always sustainable`() {
         let overload = Overload(inFlight: 4, at: now)
         #expect(overload.joined(by: 9, at: now + .seconds(1)) == overload)
         #expect(overload.joined(by: 2, at: now + .seconds(1)) == Overload(inFlight: 3, at: now + .seconds(1)))
         #expect(Overload(inFlight: 1, at: now).sustainable(at: now) == 1)
     }
 
-    @Test func `a clock that has jumped back does not put off the next try`() {
+    @Test func `a clock set back does not delay the next increase`() {
         #expect(Overload(inFlight: 4, at: now).sustainable(at: now - .seconds(3600)) == 4)
     }
 }

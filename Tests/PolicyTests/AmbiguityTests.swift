@@ -30,7 +30,7 @@ struct AmbiguityTests {
         "ambiguous: the attempt at 2026-11-21T09:01:00Z may have been received, and the server forgets keys after 1d; "
         + "drainq retry sends it again"
 
-    @Test func `an attempt that may have been received is held when the server has forgotten its key`() {
+    @Test func `a possibly received attempt is ambiguous once the server has forgotten its key`() {
         let records = [record(at: .seconds(60), .timeout)]
         let forgotten = Self.ttl + .seconds(60)
         #expect(rule(records, attempts: 1, after: forgotten) == text)
@@ -40,28 +40,28 @@ struct AmbiguityTests {
     }
 
     @Test(arguments: NetworkError.allCases)
-    func `only an error that leaves it open makes an attempt doubtful`(error: NetworkError) {
-        // What is not counted is doubtful all the same: a request that a run cut off was sent.
+    func `an attempt is doubtful unless its error proves the request unsent`(error: NetworkError) {
+        // An attempt that does not count is doubtful too: a cancelled request was sent.
         let attempts = error == .cancelled || error == .proxy ? 0 : 1
         let found = rule([record(at: .seconds(60), error)], attempts: attempts, after: .seconds(1_000_000))
         #expect((found != nil) == !error.provesNotSent)
     }
 
-    @Test func `an answer is never doubtful, and the first doubtful attempt counts`() {
+    @Test func `an answered attempt is not doubtful, and the first doubtful attempt counts`() {
         let answered = [record(at: .zero, status: 503), record(at: .seconds(30), .dns)]
         #expect(rule(answered, attempts: 2, after: .seconds(1_000_000)) == nil)
         let records = answered + [record(at: .seconds(60), .reset), record(at: .seconds(90_000), .reset)]
         #expect(rule(records, attempts: 4, after: .seconds(90_000)) == text)
     }
 
-    @Test func `attempts from before a retry do not count`() {
+    @Test func `attempts before an operator's retry do not count`() {
         let records = [record(at: .seconds(60), .timeout), record(at: .seconds(90), status: 500)]
         #expect(rule(records, attempts: 0, after: .seconds(1_000_000)) == nil)
         #expect(rule(records, attempts: 1, after: .seconds(1_000_000)) == nil)
         #expect(rule(records, attempts: 2, after: .seconds(1_000_000)) == text)
     }
 
-    @Test func `what was found ambiguous once is sent when a person has sent it again`() {
+    @Test func `an ambiguous operation is sent again after an operator's retry`() {
         let held = record(at: .seconds(100), outcome: .held, rule: text)
         let before = [record(at: .seconds(60), .cancelled), held]
         #expect(rule(before, attempts: 0, after: .seconds(1_000_000)) == nil)
@@ -70,7 +70,7 @@ struct AmbiguityTests {
         #expect(rule(again, attempts: 1, after: .seconds(1_000_000))?.contains("09:03:20Z") == true)
     }
 
-    @Test func `an interrupted claim was after the last record, whenever that was`() {
+    @Test func `an interrupted attempt is dated after the last record or the creation`() {
         let interrupted =
             "ambiguous: an attempt interrupted after 2026-11-21T09:00:30Z may have been received, and the server forgets "
             + "keys after 1d; drainq retry sends it again"
@@ -81,7 +81,7 @@ struct AmbiguityTests {
             rule([], attempts: 0, interruptions: 2, after: Self.ttl)?.contains("after 2026-11-21T09:00:00Z") == true)
     }
 
-    @Test func `an ambiguous operation is held by itself, and says so in its file`() throws {
+    @Test func `ambiguity holds the operation and is recorded in its file`() throws {
         let id = OperationID("a")!
         let operation = Operation(
             header: OperationHeader(id: id, createdAt: Self.created), body: [],
