@@ -68,7 +68,7 @@ struct AnswerRuleTests {
             (.exists(true), ["x-remaining": ""], true), (.exists(true), [:], false), (.exists(false), [:], true),
             (.exists(false), ["x-remaining": "1"], false),
         ] as [(AnswerContent.Header.Test, KeyValuePairs<String, String>, Bool)])
-    func `a header field has a value, is there or is not`(
+    func `a header condition tests for a value, presence or absence`(
         test: AnswerContent.Header.Test, headers: KeyValuePairs<String, String>, matches: Bool
     ) {
         let content = AnswerContent(headers: [.init(name: "x-remaining", test: test)])
@@ -83,12 +83,12 @@ struct AnswerRuleTests {
             (.contains("1"), "{}", false), (.unset, #"{"v":null}"#, true), (.unset, "{}", true),
             (.unset, #"{"v":false}"#, true), (.unset, #"{"v":0}"#, false), (.exists(true), #"{"v":null}"#, true),
         ] as [(JSONCondition.Test, String, Bool)])
-    func `a condition looks into the body`(test: JSONCondition.Test, body: String, matches: Bool) {
+    func `a JSON condition tests the body`(test: JSONCondition.Test, body: String, matches: Bool) {
         let route = Route(answers: [rule(nil, json("/v", test), .held)])
         #expect((verdict(report(200, [:], body), route).outcome == .held) == matches)
     }
 
-    @Test func `a text is found in any body`() {
+    @Test func `a text condition searches a body of any type`() {
         let route = Route(answers: [rule(500...599, AnswerContent(text: "too many é"), .held)])
         #expect(verdict(report(500, [:], "<p>error: tootoo many é!"), route).outcome == .held)
         #expect(verdict(report(500, [:], "too many e"), route).outcome == .deferred)
@@ -98,7 +98,7 @@ struct AnswerRuleTests {
                 == "answers[0]: status 500-599, the body has 'too many é' in it: hold")
     }
 
-    @Test func `an answer that is longer than what is read matches no rule about its body, and the rule says so`() {
+    @Test func `an answer longer than answerLimit matches no body rule, and the description says so`() {
         for content in [json("/a", .exists(true)), AnswerContent(text: "a")] {
             var route = Route(answers: [rule(400...400, content, .deferred)], answerLimit: 6)
             #expect(
@@ -113,7 +113,7 @@ struct AnswerRuleTests {
         }
     }
 
-    @Test func `an error has rules as well`() {
+    @Test func `a rule may match network errors`() {
         let route = Route(answers: [
             AnswerRule(.answers(0), .errors([.timeout, .reset]), .failed),
             AnswerRule(.answers(1), .statuses(nil), .held),
@@ -127,7 +127,7 @@ struct AnswerRuleTests {
         #expect(Classification.verdict(on: .cancelled, route: all).outcome == .deferred)
     }
 
-    @Test func `a rule goes before classify, accept and the words of a callable function`() {
+    @Test func `an answer rule precedes classify, accept and a callable function's canonical status`() {
         let route = Route(
             protocol: .callable, answers: [rule(nil, json("/error/message", .contains("quota")), .deferred)],
             accept: .accept(json: [JSONCondition(pointer: JSONPointer("/result/ok")!, test: .exists(true))]),
@@ -144,14 +144,14 @@ struct AnswerRuleTests {
         #expect(verdict(report(200), delivering).outcome == .delivered)
     }
 
-    @Test func `what a route makes of a 401 does not keep its secrets from being looked up anew`() {
+    @Test func `a rule for 401 does not prevent a fresh lookup of secrets`() {
         for outcome in [Outcome.deferred, .held, .failed] {
             let route = Route(answers: [rule(401...401, json("/code", .contains("PGRST")), outcome)])
             #expect(verdict(report(401, [:], #"{"code":"PGRST301"}"#), route).mayNeedFreshSecrets)
         }
     }
 
-    @Test func `a time holds back as Retry-After does, and no attempt is counted`() {
+    @Test func `a rule's time defers as Retry-After does and counts no attempt`() {
         let route = Route(
             answers: rules(
                 rule(
@@ -165,7 +165,7 @@ struct AnswerRuleTests {
                 == "answers[0]: status 403, header x-remaining is '0': defer until X-Reset")
         let fraction = verdict(report(429, ["Retry-After": "9"], #"{"retry_after":0.35}"#), route)
         #expect(fraction.retryAfter == .milliseconds(350))
-        // Without a time where it is looked for there may be one in Retry-After.
+        // Without a time at its pointer, the rule uses Retry-After.
         #expect(verdict(report(429, ["Retry-After": "9"], "{}"), route).retryAfter == .seconds(9))
         let none = verdict(report(403, ["x-remaining": "0"]), route)
         #expect(none.retryAfter == nil && none.countsAttempt && !none.isRateLimited)
@@ -180,7 +180,7 @@ struct AnswerRuleTests {
                 == [.answered, .retryAfter(until: now + .seconds(30))])
     }
 
-    @Test func `the record of an attempt that a rule did not count says so`() {
+    @Test func `an attempt record says whether the attempt counts`() {
         let route = Route(answers: [rule(403...403, .deferred, until: .time(.header("x-reset")))])
         func record(_ headers: KeyValuePairs<String, String>) -> AttemptRecord {
             let report = report(403, headers)
@@ -196,7 +196,7 @@ struct AnswerRuleTests {
         #expect(!record(["x-reset": "5"]).counted && record([:]).counted)
     }
 
-    @Test func `what speaks of the server's trouble in its own words is the server`() {
+    @Test func `a 503 that matches a body rule proves the server reachable`() {
         let route = Route(answers: [rule(503...503, AnswerContent(text: "maintenance"), .deferred)])
         func events(_ body: String) -> [DestinationEvent] {
             let report = report(503, [:], body)
@@ -210,7 +210,7 @@ struct AnswerRuleTests {
 
     // MARK: - Batches
 
-    @Test func `a rule sees the whole answer of a batch, and then each element with its status`() {
+    @Test func `rules match a batch's whole answer first, then each element with its status`() {
         let results = Batch.Results(
             pointer: JSONPointer("/items")!, status: JSONPointer("/status"), error: JSONPointer("/error"))
         let batch = Batch(max: 10, results: results)
@@ -248,7 +248,7 @@ struct AnswerRuleTests {
 
     // MARK: - Rules that never decide
 
-    @Test func `a rule that others leave nothing to match is found`() {
+    @Test func `a rule shadowed by earlier rules is found`() {
         let code = json("/code", .equals(.string("1")))
         let both = AnswerContent(
             headers: [.init(name: "X-A", test: .equals("1"))], json: code.json, text: "a longer text")
@@ -300,7 +300,7 @@ struct AnswerTimeTests {
         #expect(AnswerTime.parse(text, now: now) == wait)
     }
 
-    @Test func `a moment is taken against the answer's own date`() {
+    @Test func `a moment is relative to the answer's Date header`() {
         let date = "Sat, 21 Nov 2026 09:15:10 GMT"
         #expect(AnswerTime.parse("1795252530", date: date, now: now) == .seconds(20))
         #expect(AnswerTime.parse("30", date: date, now: now) == .seconds(30))

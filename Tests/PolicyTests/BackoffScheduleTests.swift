@@ -5,7 +5,7 @@ import Testing
 struct BackoffScheduleTests {
     static let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
-    /// The delays after attempt 1, 2, …, without jitter, in seconds, until the schedule ends or 13 have been seen.
+    /// Returns the delays after attempts 1, 2, …, 20 without jitter, in seconds, until the schedule ends.
     private func delays(_ schedule: BackoffSchedule) -> [Double] {
         var plain = schedule
         plain.jitter = 0
@@ -25,7 +25,7 @@ struct BackoffScheduleTests {
 
     @Test func `every preset has its exact delays`() {
         let table: [String: [Double]] = [
-            // The last one is cut so that the last attempt is made when the operation is 3 days old.
+            // The last delay is cut: the last attempt is due when the operation is 3 days old.
             "standard": [30, 120, 600, 1800, 3600, 10800, 21600, 43200, 43200, 43200, 43200, 43200, 4650],
             "quick": [1, 2, 4],
             "aggressive": [0.5, 1.25, 3.125, 7.813, 19.532],
@@ -44,7 +44,7 @@ struct BackoffScheduleTests {
         }
     }
 
-    @Test func `delays are exact, and only due times are rounded to what a name carries`() {
+    @Test func `delays are exact to the microsecond and not rounded`() {
         #expect(BackoffSchedule.aggressive.delay(afterAttempt: 5) == .microseconds(19_531_250))
         #expect(BackoffSchedule.aggressive.delay(afterAttempt: 7) == .seconds(60))
         #expect(BackoffSchedule.doubling.delay(afterAttempt: 5) == .seconds(16))
@@ -53,7 +53,7 @@ struct BackoffScheduleTests {
         #expect(BackoffSchedule.standard.delay(afterAttempt: 100) == .seconds(43_200))
     }
 
-    @Test func `a schedule of any numbers ends in an answer`() {
+    @Test func `a schedule with extreme numbers yields a delay`() {
         func delay(_ base: Duration, _ multiplier: Double, _ longest: Duration) -> Duration {
             BackoffSchedule(delays: .exponential(base: base, multiplier: multiplier, max: longest))
                 .delay(afterAttempt: Int.max)
@@ -69,7 +69,7 @@ struct BackoffScheduleTests {
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `jitter stays within its bounds and uses them`(seed: UInt64) throws {
+    func `jitter stays within its bounds and nearly reaches them`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let drawn = try (0..<200).map { _ in
             try #require(BackoffSchedule.standard.delay(afterAttempt: 2, using: &generator)).inSeconds
@@ -80,7 +80,7 @@ struct BackoffScheduleTests {
         #expect(BackoffSchedule.standard.delay(afterAttempt: 2, using: &again)?.inSeconds == drawn[0])
     }
 
-    @Test func `no delay is longer than the longest, and the longest is not far from one`() {
+    @Test func `no delay exceeds longestDelay, which includes the jitter`() {
         var generator = SeededGenerator(seed: 1)
         for (name, schedule) in BackoffSchedule.presets {
             for attempt in 1...20 {
@@ -92,7 +92,7 @@ struct BackoffScheduleTests {
         #expect(BackoffSchedule.doubling.longestDelay == .seconds(16))
     }
 
-    @Test func `after the last attempt there is none`() {
+    @Test func `the schedule ends after the last allowed attempt`() {
         var generator = SeededGenerator(seed: 0)
         func next(_ attempt: Int) -> BackoffSchedule.Next {
             BackoffSchedule.steps.next(
@@ -103,7 +103,7 @@ struct BackoffScheduleTests {
         #expect(next(9) == .attemptsUsedUp(allowed: 4))
     }
 
-    @Test func `the age ends with an attempt, not with a wait`() {
+    @Test func `the last attempt is due when maxAge ends`() {
         var generator = SeededGenerator(seed: 0)
         let schedule = BackoffSchedule(delays: .list([.seconds(100)]), maxAge: .seconds(150))
         func next(at second: Int) -> BackoffSchedule.Next {
@@ -126,18 +126,18 @@ struct BackoffScheduleTests {
         return Bounds(schedule, lifetime: lifetime.map { .seconds($0) }).attemptsAllowed
     }
 
-    @Test func `attempts allowed are those of the limit that ends first`() {
+    @Test func `the first limit to end decides the attempts allowed`() {
         #expect(allowed() == nil)
         #expect(allowed(attempts: 3) == 3)
         #expect(allowed(attempts: 3, maxAge: 1000) == 3)
         #expect(allowed(attempts: 30, maxAge: 100) == 11)
         #expect(allowed(.list([.zero]), maxAge: 100) == nil)
-        // What is as old as its lifetime fails unsent.
+        // An operation as old as its lifetime fails unsent.
         #expect(allowed(lifetime: 100) == 10 && allowed(maxAge: 50, lifetime: 100) == 6)
         #expect(allowed(attempts: 3, maxAge: 1000, lifetime: 100) == 3 && allowed(maxAge: 1000, lifetime: 5) == 1)
     }
 
-    @Test func `attempts allowed are counted by the schedule that the last answer is on`() {
+    @Test func `the schedule of the last answer decides the attempts allowed`() {
         let route = Route(
             retry: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 9),
             retryRateLimited: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
@@ -151,11 +151,11 @@ struct BackoffScheduleTests {
         #expect(route.attemptsAllowed(after: records(429), counted: 1) == 2)
         #expect(route.attemptsAllowed(after: records(503, 503, 429), counted: 3) == 4)
         #expect(route.attemptsAllowed(after: records(429, 429, 503), counted: 3) == 9)
-        // What an operator has retried begins anew.
+        // An operator's retry restarts the count.
         #expect(route.attemptsAllowed(after: records(429, 429, 429), counted: 1) == 2)
     }
 
-    @Test func `a route's longest delay covers its schedules, and what its server still asks for`() {
+    @Test func `a route's longest delay covers its schedules and the server's retry-after`() {
         let quick = Route(retry: .quick)
         #expect(quick.longestDelay(asked: .zero) == .milliseconds(300_001))
         #expect(quick.longestDelay(asked: RetryAfter.longest) == .milliseconds(86_700_001))
@@ -164,7 +164,7 @@ struct BackoffScheduleTests {
         #expect(route.longestDelay(asked: RetryAfter.longest) == .milliseconds(200_000_001))
     }
 
-    @Test func `429 has its own schedule where one is configured`() {
+    @Test func `429 uses its own schedule if configured`() {
         let route = Route(retry: .quick, retryRateLimited: .rateLimit)
         #expect(route.bounds(isRateLimited: true).schedule == .rateLimit)
         #expect(route.bounds(isRateLimited: false).schedule == .quick)

@@ -28,7 +28,7 @@ struct BatchTests {
         (Batch.Format.json, "[{\"n\":\n1.10},2]", "application/json"),
         (.ndjson, "{\"n\": 1.10}\n2\n", "application/x-ndjson"),
     ])
-    func `payloads are joined as they are`(format: Batch.Format, body: String, type: String) throws {
+    func `a batch joins payloads and keeps their numbers`(format: Batch.Format, body: String, type: String) throws {
         let route = Route(url: "https://a", batch: Batch(max: 10, format: format))
         let made = try request(route, [operation("a", " {\"n\":\n1.10} "), operation("b", "2")])
         #expect(text(made) == body)
@@ -36,7 +36,7 @@ struct BatchTests {
         #expect(made.headers.contains(HeaderField(name: "Drainq-Attempt", value: "3")))
     }
 
-    @Test func `header values in two normal forms are two requests`() throws {
+    @Test func `header values in different normal forms make different requests`() throws {
         let route = Route(
             url: "https://a", headers: [HeaderField(name: "X", value: "{payload.t}")], batch: Batch(max: 9))
         var draft = try #require(
@@ -46,14 +46,14 @@ struct BatchTests {
         #expect(!isOther && isSame)
     }
 
-    @Test func `each payload is in the envelope of its own`() throws {
+    @Test func `each payload has its own envelope`() throws {
         let route = Route(
             url: "https://a", body: #"{"i":"{id}","p":{payload}}"#, batch: Batch(max: 10))
         let made = try request(route, [operation("a", "1"), operation("b", "2")])
         #expect(text(made) == #"[{"i":"a","p":1},{"i":"b","p":2}]"#)
     }
 
-    @Test func `a batch has the same key at each attempt, another batch another, and one alone its own`() throws {
+    @Test func `a batch's key depends on its operations, and a single operation keeps its own key`() throws {
         let route = Route(url: "https://a", batch: Batch(max: 10))
         let (a, b) = (operation("a", "1"), operation("b", "2"))
         let both = try #require(key(request(route, [a, b])))
@@ -67,7 +67,7 @@ struct BatchTests {
         }
     }
 
-    @Test func `operations that ask for the same request share one`() throws {
+    @Test func `operations with the same request share a batch`() throws {
         let route = Route(url: "https://a/{type}", batch: Batch(max: 3))
         var draft = try #require(BatchDraft(operation("a", "1"), form: RequestForm(route)))
         let table: [(String, Bool, Operation)] = [
@@ -96,7 +96,7 @@ struct BatchTests {
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>, Batch.Format.allCases)
-    func `a batch stays within its bytes and its number`(seed: UInt64, format: Batch.Format) throws {
+    func `a batch stays within its limits of bytes and operations`(seed: UInt64, format: Batch.Format) throws {
         var generator = SeededGenerator(seed: seed)
         let batch = Batch(
             max: Int.random(in: 1...8, using: &generator), maxBytes: Int.random(in: 1...60, using: &generator),
@@ -139,14 +139,14 @@ struct BatchTests {
         }
     }
 
-    /// op-0, op-1 and so on.
+    /// Returns the ids op-0, op-1 and so on.
     private func operations(_ count: Int) -> [OperationID] { (0..<count).map { OperationID("op-\($0)")! } }
 
     private let byStatus = Batch.Results(
         pointer: JSONPointer(tokens: ["r"]), status: JSONPointer(tokens: ["s"]), error: JSONPointer(tokens: ["e"]))
     private let byError = Batch.Results(pointer: JSONPointer(tokens: []), error: JSONPointer(tokens: ["e"]))
 
-    @Test func `each operation is what its element says`() {
+    @Test func `each operation gets the outcome of its element`() {
         #expect(
             verdicts(#"{"r":[{"s":201},{"s":"422"},{"s":429.0},{"s":503,"e":"x"}]}"#, members: 4, byStatus) == [
                 "deliver 201 batch results: status 201: default 200-299 delivers",
@@ -175,12 +175,12 @@ struct BatchTests {
     @Test(arguments: [
         "", "{}", "<html>", #"{"r":[{"s":200}]}"#, #"{"r":[{"s":200},{"s":200},{"s":200}]}"#, #"{"r":{}}"#,
     ])
-    func `where it is not clear which were taken, all are deferred`(body: String) {
+    func `an answer without a result for each operation defers all`(body: String) {
         let rule = "defer 200 batch results: no array of 2 at '/r': defers"
         #expect(verdicts(body, byStatus) == [rule, rule])
     }
 
-    @Test func `results that name their operations may come in any order`() {
+    @Test func `results with operation ids may have any order`() {
         let results = Batch.Results(
             pointer: JSONPointer("/r")!, match: JSONPointer("/id"), status: JSONPointer("/s"))
         #expect(
@@ -189,7 +189,7 @@ struct BatchTests {
                 "defer 200 batch results: not in the list at '/r': defers",
                 "defer 503 batch results: status 503: default 500-599 defers",
             ])
-        // By its place in the batch.
+        // By position in the batch.
         #expect(
             verdicts(#"{"r":[{"id":1,"s":200},{"id":0,"s":422}]}"#, results) == [
                 "fail 422 batch results: status 422: default 400-499 fails",
@@ -197,7 +197,7 @@ struct BatchTests {
             ])
     }
 
-    @Test func `a list of failures is silent about deliveries`() {
+    @Test func `an operation absent from a list of failures is delivered`() {
         let results = Batch.Results(
             pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"),
             error: JSONPointer("/Code"))
@@ -210,7 +210,7 @@ struct BatchTests {
                 delivered, #"fail 200 batch results: error "Denied": fails"#,
                 "fail 200 batch results: listed as failed: fails",
             ])
-        // The server's own fault is for another time.
+        // A rule defers a failure of the server's own fault.
         let route = Route(
             answers: [
                 AnswerRule(
@@ -234,13 +234,13 @@ struct BatchTests {
         #"{"Failed":[{"Id":9223372036854775807}]}"#, #"{"Failed":[{"Id":1e999}]}"#, #"{"Failed":[{"Id":[]}]}"#,
         #"{"Failed":[{"Id":"op-0\u200d"}]}"#, #"{"Failed":[{"Id":""}]}"#,
     ])
-    func `failures that name no operation of the batch leave open which were taken`(body: String) {
+    func `a list of failures without valid operation ids defers every operation`(body: String) {
         let results = Batch.Results(pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"))
         let rule = "defer 200 batch results: no array at '/Failed' that names the operations at '/Id': defers"
         #expect(verdicts(body, results) == [rule, rule])
     }
 
-    @Test func `an answer to an unknown batch shows whom it may be about`() {
+    @Test func `an answer to an unknown batch yields its possible operations`() {
         func members(_ body: String, _ results: Batch.Results) -> [String] {
             results.members(in: AttemptReport.Answer(status: 200, body: Array(body.utf8)), most: 10).map(\.description)
         }
@@ -252,14 +252,14 @@ struct BatchTests {
         #expect(members(#"{"r":[1,2,3]}"#, byStatus) == ["0", "1", "2"])
     }
 
-    @Test func `an answer is about no more operations than a batch has`() {
+    @Test func `an answer names at most as many operations as a batch has`() {
         let byId = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))
         let list = (0..<1000).map { #"{"id":"op-\#($0)"}"# }.joined(separator: ",")
         for (body, results) in [(#"{"r":[\#(list)]}"#, byId), (#"{"r":[\#(list),{"id":9}]}"#, byId)] {
             let answer = AttemptReport.Answer(status: 200, body: Array(body.utf8))
             #expect(results.members(in: answer, most: 10).count == 10)
         }
-        // No list that is longer than the batch can speak of it.
+        // A list longer than the batch does not match the batch.
         let two = operations(2)
         let report = SealedReport(
             result: .answer(AttemptReport.Answer(status: 200, body: Array(#"{"r":[\#(list)]}"#.utf8))), duration: .zero)
@@ -269,7 +269,7 @@ struct BatchTests {
         }
     }
 
-    @Test func `an answer that is cut says so, and a byte order mark hides no result`() {
+    @Test func `a cut answer is reported as cut, and a byte order mark hides no result`() {
         let two = operations(2)
         func rules(_ body: [UInt8], isCut: Bool) -> [Rule]? {
             let answer = AttemptReport.Answer(status: 200, body: body, isCut: isCut)
@@ -285,7 +285,7 @@ struct BatchTests {
         #expect(rules([0xEF, 0xBB, 0xBF] + body, isCut: false) == rules(body, isCut: false))
     }
 
-    @Test func `an id is compared by its bytes, not by what a reader sees`() {
+    @Test func `an id is compared by its bytes, not by canonical equivalence`() {
         // U+212A, the sign of the unit kelvin, is canonically equivalent to K.
         let results = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))
         let answer = AttemptReport.Answer(status: 200, body: Array("{\"r\":[{\"id\":\"\u{212A}\"}]}".utf8))
@@ -299,19 +299,19 @@ struct BatchTests {
         ("200", "deliver 200"), ("200.0", "deliver 200"), ("2e2", "deliver 200"), (#""200""#, "deliver 200"),
         ("422.000", "fail 422"), ("599", "defer 599"), ("2000e-1", "deliver 200"),
     ])
-    func `a status is a number however it is written, or its three digits as a text`(text: String, start: String) {
+    func `a status is a number in any notation or a text of three digits`(text: String, start: String) {
         #expect(verdicts(#"{"r":[{"s":\#(text)}]}"#, members: 1, byStatus)?.first?.hasPrefix(start) == true)
     }
 
     @Test(arguments: [
         "99", "600", "200.5", "-200", "1e999", #""+20""#, #""0200""#, #""200.0""#, #"" 200""#, "true", "null", "[200]",
     ])
-    func `all else is no status`(text: String) {
+    func `an invalid number, text or value is no status`(text: String) {
         let none = verdicts(#"{"r":[{"s":7}]}"#, members: 1, byStatus)
         #expect(verdicts(#"{"r":[{"s":\#(text)}]}"#, members: 1, byStatus) == none)
     }
 
-    @Test func `otherwise a batch is settled together`() {
+    @Test func `a batch without a successful answer and configured results is settled as a whole`() {
         #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, nil) == nil)
         for status in [302, 400, 401, 429, 503] {
             #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, status: status, byStatus) == nil)
@@ -322,7 +322,7 @@ struct BatchTests {
         )
     }
 
-    @Test func `a batch that is refused for good is split until one is alone`() {
+    @Test func `a permanently refused batch is split until an operation is alone`() {
         for status in [200, 401, 400, 413, 422, 503] {
             let verdict = Classification.verdict(onStatus: status, route: Route())
             #expect(Batch.isToBeSplit(verdict, members: 2) == [400, 413, 422].contains(status))

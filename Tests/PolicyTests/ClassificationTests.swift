@@ -19,7 +19,7 @@ struct ClassificationTests {
         Route(classify: lines.map { AnswerRule.classify(.init($0.key)!, outcome: $0.value) })
     }
 
-    /// Written out once more, so that neither table can change unseen.
+    /// Repeats the table: a change to either copy fails the test.
     @Test func `every status from 100 to 599 has its outcome`() {
         let held: Set = [401, 403, 407]
         let deferred: Set = [408, 409, 421, 423, 425, 429]
@@ -56,7 +56,7 @@ struct ClassificationTests {
         #expect(AnswerPattern(error.rawValue) == (error == .cancelled ? nil : .error(error)))
     }
 
-    @Test func `only what cannot have reached the server proves that nothing was sent`() {
+    @Test func `only errors before sending prove the request unsent`() {
         let proofs = NetworkError.allCases.filter(\.provesNotSent)
         #expect(
             Set(proofs) == [
@@ -70,11 +70,11 @@ struct ClassificationTests {
         (302, "status 302: default 300-399 holds"), (418, "status 418: default 400-499 fails"),
         (600, "status 600: default 600 defers"),
     ])
-    func `the rule that decided can be shown`(status: Int, text: String) {
+    func `a verdict describes its deciding rule`(status: Int, text: String) {
         #expect(answer(status).rule.description == text)
     }
 
-    @Test func `the most specific override wins, and of equals the last`() {
+    @Test func `the most specific override wins, and the last wins among equals`() {
         let route = overriding([
             "404": .deferred, "400-499": .held, "400-409": .delivered, "410-419": .deferred, "500": .failed,
             "500-500": .held,
@@ -90,7 +90,7 @@ struct ClassificationTests {
         #expect(answer(502, route).outcome == .deferred)
     }
 
-    @Test func `a named error can be overridden, but not that this program stopped`() {
+    @Test func `an override applies to a network error, but not to a cancelled attempt`() {
         let route = overriding(["tls": .failed, "tls": .deferred, "200-299": .held])
         #expect(failure(.tls, route).outcome == .deferred)
         #expect(failure(.tls, route).rule.description == "classify \"tls\": defer")
@@ -103,7 +103,7 @@ struct ClassificationTests {
         "4xxx",
         "4xx-5xx", "TLS", "0-999",
     ])
-    func `what matches nothing is no override`(text: String) {
+    func `a malformed pattern is no override`(text: String) {
         #expect(AnswerPattern(text) == nil)
     }
 
@@ -112,11 +112,11 @@ struct ClassificationTests {
         #expect(AnswerPattern("2XX") == .statuses(200...299))
     }
 
-    @Test func `the verbs of the configuration are those of the outcomes`() {
+    @Test func `the outcomes have the verbs of the configuration`() {
         #expect(Outcome.allCases.map(\.verb) == ["deliver", "defer", "hold", "fail"])
     }
 
-    @Test func `a verdict carries the time that the server asked for`() {
+    @Test func `a verdict carries the server's retry-after`() {
         let asking = [HeaderField(name: "retry-after", value: "30")]
         #expect(answer(429, Route(), asking).retryAfter == .seconds(30))
         #expect(answer(503).retryAfter == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-/// Clocks jump: what is decided then.
+/// Decisions after a clock has jumped.
 struct ClockTests {
     static let now = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
     static let booted = Timestamp(rfc3339: "1970-01-01T00:00:42Z")!
@@ -25,16 +25,16 @@ struct ClockTests {
         ).disposition
     }
 
-    @Test func `an age begins with the creation`() {
+    @Test func `an operation's age begins with its creation`() {
         #expect(operation(created: Self.now).ageBegins == Self.now)
         #expect(operation(created: Self.now, attempted: Self.now + .seconds(1)).ageBegins == Self.now)
-        // A clock that was ahead, or not set, at the first attempt.
+        // The clock was ahead or not set at the first attempt.
         #expect(operation(created: Self.now, attempted: Self.ahead).ageBegins == Self.now)
         #expect(operation(created: Self.now, attempted: Self.booted).ageBegins == Self.now)
     }
 
     @Test(arguments: ["1970-01-01T00:00:42Z", "1980-01-06T00:00:00Z", "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])
-    func `what a wrong clock has created ages from its first attempt by a better one`(created: String) {
+    func `an operation created by a wrong clock ages from its first attempt by a plausible clock`(created: String) {
         let created = Timestamp(rfc3339: created)!
         #expect(operation(created: created, attempted: Self.booted, Self.now, Self.ahead).ageBegins == Self.now)
         let due = Self.now + .seconds(60)
@@ -43,21 +43,21 @@ struct ClockTests {
         #expect(failure(old, at: Self.now) == .failed(countsAttempt: true))
     }
 
-    @Test func `what was created before the clock was set has not expired by that`() {
+    @Test func `an operation created before the clock was set does not expire because of the jump`() {
         let route = Route(expiresAfter: .seconds(86_400))
         let fresh = operation(created: Self.booted)
         #expect(fresh.ageBegins == nil)
         #expect(Settlement.decide(onExpiryOf: fresh, route: route, now: Self.now) == nil)
         let old = operation(created: Self.booted, attempted: Self.now - .seconds(86_400))
         #expect(Settlement.decide(onExpiryOf: old, route: route, now: Self.now) != nil)
-        // Its own word is meant as it is given.
+        // An expiresAt of the operation counts as given.
         var own = fresh
         own.header.expiresAt = Self.now
         #expect(Settlement.decide(onExpiryOf: own, route: Route(), now: Self.now) != nil)
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `whatever the clock did, a due time that the schedule could not have set is due`(seed: UInt64) {
+    func `an operation is due if its due time is beyond the schedule's longest delay`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let longest = Duration.seconds(Int.random(in: 0...200_000, using: &generator))
         let set = Timestamp(microseconds: .random(in: 0...4_102_444_800_000_000, using: &generator))
@@ -74,7 +74,7 @@ struct ClockTests {
         }
     }
 
-    @Test func `what is kept for a day or longer is searched for once a day, and what is kept for hours by each run`() {
+    @Test func `a retention of days is searched once a day, and a retention of hours by each run`() {
         let day = Duration.seconds(86_400)
         let retention = Retention(failed: day * 30)
         func limit(_ last: Timestamp?, _ now: Timestamp) -> Timestamp? {
@@ -86,14 +86,14 @@ struct ClockTests {
         #expect(limit(nil, Self.now) == Self.now - day * 30)
         #expect(limit(Self.now, Self.now + day - .microseconds(1)) == nil)
         #expect(limit(Self.now, Self.now + day) == Self.now - day * 29)
-        // A year ahead, and back again.
+        // The clock was ahead and is right again.
         #expect(limit(Self.ahead, Self.now) == Self.now - day * 30)
         let short = Retention(failed: .seconds(3600)).search(last: Self.now, now: Self.now)
         #expect(short?.failed?.limit == Self.now - .seconds(3600))
         #expect(short?.failed?.isTwice == false && short?.isRemembered == false)
     }
 
-    @Test func `what one search has found the next one finds again, unless its clock was ahead`() throws {
+    @Test func `a search knows the findings of the previous search, unless its clock was ahead`() throws {
         func next(after last: RetentionFindings, at now: Timestamp) throws -> RetentionFindings {
             let stored = try #require(RetentionFindings(last.encoded))
             return RetentionFindings(at: now, after: stored)
@@ -105,20 +105,20 @@ struct ClockTests {
         #expect(found(["failed/a", "failed/b"], by: &first) == [false, false])
         var second = try next(after: first, at: Self.ahead)
         #expect(found(["failed/a", "failed/c"], by: &second) == [true, false])
-        // What was removed is not noted again.
+        // Removed files are not noted again.
         var third = try next(after: second, at: Self.ahead)
         #expect(found(["failed/a", "failed/c"], by: &third) == [false, true])
         var behind = try next(after: second, at: Self.now)
         #expect(found(["failed/c"], by: &behind) == [false])
     }
 
-    @Test func `the findings of a search without a time are none, and other lines are skipped`() {
+    @Test func `findings without a time are invalid, and unknown lines are skipped`() {
         #expect(RetentionFindings([]) == nil && RetentionFindings(Array("x\n".utf8)) == nil)
         let time = "2026-11-27T07:00:00Z"
         #expect(RetentionFindings(Array("\(time)\nx\n".utf8))?.at == Timestamp(rfc3339: time))
     }
 
-    @Test func `what is added to a sequence comes after all that stands in it, whatever the clock says`() {
+    @Test func `an operation added to a sequence comes after the queued operations, whatever the clock says`() {
         var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
         configuration.routes[TypeName("profile")!] = Route(url: "http://one/", coalesce: true)
         var clock = SequenceClock(configuration)
@@ -135,7 +135,7 @@ struct ClockTests {
         #expect(creation("profile", "mine", Self.ahead, at: Self.ahead) == Self.ahead + .microseconds(1))
         #expect(creation("profile", "yours", Self.now, at: Self.now) == Self.now)
         #expect(creation("default", "mine", Self.now, at: Self.now) == Self.now)
-        // The clocks agree: a file that was written earlier is older.
+        // The clocks agree: the file written earlier is older.
         #expect(creation("profile", "mine", Self.now, at: Self.ahead + .microseconds(1)) == Self.now)
         clock.forget(before: Self.ahead)
         #expect(creation("profile", "mine", Self.now, at: Self.now) == Self.ahead + .microseconds(1))
