@@ -11,7 +11,7 @@ struct CompressionTests {
         return request
     }
 
-    @Test func `a body is compressed, and a header field says so`() throws {
+    @Test func `a compressed body has a Content-Encoding field`() throws {
         let request = try compressed(
             OutgoingRequest(
                 method: "PUT", url: "http://a", headers: [HeaderField(name: "A", value: "1")], body: [1, 2]))
@@ -31,18 +31,18 @@ struct CompressionTests {
             ), .gzip
         ),
     ])
-    func `nothing else is changed`(request: OutgoingRequest, compression: Compression) throws {
+    func `a request not to be compressed is unchanged`(request: OutgoingRequest, compression: Compression) throws {
         #expect(try compressed(request, by: compression) == request)
     }
 
-    @Test func `why it cannot be compressed is passed on`() {
+    @Test func `an error of the compressor is passed on`() {
         var request = OutgoingRequest(method: "POST", url: "http://a", body: [1])
         #expect(throws: RequestError.cannotCompress(reason: "no zlib")) {
             try request.compress(by: .gzip) { _ throws(RequestError) in throw .cannotCompress(reason: "no zlib") }
         }
     }
 
-    @Test func `a header of the route for its own encoding is a contradiction`() {
+    @Test func `a route's Content-Encoding header contradicts compress`() {
         let headers = [HeaderField(name: "Content-encoding", value: "br")]
         #expect(Route(url: "https://a", headers: headers).problems.isEmpty)
         #expect(

@@ -14,7 +14,7 @@ struct ConditionsTests {
             (.unmetered, offline, false), (.unmetered, metered, false), (.unmetered, unknown, true),
             (.unmetered, Surroundings(isMetered: false), true),
         ] as [(Conditions.Network, Surroundings, Bool)])
-    func `the network has to be what is asked for`(network: Conditions.Network, surroundings: Surroundings, goes: Bool)
+    func `a run waits for a network as configured`(network: Conditions.Network, surroundings: Surroundings, goes: Bool)
     {
         let decision = Conditions(network: network).decision(in: surroundings)
         switch decision {
@@ -23,7 +23,7 @@ struct ConditionsTests {
         }
     }
 
-    @Test func `on battery it goes, waits or begins later, on mains power it goes`() {
+    @Test func `on battery a run goes, waits or begins later, and on mains power a run goes`() {
         let slowly = Conditions(power: .delayOnBattery(.seconds(5)))
         #expect(Conditions(power: .any).decision(in: Self.battery) == .go(delay: .zero))
         #expect(slowly.decision(in: Self.battery) == .go(delay: .seconds(5)))
@@ -36,7 +36,7 @@ struct ConditionsTests {
         }
     }
 
-    @Test func `the kind of network is what the machine has of it`() {
+    @Test func `the kind of network follows from the machine's routes and metering`() {
         #expect(NetworkState().kind(isMetered: nil) == .online)
         #expect(NetworkState().kind(isMetered: false) == .online)
         #expect(NetworkState().kind(isMetered: true) == .metered)

@@ -17,31 +17,31 @@ struct CredentialFingerprintTests {
         return fingerprint.description.split(separator: "-")
     }
 
-    @Test func `it has twice five digits, the same for the same`() {
+    @Test func `a fingerprint has twice five digits and is deterministic`() {
         #expect(fingerprint().map(\.utf8.count) == [5, 5])
         #expect(fingerprint() == fingerprint())
         #expect(fingerprint().joined().allSatisfy { $0.isHexDigit && !$0.isUppercase })
-        // For ever: a change of this text ends every hold that there is.
+        // Constant: a change of this text ends every existing hold.
         #expect(fingerprint(Route(), sources: [:], values: [:]).last == "f6806")
     }
 
     @Test(arguments: [["api": "secreT", "proxy": "p"], ["api": "secret"], ["api": "secret", "proxy": ""], [:]])
-    func `another credential changes the credentials' part alone`(values: [String: String]) {
+    func `a changed credential changes only the credentials' part`(values: [String: String]) {
         #expect(fingerprint(values: values)[0] == fingerprint()[0])
         #expect(fingerprint(values: values)[1] != fingerprint()[1])
     }
 
-    @Test func `a value cannot pass for another secret's`() {
+    @Test func `a value does not count for a different secret`() {
         #expect(
             fingerprint(values: ["api": "xp", "proxy": ""])[1] != fingerprint(values: ["api": "x", "proxy": "p"])[1])
         #expect(fingerprint(values: ["api": "", "proxy": "x"])[1] != fingerprint(values: ["proxy": "x"])[1])
     }
 
-    @Test func `what is not among the sources does not count`() {
+    @Test func `a value without a source does not count`() {
         #expect(fingerprint(values: ["api": "secret", "proxy": "p", "other": "o"]) == fingerprint())
     }
 
-    @Test func `a command that answers with another token each time changes nothing`() {
+    @Test func `a command's changing token does not change the fingerprint`() {
         let sources: [String: SecretSource] = ["api": .command(["get-token"], ttl: .seconds(60))]
         #expect(
             fingerprint(sources: sources, values: ["api": "1"]) == fingerprint(sources: sources, values: ["api": "2"]))
@@ -51,7 +51,7 @@ struct CredentialFingerprintTests {
                 != fingerprint(sources: sources, values: ["api": "1"])[0])
     }
 
-    @Test func `another salt makes all others`() {
+    @Test func `a different salt changes both parts`() {
         #expect(fingerprint(salt: "pepper")[0] != fingerprint()[0])
         #expect(fingerprint(salt: "pepper")[1] != fingerprint()[1])
     }
@@ -69,14 +69,14 @@ struct CredentialFingerprintTests {
     ]
 
     @Test(arguments: changes.indices)
-    func `what can have led to a hold changes the configuration's part alone`(index: Int) {
+    func `a setting that can lead to a hold changes only the configuration's part`(index: Int) {
         var route = Self.route
         Self.changes[index].1(&route)
         #expect(fingerprint(route)[0] != fingerprint()[0], "\(Self.changes[index].0)")
         #expect(fingerprint(route)[1] == fingerprint()[1])
     }
 
-    @Test func `so do the connection, the place of a secret and the type`() {
+    @Test func `the connection, the source of a secret and the type change the configuration's part`() {
         let proxied = DestinationSettings(connection: ConnectionOptions(proxy: .url("http://p:1")))
         #expect(fingerprint(Self.route, proxied)[0] != fingerprint()[0])
         #expect(fingerprint(Self.route, DestinationSettings(transport: .libcurl))[0] != fingerprint()[0])
@@ -86,7 +86,7 @@ struct CredentialFingerprintTests {
         #expect(fingerprint(Self.route, type: TypeName("crm"))[0] != fingerprint()[0])
     }
 
-    @Test func `schedules, limits and pace change nothing`() {
+    @Test func `schedules, limits and pace do not change the fingerprint`() {
         var route = Self.route
         route.retry = BackoffSchedule(delays: .list([.seconds(1)]))
         route.timeouts = Timeouts(total: .seconds(1))

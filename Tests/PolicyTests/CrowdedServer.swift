@@ -1,16 +1,16 @@
 @testable import Policy
 
-/// Runs at one queue that have always something to send, and the server of its one destination, in simulated time. How many
-/// attempts each run has in flight is the policy's; the server and its queue are the simulation's.
+/// Simulates runs of a queue that never empties, and the server of its only destination. The policy decides how many
+/// attempts a run has in flight. The simulation provides the time, the server and the server's queue.
 struct CrowdedServer {
     static let start = Timestamp(rfc3339: "2026-11-23T00:00:00Z")!
 
-    /// How many requests it works on at once; others wait for each other.
+    /// The number of requests the server works on at once. Further requests queue.
     var workers = 64
-    /// How many it takes in before it refuses; a refusal takes a millisecond.
+    /// The number of requests the server accepts before a refusal. A refusal takes a millisecond.
     var room = Int.max
     var retryAfter = Duration.seconds(1)
-    /// How long a request takes, by its number.
+    /// The duration of a request, by its number.
     var takes: (Int) -> Duration = { _ in .milliseconds(50) }
 
     private(set) var clients: [Client] = []
@@ -18,7 +18,7 @@ struct CrowdedServer {
     private(set) var refusals: [Duration] = []
     private var now = Duration.zero
     private var inside: [Flight] = []
-    /// When each worker is free again.
+    /// The time at which each worker is free again.
     private var free: [Duration] = []
     private var requests = 0
     private var ledger = DestinationState()
@@ -28,7 +28,7 @@ struct CrowdedServer {
         var access: DestinationAccess
         var inFlight = 0
         var joins: Duration
-        /// The most it may have in flight where that is fixed.
+        /// The fixed concurrency limit of the run; `nil` if the limit is adaptive.
         var fixed: Int?
     }
 
@@ -46,7 +46,7 @@ struct CrowdedServer {
         self.ledger = ledger
     }
 
-    /// A run that begins then.
+    /// Adds a run that begins at `joins`.
     mutating func add(at joins: Duration = .zero, fixed: Int? = nil) {
         let adaptive = fixed == nil ? AdaptiveConcurrency(overload: ledger.overload, at: Self.start) : nil
         let access = DestinationAccess(DestinationSettings(), ledger, concurrency: adaptive)
@@ -55,7 +55,7 @@ struct CrowdedServer {
 
     var time: Timestamp { Self.start + now }
 
-    /// Goes on until then.
+    /// Simulates until `end`.
     mutating func go(until end: Duration) {
         free = Array(repeating: .zero, count: workers)
         while now < end {
@@ -69,12 +69,12 @@ struct CrowdedServer {
         }
     }
 
-    /// How many of a client are delivered from one moment to another.
+    /// Returns the number of a client's deliveries in a period; of all clients if `client` is `nil`.
     func delivered(_ client: Int? = nil, from: Duration = .zero, to: Duration = .seconds(1_000_000)) -> Int {
         deliveries.count { (client ?? $0.client) == $0.client && $0.at >= from && $0.at < to }
     }
 
-    /// The time at which a client that is blocked or has not joined may go on; `nil` if there is none.
+    /// The next time at which a blocked client may go on or a client joins; `nil` if no client waits.
     private var wake: Duration? {
         clients.compactMap { client in
             if client.joins > now { return client.joins }
@@ -115,7 +115,7 @@ struct CrowdedServer {
         }
     }
 
-    /// What runs look for each second.
+    /// Exchanges the ledger between the runs, as runs do each second.
     private mutating func look() {
         let here = clients.indices.filter { clients[$0].joins <= now }
         for index in here {

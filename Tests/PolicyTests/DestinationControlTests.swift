@@ -2,10 +2,10 @@ import Testing
 
 @testable import Policy
 
-/// The decisions about one destination, told as stories: each word is an operation and the status of its answer, `a404`
-/// or `ab401` for a request of two, with `*` for a sample, `!` for a probe, `&` for a result of a batch, `~` for a
-/// witnessed operation and `+` for a merged document; 0 is a refused connection. `end` is when nothing else waits or is
-/// in flight. Each effect is a word of the answer.
+/// Tests the decisions about a destination by stories. Each word of a story is an operation and the status of its
+/// answer: `a404`, or `ab401` for a request of two operations. A suffix marks a sample (`*`), a probe (`!`), a batch
+/// result (`&`), a witnessed operation (`~`) or a merged document (`+`). Status 0 is a refused connection. `end` means
+/// that no operation waits or is in flight. Each effect is a word of the result.
 struct DestinationControlTests {
     private typealias Control = DestinationControl<String>
 
@@ -108,7 +108,7 @@ struct DestinationControlTests {
                 "release(a) release(b) release(c) release(d) release(e) sample(3) x:deferred y:deferred z:deferred "
                     + "a:failed b:failed c:failed d:failed e:failed"
             ),
-            // A refusal asks one other operation.
+            // A refusal samples another operation.
             ("a401", "sampleOne"),
             ("a401 b204*", "sampleOne a:failed b:delivered"),
             ("a401 b401* end", "sampleOne hold(a) hold(b)"),
@@ -117,17 +117,17 @@ struct DestinationControlTests {
             ("ab401 end", "ask(ab) sampleOne park(a)"),
             ("a401& b204*", "sampleOne alone(a) b:delivered"),
             ("a401+ b204*", "sampleOne apart(a) b:delivered"),
-            // Other answers that hold.
+            // A redirect holds.
             ("a302 end", "sampleOne hold(a)"),
             ("a302 b0* end", "sampleOne b:deferred hold(a)"),
             ("a302 b204*", "sampleOne a:deferred b:delivered"),
         ] as [(String, String)])
-    func `an end of an attempt has these effects`(story: String, effects: String) {
+    func `the end of an attempt has the listed effects`(story: String, effects: String) {
         var control = control()
         #expect(tell(story, &control) == effects)
     }
 
-    @Test func `a second refusal after one that is parked holds, and a delivery is a witness against it`() {
+    @Test func `a refusal beside a parked operation holds, and a delivery witnesses against the parked operation`() {
         func parked() -> Control {
             var control = control()
             #expect(tell("a401 end", &control) == "sampleOne park(a)")
@@ -151,10 +151,10 @@ struct DestinationControlTests {
             ("a204!", "released a:delivered", false),
             ("a404! end", "released release(a) a:failed", false),
             ("a503!", "a:deferred", true),
-            // It was in flight when the hold began.
+            // The attempt was in flight when the hold began.
             ("a204", "a:delivered", true),
         ] as [(String, String, Bool)])
-    func `a probe decides about a hold`(story: String, effects: String, isHeld: Bool) {
+    func `the answer to a probe ends or keeps a hold`(story: String, effects: String, isHeld: Bool) {
         var held = control { $0.hold = .init(reason: "", since: now - .seconds(7_200), status: 401) }
         #expect(held.isProbing == true)
         if !story.contains("!") { held.beginProbe(isTaken: true, at: now) }
@@ -162,7 +162,7 @@ struct DestinationControlTests {
         #expect((held.block?.reason == .held) == isHeld)
     }
 
-    @Test func `an open circuit breaker stops operations without an attempt, and a slow failure all of them`() {
+    @Test func `an open circuit breaker stops unattempted operations, and a slow failure stops all operations`() {
         var control = control()
         _ = tell("a0 b0 c0 d0 e0", &control)
         #expect(control.block?.reason == .circuitBreaker && control.isBlocked)
@@ -173,7 +173,7 @@ struct DestinationControlTests {
         #expect(!control.admits(attempts: 1) && control.concurrencyLimit == 0)
     }
 
-    @Test func `nothing else may be sent while samples are out, and the end of a pass forgets what is withheld`() {
+    @Test func `samples stop further requests, and the end of a pass forgets withheld answers`() {
         var control = control()
         _ = tell("a404 b404 c404 d404 e404", &control)
         #expect(control.isSampling && control.concurrencyLimit == 0 && control.withheld.count == 5)
@@ -181,7 +181,7 @@ struct DestinationControlTests {
         #expect(control.withheld.isEmpty)
     }
 
-    @Test func `what operators record stops it at once, what runs record only while nothing is undecided`() {
+    @Test func `a recorded hold or pause blocks at once, a recorded circuit breaker only if nothing is withheld`() {
         let down = DestinationState(failures: 5, coolDownUntil: now + .seconds(60), coolDowns: 1)
         var idle = control()
         idle.adopt(down, at: now)

@@ -27,7 +27,7 @@ struct DestinationEventTests {
         StormGuard<Int>.Answer(Classification.verdict(on: report, route: route, now: now))
     }
 
-    @Test func `a success announces a limit by a time, or by a cost and the rate at which it is restored`() {
+    @Test func `a success with a limit rule yields a retry-after by a time or by a cost and a restore rate`() {
         func rule(_ until: AnswerLimit) -> Route {
             var route = Route()
             route.answers = [AnswerRule(.answers(0), .statuses([200...299]), .delivered, until: until)]
@@ -38,7 +38,7 @@ struct DestinationEventTests {
             events(report(200, "20"), rule(.time(.header("retry-after"))))
                 == [.delivered, .retryAfter(until: now + .seconds(20))])
         #expect(events(report(200, "0"), rule(.time(.header("retry-after")))) == [.delivered])
-        // Without such a rule a success asks for nothing.
+        // Without a limit rule, a success asks for no time.
         #expect(events(report(200, "20")) == [.delivered])
         let restored = rule(.restored(cost: place("/c"), left: place("/a"), rate: place("/r")))
         for (body, wait) in [
@@ -52,7 +52,7 @@ struct DestinationEventTests {
         }
     }
 
-    @Test func `every status says what is known of its server`() {
+    @Test func `every status yields its destination events and its storm guard answer`() {
         for status in 0...999 {
             let outcome = Classification.verdict(onStatus: status, route: Route()).outcome
             let rule = Classification.verdict(onStatus: status, route: Route()).rule.description
@@ -76,7 +76,7 @@ struct DestinationEventTests {
     }
 
     @Test(arguments: NetworkError.allCases)
-    func `every network error says what is known of its server`(error: NetworkError) {
+    func `every network error yields its destination events`(error: NetworkError) {
         let expected: [DestinationEvent] =
             switch error {
             case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
@@ -89,7 +89,7 @@ struct DestinationEventTests {
         #expect(guardAnswer(failure(error)) == nil)
     }
 
-    @Test func `a hold is remembered by what the network said`() {
+    @Test func `the reason of a hold includes the detail of the network error`() {
         let report = SealedReport(
             result: .failure(.tls, detail: "certificate has\nexpired"), duration: .zero)
         #expect(
@@ -103,22 +103,22 @@ struct DestinationEventTests {
             (429, "100", 100), (503, "100", 100), (503, "999999", 86_400), (429, "999999", 86_400), (429, "0", 5),
             (429, "nonsense", 5), (500, "100", 100), (408, "7", 7),
         ] as [(Int, String, Int)])
-    func `a server that asks for time gets it, up to a day`(status: Int, value: String, seconds: Int) {
+    func `a server's retry-after counts, up to a day`(status: Int, value: String, seconds: Int) {
         #expect(
             events(report(status, value)) == [.answered, .retryAfter(until: now + .seconds(seconds))])
     }
 
-    @Test func `a wait of nothing is none, and what is not deferred waits for nothing`() {
+    @Test func `a retry-after counts only if longer than zero and on a deferring answer`() {
         #expect(events(report(503, "0")) == [.unreachable("503")])
         #expect(events(report(404, "100")) == [.answered])
         #expect(events(report(502, "0")) == [.unreachable("502")])
     }
 
-    @Test func `without a schedule of its own a 429 waits as long as any first failure`() {
+    @Test func `a 429 without its own schedule waits for the first delay of the usual schedule`() {
         #expect(events(report(429), Route(retry: .standard)) == [.answered, .retryAfter(until: now + .seconds(30))])
     }
 
-    @Test func `what the route says goes before what is usual`() {
+    @Test func `a route's configuration precedes the defaults`() {
         let route = Route(classify: [
             AnswerRule.classify(.statuses(503...503), outcome: .failed),
             AnswerRule.classify(.statuses(504...504), outcome: .held),
@@ -140,7 +140,7 @@ struct DestinationEventTests {
         #expect(guardAnswer(failure(.proxy), route) == nil)
     }
 
-    @Test func `a stranger's page is not the server`() {
+    @Test func `a page from a foreign server counts as an unreachable destination`() {
         let portal = Route(accept: AnswerRule.accept(contentType: "application/json"))
         #expect(events(report(200), portal) == [.unreachable("not accepted")])
         let condition = JSONCondition(pointer: JSONPointer(tokens: ["ok"]), test: .equals(.bool(true)))
@@ -152,7 +152,7 @@ struct DestinationEventTests {
         #expect(guardAnswer(report(200, nil, "{}"), failing) == .permanent(200))
     }
 
-    @Test func `a callable function's words say what is known of it`() {
+    @Test func `a callable function's canonical status yields its destination events`() {
         let route = Route(protocol: .callable, retry: .steps, retryRateLimited: .rateLimit)
         func said(_ word: String, _ status: Int, _ retryAfter: String? = nil) -> [DestinationEvent] {
             events(report(status, retryAfter, #"{"error":{"status":"\#(word)"}}"#), route)

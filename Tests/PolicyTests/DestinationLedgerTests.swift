@@ -17,12 +17,12 @@ struct DestinationLedgerTests {
         try JSONDecoder().decode(DestinationLedger.self, from: Data(text.utf8))
     }
 
-    @Test func `an empty ledger says its version and nothing else`() throws {
+    @Test func `an empty ledger encodes its version and no destination`() throws {
         #expect(try text(DestinationLedger()) == #"{"destinations":{},"version":1}"#)
         #expect(try ledger(try text(DestinationLedger())) == DestinationLedger())
     }
 
-    @Test func `everything that can be remembered is written under a name of its own and read again`() throws {
+    @Test func `every field is encoded under its name and decoded again`() throws {
         var ledger = DestinationLedger()
         ledger.apply(.delivered, to: "https://a.example", Self.settings, at: Self.now)
         ledger.apply(
@@ -50,7 +50,7 @@ struct DestinationLedgerTests {
         #expect(try self.ledger(expected) == ledger)
     }
 
-    @Test func `of what there is nothing to remember there is no entry`() throws {
+    @Test func `a blank destination has no entry`() throws {
         var ledger = DestinationLedger()
         ledger.apply(.answered, to: "a", Self.settings, at: Self.now)
         ledger.apply(.paused, to: "a", Self.settings, at: Self.now)
@@ -70,17 +70,17 @@ struct DestinationLedgerTests {
         #"{"version":1,"destinations":{"a":{"paused":"yes"}}}"#,
         #"{"version":1,"destinations":{"a":{"failures":2.5}}}"#,
     ])
-    func `a document of no version that there was, or none at all, is no ledger`(text: String) {
+    func `a document of an unknown version or form is not a ledger`(text: String) {
         #expect(throws: DecodingError.self) { try ledger(text) }
     }
 
-    @Test func `a newer document is not taken for an empty one: it may hold what this one would let go`() {
+    @Test func `decoding a document of a newer version throws an error`() {
         #expect(throws: DestinationLedger.NewerVersion(version: 2)) {
             try ledger(#"{"version":2,"salt":"x","destinations":{"a":{"paused":true}}}"#)
         }
     }
 
-    @Test func `what is unknown is ignored, and a number out of its range has a bound or counts as absent`() throws {
+    @Test func `unknown keys are ignored, and a number out of range is bounded or counts as absent`() throws {
         let ledger = try ledger(
             #"""
             {"version":1,"new":true,"destinations":{
@@ -94,7 +94,7 @@ struct DestinationLedgerTests {
         #expect(ledger["c"].availability(Self.settings, at: Self.now) == .probe)
     }
 
-    @Test func `an overload ends when the server has sustained as many`() {
+    @Test func `an overload ends after the server has sustained as many requests`() {
         var ledger = DestinationLedger()
         ledger.apply(.overloaded(inFlight: 4), to: "a", Self.settings, at: Self.now)
         ledger.apply(.sustained(inFlight: 4), to: "a", Self.settings, at: Self.now)
@@ -117,7 +117,7 @@ struct DestinationLedgerTests {
         #expect(other.salt != salt)
     }
 
-    @Test func `destinations that nobody meets any more are forgotten, unless a person or a hold keeps them`() {
+    @Test func `a destination without recent attempts is forgotten, unless an operator or a hold keeps the entry`() {
         var ledger = DestinationLedger()
         let long = Self.now + .seconds(31 * 86_400)
         ledger.apply(.delivered, to: "old", Self.settings, at: Self.now)
@@ -130,7 +130,7 @@ struct DestinationLedgerTests {
         #expect(ledger.destinations.keys.sorted() == ["held", "paused", "recent", "released"])
     }
 
-    @Test func `of very many destinations those met last are remembered`() {
+    @Test func `the ledger keeps at most 10,000 destinations, the most recent`() {
         var ledger = DestinationLedger()
         ledger.apply(.paused, to: "paused", Self.settings, at: Self.now)
         for index in 0..<10_050 {
@@ -143,7 +143,7 @@ struct DestinationLedgerTests {
         #expect(!ledger["https://h51"].isBlank)
     }
 
-    @Test func `what is known of a destination that fails outlives the successes of very many others`() {
+    @Test func `the entry of a failing destination outlives many entries of successful destinations`() {
         var ledger = DestinationLedger()
         for _ in 0..<5 { ledger.apply(.unreachable("refused"), to: "away", Self.settings, at: Self.now) }
         ledger.apply(.failed(status: 404), to: "stormy", Self.settings, at: Self.now)

@@ -6,7 +6,7 @@ struct DestinationStateTests {
     static let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
     static let settings = DestinationSettings()
 
-    /// Events, each so many seconds after the start.
+    /// Returns the state after events, each at its number of seconds after the start.
     private func state(
         _ events: [(second: Int, event: DestinationEvent)], _ settings: DestinationSettings = Self.settings
     ) -> DestinationState {
@@ -25,7 +25,7 @@ struct DestinationStateTests {
         .blocked(.init(reason, until: second.map { at($0) }))
     }
 
-    @Test func `of a destination that nobody has met everything may be sent`() {
+    @Test func `an unknown destination is available up to its concurrency limit`() {
         #expect(DestinationState().availability(Self.settings, at: Self.start) == .available(atOnce: .max))
         #expect(
             DestinationState().availability(DestinationSettings(concurrency: 3), at: Self.start)
@@ -33,9 +33,9 @@ struct DestinationStateTests {
         #expect(DestinationState().isBlank)
     }
 
-    // MARK: - Suspension
+    // MARK: - Circuit breaker
 
-    @Test func `the fifth connection-level failure in a row suspends for a second`() {
+    @Test func `the fifth connection failure in a row opens the circuit breaker for a second`() {
         #expect(state(failures(4)).availability(Self.settings, at: at(4)) == .available(atOnce: .max))
         let suspended = state(failures(5))
         #expect(suspended.availability(Self.settings, at: at(4)) == blocked(.circuitBreaker, 5))
@@ -43,13 +43,13 @@ struct DestinationStateTests {
         #expect(suspended.lastFailure == "refused" && suspended.lastFailureAt == at(4) && suspended.failures == 5)
     }
 
-    @Test func `an answer of any kind ends the row`() {
+    @Test func `an answer restarts the count of failures`() {
         let state = state(failures(4) + [(4, .answered)] + failures(4, from: 5))
         #expect(state.availability(Self.settings, at: at(9)) == .available(atOnce: .max))
         #expect(state.failures == 4)
     }
 
-    @Test func `what else was in flight when it was suspended does not prolong the cool-down`() {
+    @Test func `failures of attempts still in flight do not prolong the cool-down`() {
         let state = state(failures(5) + Array(repeating: (4, .unreachable("refused")), count: 4))
         #expect(state.availability(Self.settings, at: at(4)) == blocked(.circuitBreaker, 5))
         #expect(state.coolDowns == 1)
@@ -60,7 +60,7 @@ struct DestinationStateTests {
         (DestinationSettings(coolDown: .seconds(5)), [1, 2, 4, 5, 5]),
         (DestinationSettings(coolDown: .seconds(3)), [1, 2, 3, 3]),
     ])
-    func `a probe that fails suspends at once, twice as long each time, up to the longest`(
+    func `a failed probe reopens the circuit breaker for twice as long each time, up to coolDown`(
         settings: DestinationSettings, expected: [Int]
     ) {
         var state = state(failures(5), settings)
@@ -79,7 +79,7 @@ struct DestinationStateTests {
         #expect(lengths == expected)
     }
 
-    @Test func `an answer to the probe ends the cool-down and its doubling, a delivery opens the window`() {
+    @Test func `an answer to the probe ends the cool-down and its doubling, and a delivery opens the window`() {
         var state = state(failures(5) + [(64, .answered)])
         #expect(state.availability(Self.settings, at: at(64)) == .probe)
         #expect(state.coolDowns == 0 && state.failures == 0)
@@ -87,7 +87,7 @@ struct DestinationStateTests {
         #expect(state.availability(Self.settings, at: at(65)) == .available(atOnce: 2))
     }
 
-    @Test func `the window opens 1, 2, 4 with each round that is delivered, until it is wide open`() {
+    @Test func `the window doubles after each delivered round and finally disappears`() {
         var state = state(failures(5))
         var widths: [Int] = []
         var now = at(64)
@@ -100,7 +100,7 @@ struct DestinationStateTests {
         #expect(state == DestinationState(lastSuccess: at(69)))
     }
 
-    @Test func `the window is no wider than the destination's concurrency`() {
+    @Test func `the window does not exceed the destination's concurrency limit`() {
         let state = DestinationState(window: 8)
         #expect(state.availability(DestinationSettings(concurrency: 3), at: Self.start) == .available(atOnce: 3))
         #expect(state.availability(Self.settings, at: Self.start) == .available(atOnce: 8))
@@ -109,13 +109,13 @@ struct DestinationStateTests {
                 == .available(atOnce: 1))
     }
 
-    @Test func `a failure while it opens makes it begin again at one`() {
+    @Test func `a failure while the window opens requires a probe again, without a cool-down`() {
         let state = state(failures(5) + [(64, .delivered), (65, .delivered), (66, .unreachable("reset"))])
         #expect(state.availability(Self.settings, at: at(66)) == .probe)
         #expect(state.coolDownUntil == nil)
     }
 
-    @Test func `now overrides a cool-down, but neither the server's wait nor a pause nor a hold`() {
+    @Test func `ignoring the circuit breaker does not ignore a retry-after, a pause or a hold`() {
         func availability(_ event: DestinationEvent) -> Availability {
             state(failures(5) + [(5, event)]).availability(Self.settings, at: at(6), ignoringCircuitBreaker: true)
         }
@@ -125,35 +125,35 @@ struct DestinationStateTests {
         #expect(availability(.held(reason: "status 401", blamed: nil)) == blocked(.held, 3605))
     }
 
-    @Test func `suspension can be turned off, also while it lasts`() {
+    @Test func `the circuit breaker can be turned off, also while open`() {
         let never = DestinationSettings(circuitBreaker: 0)
         #expect(state(failures(50), never).availability(never, at: at(50)) == .available(atOnce: .max))
         #expect(state(failures(5)).availability(never, at: at(5)) == .probe)
     }
 
-    // MARK: - The server's wait
+    // MARK: - Retry-after
 
-    @Test func `a server that asks for time gets it, then one probe`() {
+    @Test func `a retry-after blocks the destination, and a probe follows`() {
         let state = state([(0, .retryAfter(until: at(30)))])
         #expect(state.availability(Self.settings, at: at(29)) == blocked(.retryAfter, 30))
         #expect(state.availability(Self.settings, at: at(30)) == .probe)
     }
 
-    @Test func `of two waits the longer counts, and a late success does not end it`() {
+    @Test func `the longer of two retry-afters counts, and a late success does not end the block`() {
         let state = state([
             (0, .retryAfter(until: at(60))), (1, .retryAfter(until: at(30))), (2, .delivered),
         ])
         #expect(state.availability(Self.settings, at: at(31)) == blocked(.retryAfter, 60))
     }
 
-    @Test func `a wait is no longer than the longest that one gets`() {
+    @Test func `a retry-after is bounded by a day and its jitter`() {
         let state = state([(0, .retryAfter(until: at(100_000)))])
         // Jitter may have been added.
         #expect(state.availability(Self.settings, at: at(1)) == blocked(.retryAfter, 86_700))
         #expect(state.availability(Self.settings, at: at(86_700)) == .probe)
     }
 
-    @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
+    @Test func `the later end of a retry-after and a cool-down counts`() {
         let state = state(failures(5) + [(5, .retryAfter(until: at(100)))])
         #expect(state.availability(Self.settings, at: at(70)) == blocked(.retryAfter, 100))
         let probes = [5, 7, 11].map { ($0, DestinationEvent.unreachable("refused")) }
@@ -165,7 +165,7 @@ struct DestinationStateTests {
 
     static let held = DestinationEvent.held(reason: "status 401", status: 401, blamed: "abc")
 
-    @Test func `a held destination is probed once an hour, whatever came of the probe before`() {
+    @Test func `a held destination is probed once an hour, whatever the previous result`() {
         var state = state([(0, Self.held)])
         #expect(state.availability(Self.settings, at: at(3599)) == blocked(.held, 3600))
         #expect(state.availability(Self.settings, at: at(3600)) == .probe)
@@ -180,7 +180,7 @@ struct DestinationStateTests {
         #expect(state([(0, Self.held)], never).availability(never, at: at(1_000_000)) == blocked(.held))
     }
 
-    @Test func `a probe keeps to what the server asked for and to the cool-down`() {
+    @Test func `a probe observes the retry-after and the cool-down`() {
         let asked = state([(0, Self.held), (3500, .retryAfter(until: at(5000)))])
         #expect(asked.availability(Self.settings, at: at(3600)) == blocked(.held, 5000))
         let suspended = state([(0, Self.held)] + failures(6, from: 3595))
@@ -189,7 +189,7 @@ struct DestinationStateTests {
     }
 
     @Test(arguments: [DestinationEvent.delivered, .disproved, .blameChanged, .released])
-    func `a hold ends by success, by another answer, by a change and by a person; then one goes first`(
+    func `a delivery, a disproof, a changed blame or a release ends a hold`(
         event: DestinationEvent
     ) {
         let state = state([(0, Self.held), (10, event)])
@@ -202,11 +202,11 @@ struct DestinationStateTests {
     }
 
     @Test(arguments: [DestinationEvent.answered, .unreachable("dns"), .probed, .resumed, held])
-    func `nothing else ends a hold`(event: DestinationEvent) {
+    func `an answer, a failure, a probe, a resume or a repeated hold does not end a hold`(event: DestinationEvent) {
         #expect(state([(0, Self.held), (10, event)]).hold != nil)
     }
 
-    @Test func `a hold that goes on keeps its beginning and has the latest reason`() {
+    @Test func `a repeated hold keeps its beginning and takes the latest reason`() {
         let state = state([
             (0, Self.held), (3600, .probed), (3601, .held(reason: "status 403", status: 403, blamed: "def")),
         ])
@@ -215,7 +215,7 @@ struct DestinationStateTests {
                 == .init(reason: "status 403", since: Self.start, status: 403, blamed: "def", lastProbe: at(3600)))
     }
 
-    @Test func `a hold by hand is a person's: neither probed nor ended by anything but release`() {
+    @Test func `a hold by an operator is not probed, and only a release ends the hold`() {
         var state = state([(0, Self.held), (5, .heldByHand(reason: "migration"))])
         for event in [DestinationEvent.delivered, .disproved, .blameChanged, .answered, Self.held, .resumed] {
             state.apply(event, Self.settings, at: at(6))
@@ -226,7 +226,7 @@ struct DestinationStateTests {
         #expect(state.availability(Self.settings, at: at(7)) == .probe)
     }
 
-    @Test func `release ends hold, cool-down and wait, but not a pause`() {
+    @Test func `a release ends a hold, a cool-down and a retry-after, but not a pause`() {
         var state = state(
             failures(5) + [(5, Self.held), (5, .retryAfter(until: at(500))), (6, .paused), (7, .released)])
         #expect(state.availability(Self.settings, at: at(7)) == blocked(.paused))
@@ -235,14 +235,14 @@ struct DestinationStateTests {
         #expect(state.availability(Self.settings, at: at(8)) == .probe)
     }
 
-    @Test func `a pause changes nothing else`() {
+    @Test func `a pause and a resume leave no trace`() {
         let state = state([(0, .paused), (1, .resumed)])
         #expect(state.isBlank)
     }
 
     // MARK: - Clocks
 
-    @Test func `a wait that a wrong clock has set is over, and does not keep a right one from being set`() {
+    @Test func `a wait set by a wrong clock is over and does not prevent a correct wait`() {
         let ahead = at(10_000_000)
         var state = DestinationState(notBefore: ahead, coolDownUntil: ahead, coolDowns: 1)
         #expect(state.availability(Self.settings, at: at(0)) != blocked(.retryAfter, 10_000_000))
@@ -252,7 +252,7 @@ struct DestinationStateTests {
         #expect(state.coolDownUntil == at(3))
     }
 
-    @Test func `a probe or a hold in the future is probed now, and then in order again`() {
+    @Test func `a hold with a time in the future is probed now, and then at the usual interval`() {
         var state = DestinationState(hold: .init(reason: "tls", since: at(50_000), lastProbe: at(60_000)))
         #expect(state.availability(Self.settings, at: at(0)) == .probe)
         state.apply(.probed, Self.settings, at: at(0))
@@ -276,7 +276,7 @@ struct DestinationStateTests {
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `whatever runs meet, in whatever order and by whatever clock, a destination opens again`(seed: UInt64) {
+    func `after any events in any order and by any clock, a destination opens again`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let settings = DestinationSettings(
             concurrency: [nil, 1, 4].randomElement(using: &generator)!,
@@ -285,12 +285,12 @@ struct DestinationStateTests {
         var state = DestinationState()
         var now = Self.start
         for _ in 0..<200 {
-            // Runs tell of what they met in any order; now and then a clock jumps.
+            // Runs report events in any order, and sometimes a clock jumps.
             let step = Int.random(in: 0..<50, using: &generator) == 0 ? 20_000_000 : 100
             now = now + .seconds(Int.random(in: -step...step, using: &generator))
             state.apply(Self.event(at: now, using: &generator), settings, at: now)
 
-            // At its own word it may be asked again, at most for three reasons one after the other.
+            // Each block ends at its stated time. At most three blocks follow each other.
             var moment = now
             var availability = state.availability(settings, at: moment)
             for _ in 0..<3 {
@@ -305,7 +305,7 @@ struct DestinationStateTests {
                 let isAPersons = state.isPaused || state.hold?.isByHand == true
                 #expect(isAPersons || state.hold != nil && settings.holdProbe == nil)
             }
-            // A person's word is always the last.
+            // A release and a resume by an operator always open the destination.
             var released = state
             released.apply(.released, settings, at: now)
             released.apply(.resumed, settings, at: now)

@@ -28,7 +28,7 @@ struct DestinationTableTests {
 
     private let table = DestinationTable(Self.configuration)
 
-    @Test func `a route leads to the place it names, else to its origin`() {
+    @Test func `a route leads to its named destination, else to its origin`() {
         #expect(table.destination(of: name(.default)).name == "https://api.example.com")
         #expect(table.destination(of: name(TypeName("unknown")!)).name == "https://api.example.com")
         #expect(table.destination(of: name(Self.crm)) == Destination(named: "office"))
@@ -36,7 +36,7 @@ struct DestinationTableTests {
         #expect(table.destination(of: name(Self.own)).name == "no url")
     }
 
-    @Test func `an operation's own url leads to its origin, unless that is the route's own`() {
+    @Test func `an operation's url leads to its origin, unless the route has the same origin`() {
         #expect(table.destination(of: name(Self.crm, url: "https://crm.example/other")).name == "office")
         #expect(table.destination(of: name(Self.crm, url: "https://else.example/")).name == "https://else.example")
         #expect(table.destination(of: name(Self.own, url: "https://crm.example/")).name == "https://crm.example")
@@ -56,7 +56,7 @@ struct DestinationTableTests {
         #expect(table.settings(of: Destination(named: "https://crm.example")) == DestinationSettings())
     }
 
-    @Test func `a person names a known place or any origin`() {
+    @Test func `an operator may name a known destination or any origin`() {
         #expect(table.destination(named: "office") == Destination(named: "office"))
         #expect(
             table.destination(named: "HTTPS://Api.example.com:443/v1") == Destination(named: "https://api.example.com"))
@@ -65,12 +65,12 @@ struct DestinationTableTests {
         #expect(table.destination(named: "") == nil)
     }
 
-    @Test func `a hold can be blamed on the routes that lead there`() {
+    @Test func `the table lists the routes to a destination`() {
         #expect(table.routes(of: Digest(of: "office")).map(\.type) == [Self.crm, Self.erp])
         #expect(table.routes(of: Digest(of: "https://api.example.com")).map(\.type) == [nil])
         #expect(
             table.routes(of: Digest(of: "https://api.example.com")).map(\.route) == [Self.configuration.defaultRoute])
-        // Nobody's own: any that lets operations bring a url.
+        // No route has this origin. The table lists the routes with operations that may bring a url.
         #expect(
             table.routes(of: Digest(of: "https://else.example")).map(\.type) == [nil, Self.crm, Self.erp, Self.own])
         var strict = Self.configuration

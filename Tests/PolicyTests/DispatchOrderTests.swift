@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-/// An order of texts: the first letter of each is its destination.
+/// A dispatch order of names. The first letter of a name is its destination.
 private struct NamedOrder {
     private var order = DispatchOrder()
     private var names: [String] = []
@@ -60,7 +60,7 @@ struct DispatchOrderTests {
         return order
     }
 
-    /// Takes all that may start while nothing ends.
+    /// Takes operations until no further operation may start.
     private func fill(
         _ order: inout NamedOrder, _ inFlight: [Character: Int] = [:], allowing concurrencyLimit: [Character: Int] = [:]
     ) -> [String] {
@@ -73,7 +73,7 @@ struct DispatchOrderTests {
         return started
     }
 
-    @Test func `failing destinations share a fifth of the slots while another one has operations`() {
+    @Test func `failing destinations share a fifth of the slots while a healthy destination has operations`() {
         #expect([1, 2, 5, 9, 10, 64].map(DispatchOrder.failingShare(of:)) == [1, 1, 1, 1, 2, 12])
         var order = order(5, "abcdabcdz")
         #expect(order.next([:], failing: "abcd", share: 1) == "a0")
@@ -82,7 +82,7 @@ struct DispatchOrderTests {
         #expect(order.next(["a": 1, "b": 1], failing: "abcd", share: 1) == "c2")
     }
 
-    @Test func `a destination that gets no request now keeps no slot from failing ones`() {
+    @Test func `a blocked destination keeps no slot from failing destinations`() {
         var order = DispatchOrder()
         for line in [0, 1, 2] { order.append(to: line) }
         let next = order.next(
@@ -91,7 +91,7 @@ struct DispatchOrderTests {
         #expect(next == 1)
     }
 
-    @Test func `one destination is attempted in its order, on every slot`() {
+    @Test func `a single destination uses every slot in its order`() {
         var order = order(3, "aaaaa")
         #expect(fill(&order) == ["a0", "a1", "a2"])
         #expect(fill(&order, ["a": 2]) == ["a3"])
@@ -100,21 +100,21 @@ struct DispatchOrderTests {
         #expect(fill(&order) == [])
     }
 
-    @Test func `a destination that only times out leaves a slot for each other one`() {
+    @Test func `a busy destination leaves a slot for each idle destination`() {
         var order = order(5, "aaaaaaaabbbc")
         #expect(fill(&order) == ["a0", "a1", "a2", "b8", "c11"])
         #expect(fill(&order, ["a": 3, "c": 1]) == ["b9"])
         #expect(fill(&order, ["a": 3, "b": 1]) == ["a3"])
     }
 
-    @Test func `one slot goes to the oldest`() {
+    @Test func `a single slot goes to the oldest operation`() {
         var order = order(1, "aabab")
         var started: [String] = []
         while let element = order.next() { started.append(element) }
         #expect(started == ["a0", "a1", "b2", "a3", "b4"])
     }
 
-    @Test func `with more destinations than slots an idle one comes before a second attempt`() {
+    @Test func `with more destinations than slots, an idle destination precedes a second attempt`() {
         var order = order(2, "aabbc")
         #expect(fill(&order) == ["a0", "b2"])
         #expect(fill(&order, ["a": 1]) == ["b3"])
@@ -122,15 +122,15 @@ struct DispatchOrderTests {
         #expect(fill(&order, ["a": 1]) == ["a1"])
     }
 
-    // MARK: - Allowance
+    // MARK: - Concurrency limit
 
-    @Test func `a destination gets no more at once than it is allowed`() {
+    @Test func `a destination does not exceed its concurrency limit`() {
         var order = order(5, "aaaaabb")
         #expect(fill(&order, allowing: ["a": 2]) == ["a0", "a1", "b5", "b6"])
         #expect(fill(&order, ["a": 1], allowing: ["a": 2]) == ["a2"])
     }
 
-    @Test func `a destination that may be sent nothing keeps no slot from the others`() {
+    @Test func `a destination with a limit of zero takes no slot from the rest`() {
         var order = order(3, "xabaaa")
         #expect(fill(&order, allowing: ["x": 0]) == ["a1", "b2", "a3"])
         #expect(fill(&order, allowing: ["x": 0, "a": 1]) == ["a4"])
@@ -146,7 +146,7 @@ struct DispatchOrderTests {
         .key(Digest(of: text), of: .default, to: Digest(of: "a"))
     }
 
-    @Test func `operations of one sequence are handed out one after the other`() {
+    @Test func `a sequence hands out its next operation only after advance`() {
         var order = NamedOrder(concurrency: 4)
         for (index, sequence) in ["k", "k", nil, "m", "k"].enumerated() {
             order.append("a\(index)", sequence: sequence.map(Self.key))
@@ -164,7 +164,7 @@ struct DispatchOrderTests {
         #expect(fill(&order) == ["a5"])
     }
 
-    @Test func `what waited in a sequence goes before younger ones once its turn comes`() {
+    @Test func `an operation that waited in its sequence precedes younger operations`() {
         var order = NamedOrder(concurrency: 1)
         for (index, sequence) in ["k", "k", nil, nil].enumerated() {
             order.append("a\(index)", sequence: sequence.map(Self.key))
@@ -175,7 +175,7 @@ struct DispatchOrderTests {
         #expect(fill(&order) == ["a1"])
     }
 
-    @Test func `a sequence that does not continue is taken out, and only that`() {
+    @Test func `a sequence without continuation is removed, and the rest stays`() {
         var order = NamedOrder(concurrency: 1)
         for (index, sequence) in ["k", "m", "k", "m", "k", nil].enumerated() {
             order.append("a\(index)", sequence: sequence.map(Self.key))
@@ -184,7 +184,7 @@ struct DispatchOrderTests {
         #expect(order.advance(Self.key("k"), continues: false) == ["a2", "a4"])
         #expect(order.advance(Self.key("k"), continues: false) == [])
         #expect(order.waiting == 3)
-        // One whose turn has not come at all goes as a whole.
+        // A sequence of which no operation was handed out is removed as a whole.
         #expect(order.advance(Self.key("m"), continues: false) == ["a1", "a3"])
         #expect(order.next() == "a5")
         #expect(order.isEmpty(of: "a"))
@@ -192,7 +192,7 @@ struct DispatchOrderTests {
 
     // MARK: - Batches and samples
 
-    @Test func `a batch takes the next of its destination up to the first that does not fit`() {
+    @Test func `a batch takes the next operations of its destination until an operation does not fit`() {
         var order = NamedOrder(concurrency: 2)
         for (index, sequence) in [nil, "k", "k", nil, "m", nil].enumerated() {
             order.append("a\(index)", sequence: sequence.map(Self.key))
@@ -209,7 +209,7 @@ struct DispatchOrderTests {
         #expect(order.waiting == 2)
     }
 
-    @Test func `samples are the newest, and none before an older one of its sequence`() {
+    @Test func `samples are the newest operations, and no sample precedes an older operation of its sequence`() {
         var order = NamedOrder(concurrency: 2)
         for (index, sequence) in [nil, nil, "k", nil, "k", "m"].enumerated() {
             order.append("a\(index)", sequence: sequence.map(Self.key))
@@ -222,7 +222,7 @@ struct DispatchOrderTests {
 
     // MARK: - Against a model
 
-    /// The same rules over one list that is walked each time.
+    /// The same rules over a list, walked each time.
     private struct Model {
         var concurrency: Int
         var list: [(destination: Int, sequence: Int?, element: Int)] = []
@@ -257,7 +257,7 @@ struct DispatchOrderTests {
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `any run of calls does what walking a list would`(seed: UInt64) {
+    func `any series of calls agrees with the model`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let destinations = Int.random(in: 1...5, using: &generator)
         let concurrency = Int.random(in: 1...5, using: &generator)
@@ -276,7 +276,7 @@ struct DispatchOrderTests {
             var got: [Int] = []
             switch Int.random(in: 0..<20, using: &generator) {
             case 0..<7:
-                // A sequence is of one destination.
+                // A sequence belongs to a single destination.
                 let sequence =
                     Bool.random(using: &generator) ? nil : destination * 3 + Int.random(in: 0..<3, using: &generator)
                 order.append(to: destination, sequence: sequence.map(key))
@@ -317,7 +317,7 @@ struct DispatchOrderTests {
         }
     }
 
-    @Test func `a hundred thousand operations for a thousand destinations are handed out in a moment`() {
+    @Test func `handing out an operation looks at no more destinations than there are slots`() {
         var order = DispatchOrder()
         let keys = (0..<1000).map { SequenceKey.destination(Digest(of: "\($0)")) }
         for index in 0..<100_000 {
@@ -350,7 +350,7 @@ struct DispatchOrderTests {
         #expect(looked < 64 * 100_000, "a call looks at no more destinations than there are slots")
     }
 
-    @Test func `what is taken back is the next of its line again`() {
+    @Test func `an operation put back is the next of its destination again`() {
         var order = NamedOrder(concurrency: 4)
         for name in ["a1", "b1", "a2", "a3"] { order.append(name) }
         #expect(order.next() == "a1")
@@ -360,7 +360,7 @@ struct DispatchOrderTests {
         #expect((0..<4).map { _ in order.next() } == ["b1", "a2", "a3", nil])
     }
 
-    @Test func `what is taken back of a sequence goes before the rest of it`() {
+    @Test func `an operation put back precedes the rest of its sequence`() {
         var order = NamedOrder(concurrency: 4)
         let key = SequenceKey.destination(Digest(of: "a"))
         for name in ["a1", "a2"] { order.append(name, sequence: key) }

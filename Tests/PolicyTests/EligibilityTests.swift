@@ -11,7 +11,7 @@ struct EligibilityTests {
         return eligibility(of: name, at: Self.now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
     }
 
-    @Test func `an operation that nothing keeps back is due`() {
+    @Test func `an operation with an open gate is due`() {
         #expect(decide(.open) == .due)
     }
 
@@ -22,25 +22,25 @@ struct EligibilityTests {
         #expect(decide(.retryAt(Self.now - .seconds(1))) == .due)
     }
 
-    @Test func `a due time that no schedule could have set is due`() {
+    @Test func `a due time beyond the schedule's longest delay counts as due`() {
         let last = Self.now + .seconds(3600)
         #expect(decide(.retryAt(last)) == .deferred(until: last))
         #expect(decide(.retryAt(last + .microseconds(1))) == .due)
         #expect(decide(.retryAt(.lastInNames)) == .due)
     }
 
-    @Test func `what the operation asked for is meant, however far away`() {
+    @Test func `a notBefore of the operation counts, however far away`() {
         #expect(decide(.notBefore(.lastInNames)) == .deferred(until: .lastInNames))
         #expect(decide(.notBefore(Self.now)) == .due)
     }
 
-    @Test func `ignoring backoff does not ignore what the operation asked for`() {
+    @Test func `ignoring backoff does not ignore notBefore`() {
         let later = Self.now + .seconds(10)
         #expect(decide(.retryAt(later), ignoringBackoff: true) == .due)
         #expect(decide(.notBefore(later), ignoringBackoff: true) == .deferred(until: later))
     }
 
-    @Test func `an operation that is held by itself is not due, whatever its time and whoever insists`() {
+    @Test func `a held operation is not due, whatever its gate, even if backoff is ignored`() {
         for gate in [
             EntryName.Gate.open, .retryAt(Self.now - .seconds(1)), .notBefore(Self.now), .retryAt(.lastInNames),
         ] {

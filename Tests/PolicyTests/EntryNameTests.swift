@@ -17,7 +17,7 @@ struct EntryNameTests {
     }()
 
     @Test(arguments: rows.filter { $0.fields[0] == "valid" })
-    func `a canonical name is read as the vector says and written as it was`(row: Row) throws {
+    func `a canonical name has the fields of its vector and is written back unchanged`(row: Row) throws {
         let fields = row.fields
         try #require(fields.count == 12)
         let name = try #require(EntryName(fields[1]))
@@ -38,7 +38,7 @@ struct EntryNameTests {
         }
     }
 
-    @Test func `the longest name there is has as many bytes as a name may have`() throws {
+    @Test func `the longest name has exactly the maximum length`() throws {
         let digest = Digest(of: "")
         let longest = EntryName(
             createdAt: .lastInNames, id: try #require(OperationID(String(repeating: "x", count: 64))),
@@ -46,20 +46,20 @@ struct EntryNameTests {
             attempts: 9999, interruptions: 99, isHeld: true, gate: .retryAt(.lastInNames))
         #expect(longest.description.utf8.count == EntryName.maximumLength)
         #expect(EntryName.maximumLength == 253)
-        // It comes back but for the microseconds that a gate does not carry.
+        // Reading loses only the microseconds, which a gate does not carry.
         let read = try #require(EntryName(longest.description))
         #expect(read.description == longest.description)
         #expect(read.isHeld)
     }
 
     @Test(arguments: rows.filter { $0.fields[0] != "valid" })
-    func `a name that is not canonical is refused`(row: Row) throws {
+    func `a non-canonical name is refused`(row: Row) throws {
         try #require(row.fields[0] == "invalid" && row.fields.count == 3)
         #expect(EntryName(row.fields[1]) == nil, "\(row.fields[2])")
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `a name in a listing says what the name itself does`(seed: UInt64) throws {
+    func `a listed name has the fields of the full name`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             let name = EntryName.random(using: &generator)
@@ -79,20 +79,20 @@ struct EntryNameTests {
         }
     }
 
-    @Test func `bytes that are no text are refused`() {
+    @Test func `bytes outside UTF-8 are refused`() {
         let bytes = Array("20261121T091500.123456Z-a".utf8) + [0xFF] + Array(".json".utf8)
         #expect(bytes.withUnsafeBufferPointer { EntryName($0) } == nil)
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `a name is what its text says, and the text what the name says`(seed: UInt64) throws {
+    func `a name and its text convert to each other`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<200 {
             let name = EntryName.random(using: &generator)
             let text = name.description
             #expect(text.utf8.count <= EntryName.maximumLength)
             #expect(EntryName(text) == name)
-            // One byte changed: either refused, or read as another name that is written just so.
+            // A changed byte yields no name, or a name written exactly as the changed text.
             var bytes = Array(text.utf8)
             bytes[Int.random(in: bytes.indices, using: &generator)] = UInt8.random(in: 0x20...0x7E, using: &generator)
             let changed = String(decoding: bytes, as: UTF8.self)
@@ -108,7 +108,7 @@ struct EntryNameTests {
         #expect(byText.compactMap { EntryName($0)?.createdAt } == byTime)
     }
 
-    @Test func `what a name cannot carry is written as the nearest it can`() throws {
+    @Test func `a name writes an unrepresentable value as the nearest value`() throws {
         let id = try #require(OperationID("a"))
         let name = EntryName(
             createdAt: Timestamp(microseconds: -1), id: id, attempts: 12_345, interruptions: 123,
@@ -124,7 +124,7 @@ struct EntryNameTests {
         #expect(Digest("2cf2") == nil)
     }
 
-    @Test func `ids and types keep to their letters`() throws {
+    @Test func `ids and types allow only their letters`() throws {
         let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
         for byte in UInt8.min...UInt8.max {
             let text = String(Unicode.Scalar(byte))
