@@ -1,34 +1,35 @@
 @testable import Policy
 
-/// Hosts that drain one queue, in simulated time: each runs once a minute, one after the other, as `Run` does. Who sends
-/// what first, what is chosen, in which order it goes, how much at once and how fast over all runs, what an answer means, what
-/// the guard makes of it and what becomes of the operation is all asked of the policy; files, processes and servers are the
-/// simulation's.
+/// Simulates hosts that drain a shared queue. Each host runs once a minute, at staggered times, as `Run` does. The
+/// policy decides the precedence among runs, the choice of operations, the dispatch order, the concurrency and the rate
+/// over all runs, the meaning of an answer, the storm guard's steps and the disposition of an operation. The simulation
+/// provides the time, files, processes and servers.
 ///
-/// An operation of the simulation is a batch of `batch` that were added together and go in one request: so a queue of this
-/// size is to be configured, and the policy counts requests.
+/// An operation of the simulation stands for a batch of `batch` operations, added together and sent in a single
+/// request. A queue of this size has to be configured like this, and the policy counts requests.
 struct Fleet {
     static let names = ["http://a.test", "http://b.test", "http://c.test", "http://failing.test"]
-    /// Which of them the operations go to, in turn: the last one has a tenth.
+    /// The destinations of successive operations, by index in `names`. The last destination has a tenth of the
+    /// operations.
     static let shares = [0, 1, 0, 1, 0, 2, 0, 1, 2, 3]
     static let failing = 3
     static let start = Timestamp(rfc3339: "2026-11-21T00:00:00Z")!
 
-    /// For how long operations are added.
+    /// The period in which operations are added.
     let length: Duration
     let hosts: Int
-    /// Of one run, in requests.
+    /// The limit of a run, in requests.
     let limit: Int
     let concurrency: Int
     let perDay: Int
     let batch: Int
-    /// What the failing one does, how long it takes to do it, and when.
+    /// The answer or error of the failing destination during the outage, its duration, and the period of the outage.
     let failure: AttemptReport.Result
     let failureTakes: Duration
     let outage: Range<Timestamp>
-    /// How long any other request takes.
+    /// The duration of a request outside the outage.
     let latency: Duration
-    /// The states of the destinations, by their numbers.
+    /// The settings of destinations, by index in `names`.
     let settings: [Int: DestinationSettings]
 
     /// A batch.
@@ -39,11 +40,11 @@ struct Fleet {
         var deliveries = 0
         var deliveredAt: Timestamp?
 
-        /// As `ListedName.mark`.
+        /// Corresponds to `ListedName.mark`.
         var mark: UInt64 { UInt64(name.createdAt.microseconds) << 8 | UInt64(name.attempts) }
     }
 
-    /// A request in flight, or one that was answered and waits for what others are answered.
+    /// A request in flight, or an answered request withheld by the storm guard.
     struct Flight {
         var item: Int
         var began: Timestamp
@@ -52,38 +53,39 @@ struct Fleet {
         var isProbe = false
     }
 
-    /// A request to the one that fails.
+    /// A request to the failing destination.
     struct Attempt {
         var at: Timestamp
-        /// Others that were in flight there when it began, of all hosts.
+        /// The number of further requests in flight at its beginning, of all hosts.
         var beside: Int
-        /// Deliveries there since the outage when it began.
+        /// The number of deliveries since the outage at its beginning.
         var after: Int
     }
 
-    /// One run of a host.
+    /// A run of a host.
     struct Run {
-        /// As that of its directory under `claimed/`.
+        /// The name of the run's directory under `claimed/`.
         let name: String
         var passages: [Int: DestinationAccess] = [:]
         var order = DispatchOrder()
-        /// By their position in the order.
+        /// The chosen operations, by position in `order`.
         var candidates: [Int] = []
         var flying: [Flight] = []
         var inFlight: [Int: Int] = [:]
         var guards: [Int: StormGuard<Flight>] = [:]
-        /// What the guard asks for, before anything else of its destination.
+        /// The samples for the storm guard, sent before other operations of their destination.
         var samples: [Int: [Int]] = [:]
         var sampled: Set<Int> = []
         /// The destinations with a slow failure while their circuit breaker is open. The run sends them nothing more.
         var left: Set<Int> = []
-        /// Until when this run alone begins attempts at a destination with a rate, and when it may begin or ask again.
+        /// The end of this run's exclusive span at a destination with a rate, and the time of its next attempt or
+        /// request.
         var spanEnd: [Int: Timestamp] = [:]
         var askAgain: [Int: Timestamp] = [:]
         var budget: Int
         var chosen = 0
         var begun = 0
-        /// Claims that another run has won.
+        /// Claims won by another run.
         var lost = 0
         var leftDue = 0
 
@@ -92,10 +94,10 @@ struct Fleet {
             self.budget = budget
         }
 
-        /// As `SendQueue.isOutdated`.
+        /// Corresponds to `SendQueue.isOutdated`.
         var isOutdated: Bool { lost > begun / 100 && guards.values.allSatisfy { $0.withheld.isEmpty } }
 
-        /// When something lands, or may begin that only a limit keeps back; `nil` where the pass is over.
+        /// Returns the next time at which a request ends or a limit lets a request begin; `nil` if the pass is over.
         func wakes(_ now: Timestamp) -> Timestamp? {
             let limits = askAgain.filter { destination, time in
                 time > now && !isOutdated && !order.isEmpty(destination) && !left.contains(destination)
@@ -108,18 +110,18 @@ struct Fleet {
 
     private(set) var items: [Item] = []
     private(set) var attempts: [Attempt] = []
-    /// Neither delivered nor waiting any more.
+    /// The number of operations that ended undelivered.
     private(set) var givenUp = 0
     private(set) var lostClaims = 0
-    /// When each attempt at a destination with limits of its own began, and how many of all runs were in flight then.
+    /// The beginning of each attempt at a destination with its own limits, and the number in flight then, of all runs.
     private(set) var limited: [Int: [(at: Timestamp, inFlight: Int)]] = [:]
     private var rates = RateLedger()
     private var runsBegun = 0
     /// Delivered or given up.
     private var done = 0
-    /// Delivered by the one that failed, since it does not any more.
+    /// Deliveries of the failing destination since the outage.
     private var deliveredSince = 0
-    /// What waits, by destination: in `new/` or `deferred/`, claimed by nobody, oldest first.
+    /// The unclaimed operations in `new/` or `deferred/`, by destination, oldest first.
     private var waiting: [[Int]] = Array(repeating: [], count: names.count)
     private var runs: [Run?]
     private var nextRun: [Timestamp]
@@ -151,12 +153,12 @@ struct Fleet {
         nextRun = (0..<hosts).map { Self.start + .seconds(60) * $0 / hosts }
     }
 
-    /// What the hosts remember of one.
+    /// Returns the ledger's state of a destination.
     func destination(_ index: Int) -> DestinationState { ledger[Self.names[index]] }
 
     // MARK: - Time
 
-    /// The day; where the outage ends in it, also what of the next one it takes until nothing waits.
+    /// Simulates the day. If the outage ends within the day, continues on the next day until no operation waits.
     mutating func simulate() {
         let end = Self.start + length
         while now < end || outage.upperBound < end && now < end + length && done < items.count {
@@ -176,7 +178,7 @@ struct Fleet {
                 go(&run, host)
             } else {
                 nextRun[host] = now + .seconds(60)
-                // A timer does not start what is still running.
+                // A timer does not start a second run beside a running run.
                 if runs[host] == nil { begin(host) }
             }
         }
@@ -211,8 +213,8 @@ struct Fleet {
         settings[destination] ?? DestinationSettings()
     }
 
-    /// As `Listing.choose`. Of one destination and rank only the oldest `limit` can be chosen, so that no more of it is
-    /// offered.
+    /// Corresponds to `Listing.choose`. Offers only the oldest `limit` operations of a destination and rank, because no
+    /// further operations can be chosen.
     private mutating func choose(_ run: inout Run) {
         arrive()
         for destination in run.passages.keys {
@@ -249,7 +251,7 @@ struct Fleet {
         }
         var chosen = selection.chosen()
         for (destination, passage) in run.passages where passage.isProbing && passage.state.hold == nil {
-            // As `Dispatch.inOrder`.
+            // Corresponds to `Dispatch.inOrder`.
             let own = chosen.indices.filter { chosen[$0].destination == destination }
             let first = own.min { items[chosen[$0].element].name.attempts < items[chosen[$1].element].name.attempts }
             if let first { chosen.insert(chosen.remove(at: first), at: 0) }
@@ -266,7 +268,7 @@ struct Fleet {
         }
     }
 
-    /// As `Dispatch.begin`, and as `Passes.attempt` where all that was chosen is through.
+    /// Corresponds to `Dispatch.begin`, and to `Passes.attempt` after the last chosen operation.
     private mutating func go(_ run: inout Run, _ host: Int) {
         while true {
             while run.flying.count < concurrency, beginNext(&run) {}
@@ -284,7 +286,7 @@ struct Fleet {
         runs[host] = nil
     }
 
-    /// Begins one attempt; false where none may begin now.
+    /// Begins an attempt. Returns false if no attempt may begin now.
     private mutating func beginNext(_ run: inout Run) -> Bool {
         for (destination, samples) in run.samples
         where !samples.isEmpty && run.inFlight[destination, default: 0] == 0
@@ -319,7 +321,7 @@ struct Fleet {
         return true
     }
 
-    /// As `DestinationLimits.acquire`: `concurrency` and `rate` are for all runs.
+    /// Corresponds to `DestinationLimits.acquire`: `concurrency` and `rate` apply to all runs together.
     private mutating func takesLimits(of destination: Int, _ run: inout Run) -> Bool {
         guard let settings = settings[destination] else { return true }
         let flying = inFlight(of: destination, run)
@@ -340,7 +342,7 @@ struct Fleet {
         return true
     }
 
-    /// The number in flight at a destination, of all hosts.
+    /// Returns the number of requests in flight at a destination, of all hosts.
     private func inFlight(of destination: Int, _ run: Run) -> Int {
         runs.reduce(run.inFlight[destination, default: 0]) { $0 + ($1?.inFlight[destination] ?? 0) }
     }
@@ -371,7 +373,7 @@ struct Fleet {
         attempts.append(Attempt(at: now, beside: inFlight(of: destination, run) - 1, after: deliveredSince))
     }
 
-    /// As `Dispatch.take`: what the end of a request says of its destination, and of others that were refused.
+    /// Corresponds to `Dispatch.take`: applies the end of a request to its destination and to withheld answers.
     private mutating func land(_ index: Int, _ host: Int) {
         guard var run = runs[host] else { return }
         runs[host] = nil
@@ -396,7 +398,7 @@ struct Fleet {
         if flight.lands - flight.began > .seconds(1), run.passages[destination]!.block?.reason == .circuitBreaker {
             run.left.insert(destination)
         }
-        // Others are to know at once what keeps everybody away.
+        // Other runs have to know at once about a block.
         if run.passages[destination]!.block != nil { tell(&run) }
         go(&run, host)
     }
@@ -409,7 +411,7 @@ struct Fleet {
         return (report, Classification.verdict(on: report, route: route, now: now))
     }
 
-    /// As `DestinationControl.follow`.
+    /// Corresponds to `DestinationControl.follow`.
     private mutating func follow(_ step: StormGuard<Flight>.Step, _ destination: Int, _ run: inout Run) {
         switch step {
         case .wait: break
@@ -426,14 +428,14 @@ struct Fleet {
         }
     }
 
-    /// As `Dispatch.concludeQuiet`, where nothing is in flight.
+    /// Corresponds to `Dispatch.concludeQuiet` if no request is in flight.
     private mutating func concludeQuiet(_ run: inout Run) -> Bool {
         let quiet = run.guards.filter { !$0.value.withheld.isEmpty }.keys.sorted()
         for destination in quiet { follow(run.guards[destination]!.nothingElse(), destination, &run) }
         return !quiet.isEmpty
     }
 
-    /// As `Settling.settle`: what becomes of the operation.
+    /// Corresponds to `Settling.settle`: applies the disposition of the operation.
     private mutating func settle(_ flight: Flight, _ run: inout Run) {
         let (item, destination) = (flight.item, items[flight.item].destination)
         let (report, verdict) = end(of: flight)
@@ -467,7 +469,7 @@ struct Fleet {
         waiting[destination].insert(item, at: index)
     }
 
-    /// As `DestinationBook.tell`.
+    /// Corresponds to `DestinationBook.tell`.
     private mutating func tell(_ run: inout Run) {
         for destination in run.passages.keys.sorted() {
             for event in run.passages[destination]!.events {

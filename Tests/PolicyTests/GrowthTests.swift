@@ -2,10 +2,10 @@ import Testing
 
 @testable import Policy
 
-/// Ten million operations a day, in batches of 400, from one queue by four hosts to four destinations, of which one fails
-/// and has a tenth of it all.
+/// Four hosts send ten million operations a day, in batches of 400, from a shared queue to four destinations. The
+/// failing destination has a tenth of the operations.
 struct GrowthTests {
-    /// From one run to the next, of whichever host.
+    /// The time between two runs of any hosts.
     private static let interval = Duration.seconds(15)
     private static let settings = DestinationSettings()
 
@@ -17,14 +17,14 @@ struct GrowthTests {
         return fleet
     }
 
-    /// As long as the others wait for is from one listing to the next, and a request; twice that for very few.
+    /// Expects operations for healthy destinations to be delivered within two intervals, except for very few.
     private func expectOthersUnharmed(_ fleet: Fleet) {
         let others = fleet.items.filter { $0.destination != Fleet.failing }
         #expect(others.count == 22_500)
         let end = Fleet.start + fleet.length
         let late = others.filter { ($0.deliveredAt ?? end) - $0.name.createdAt > Self.interval * 2 }
-        // Where a run waits for requests that are not answered, its share of the others waits with it, or until another
-        // run helps: a few of 22,500.
+        // If a run waits for unanswered requests, its share of healthy operations waits too, until another run helps: a
+        // few of 22,500.
         let latest = late.map { ($0.deliveredAt ?? end) - $0.name.createdAt }.max()
         #expect(late.count <= 100 && latest ?? .zero <= .seconds(60), "\(late.count) \(latest as Any)")
         let isUnharmed = others.allSatisfy {
@@ -38,7 +38,7 @@ struct GrowthTests {
             (.failure(.deadline, detail: "no answer"), .seconds(30)),
             (.answer(AttemptReport.Answer(status: 503)), .milliseconds(200)),
         ] as [(AttemptReport.Result, Duration)])
-    func `a destination that is away for six hours delays no other one, and is caught up with slowly at first`(
+    func `a destination down for six hours delays no healthy destination and catches up slowly at first`(
         failure: AttemptReport.Result, takes: Duration
     ) throws {
         let fleet = fleet(failure, takes, hours: 6..<12)
@@ -46,7 +46,7 @@ struct GrowthTests {
         #expect(fleet.items.count == 25_000 && fleet.givenUp == 0)
         #expect(fleet.items.allSatisfy { $0.deliveries == 1 })
 
-        // Operations that were attempted keep their schedules; a new one is attempted at most every half hour.
+        // Attempted operations keep their schedules. A new operation is attempted at most every half hour.
         let during = fleet.attempts.filter { fleet.outage.contains($0.at) }
         #expect(during.count <= 300, "\(during.count)")
         let back = fleet.outage.upperBound
@@ -54,14 +54,14 @@ struct GrowthTests {
         let backlog = own.filter { $0.name.createdAt < back }
         #expect((625...630).contains(backlog.count), "\(backlog.count)")
 
-        // That it is back is found out by one request, within the longest cool-down; then there are as many at once as have
-        // come through.
+        // A single request finds the destination back, within the longest cool-down. Then as many requests are in
+        // flight as were delivered.
         let after = fleet.attempts.filter { $0.at >= back }
         let first = try #require(after.first)
         #expect(first.at - back <= Self.settings.coolDown + Self.interval)
         #expect(after.allSatisfy { $0.beside <= $0.after })
 
-        // What was asked with waits for its own next time; everything else is through.
+        // The operations of failed probes wait for their next due time. The rest is delivered.
         let untried = backlog.filter { $0.operation.attempts.count == 1 }
         let caughtUp = try #require(untried.map { $0.deliveredAt! }.max()) - first.at
         #expect(backlog.count - untried.count <= during.count)
@@ -71,7 +71,7 @@ struct GrowthTests {
         #expect(fleet.destination(Fleet.failing).window == nil)
     }
 
-    @Test func `a destination that never comes back costs fifty requests an hour at most, and its share of the queue`()
+    @Test func `a destination that stays down gets at most fifty requests an hour and delays only its own operations`()
     {
         let fleet = fleet(.failure(.deadline, detail: "no answer"), .seconds(30), hours: 6..<24)
         expectOthersUnharmed(fleet)
@@ -82,7 +82,7 @@ struct GrowthTests {
     }
 
     @Test
-    func `a server that refuses everything for six hours costs a handful of operations, and is asked once an hour`() {
+    func `a server that refuses every request for six hours fails few operations and is probed once an hour`() {
         let fleet = fleet(.answer(AttemptReport.Answer(status: 404)), .milliseconds(200), hours: 6..<12)
         expectOthersUnharmed(fleet)
         #expect(fleet.givenUp <= Self.settings.stormGuard, "\(fleet.givenUp)")
@@ -93,7 +93,7 @@ struct GrowthTests {
 
     // MARK: - Runs at the same time
 
-    @Test func `runs that overlap share the work: few claims are lost, and no run is idle`() {
+    @Test func `overlapping runs share the work, lose few claims and stay busy`() {
         var fleet = Fleet(
             hosts: 8, perDay: 400_000_000, limit: 5_000, concurrency: 16, length: .seconds(120), latency: .seconds(3))
         fleet.simulate()
@@ -101,13 +101,13 @@ struct GrowthTests {
         let delivered = fleet.items.count { $0.deliveredAt.map { $0 <= end } ?? false }
         #expect(fleet.items.allSatisfy { $0.deliveries <= 1 } && fleet.items.count > 4_000)
         #expect(fleet.lostClaims * 20 <= delivered, "\(fleet.lostClaims) of \(delivered)")
-        // The first host begins at once and the last one after 53 s: 16 at once, 3 s each.
+        // The first host begins at once and the last host after 53 s: 16 requests in flight, 3 s each.
         let seconds = (0..<8).map { (host: Int) -> Double in 120 - 7.5 * Double(host) }
         let places: Double = seconds.reduce(0, +) * 16 / 3
         #expect(Double(delivered) >= 0.8 * places, "\(delivered) of \(places)")
     }
 
-    @Test func `the rate and the concurrency of a destination are for all hosts`() {
+    @Test func `the rate and the concurrency of a destination apply to all hosts together`() {
         let slow = DestinationSettings(rate: Rate(count: 2, per: .seconds(1)))
         let narrow = DestinationSettings(concurrency: 2)
         var fleet = Fleet(
@@ -123,12 +123,12 @@ struct GrowthTests {
     }
 }
 
-/// The first wall of a queue with many destinations: all runs write one ledger under one lock, see `SharedLedger`.
+/// The first limit of a queue with many destinations: all runs write a shared ledger under a lock, see `SharedLedger`.
 struct LedgerLockTests {
-    /// Runs that write the ledger again and again for five minutes. `hold` is how long one write takes; a run waits `pause`
-    /// times its write, its wait for the lock included, and a second at least. They begin within a minute, as timers do.
-    /// Returns how many writes there were, and how many gave up: a lock that is not free after two seconds is an error, and
-    /// the run ends with status 74.
+    /// Simulates runs that write the ledger repeatedly for five minutes. A write takes `hold`. After a write, a run
+    /// pauses for `pause` times the duration of the write, including the wait for the lock. Two writes of a run begin
+    /// at least a second apart. The runs begin within a minute, as timers do. Returns the number of writes and the
+    /// number of refused writes: a lock not free after two seconds is an error, and the run ends with status 74.
     private func write(runs: Int, hold: Duration, pause: Int) -> (written: Int, refused: Int) {
         let (patience, end) = (Duration.seconds(2), Duration.seconds(300))
         var begins = (0..<runs).map { Duration.seconds(60) * $0 / runs }
@@ -151,9 +151,9 @@ struct LedgerLockTests {
         return (written, refused)
     }
 
-    /// Measured with 10,000 destinations, the most that are remembered: 233 ms for a write before errors were spared in
-    /// reading and sorting, 90 ms since.
-    @Test func `fifty runs write a ledger of ten thousand destinations in turn, and of a hundred few give up`() {
+    /// Measured with 10,000 destinations, the most a ledger keeps: a write took 233 ms. Since reading and sorting avoid
+    /// errors, a write takes 90 ms.
+    @Test func `fifty runs share a ledger of ten thousand destinations, and few of a hundred runs give up`() {
         #expect(write(runs: 4, hold: .milliseconds(233), pause: 0).refused == 0)
         #expect(write(runs: 16, hold: .milliseconds(233), pause: 0).refused > 500, "as it was")
         #expect(write(runs: 100, hold: .milliseconds(90), pause: 0).refused > 10_000, "without a pause")

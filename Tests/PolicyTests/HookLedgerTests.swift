@@ -3,7 +3,7 @@ import Testing
 
 @testable import Policy
 
-/// When hooks are told what, over many runs.
+/// The news that hooks get, over many runs.
 struct HookLedgerTests {
     private static let a = "https://a.example"
     private static let b = "https://b.example"
@@ -23,13 +23,13 @@ struct HookLedgerTests {
         HookNews(.released, destination, reason: "delivered")
     }
 
-    @Test func `the first news of each event and destination are told at once`() {
+    @Test func `the first news of each event and destination is reported at once`() {
         var ledger = HookLedger()
         let news = [held(Self.b), failed(Self.a, "1"), HookNews(.quarantined, reason: "no JSON"), held()]
         #expect(ledger.take(news, hooks: all, at: start) == [news[1], news[3], news[0], news[2]])
     }
 
-    @Test func `what comes too soon is told later, together`() {
+    @Test func `news within the minimum interval is reported later, together`() {
         var ledger = HookLedger()
         #expect(ledger.take([failed(Self.a, "1")], hooks: all, at: start).count == 1)
         #expect(ledger.take([failed(Self.a, "2", "3")], hooks: all, at: start + .seconds(60)).isEmpty)
@@ -40,7 +40,7 @@ struct HookLedgerTests {
         #expect(ledger.take([], hooks: all, at: start + .seconds(9000)).isEmpty)
     }
 
-    @Test func `an outage and a backlog are told once, and their ends`() {
+    @Test func `an outage and a backlog are reported once at their beginning and once at their end`() {
         var ledger = HookLedger()
         var hooks = all
         hooks.atMostEvery = .zero
@@ -58,7 +58,7 @@ struct HookLedgerTests {
         #expect(told(.down, [Self.a: "timeout"]) == [])
     }
 
-    @Test func `a destination is down by its first failure without an answer since`() {
+    @Test func `a destination is down half an hour after a failure without an answer since`() {
         var state = DestinationState()
         state.apply(.unreachable("timeout"), DestinationSettings(), at: start)
         let hooks = Hooks()
@@ -68,7 +68,7 @@ struct HookLedgerTests {
         #expect(state.outage(by: hooks, at: start + .seconds(9999)) == nil)
     }
 
-    @Test func `what has been undone before it was told is not told`() {
+    @Test func `news undone before its report is not reported`() {
         var ledger = HookLedger()
         _ = ledger.take([held()], hooks: all, at: start)
         #expect(ledger.take([released()], hooks: all, at: start + .seconds(60)) == [released()])
@@ -77,7 +77,7 @@ struct HookLedgerTests {
         #expect(ledger.take([], hooks: all, at: start + .seconds(86_400)).isEmpty)
     }
 
-    @Test func `the last word is always told, if late: what was told last is how it is`() {
+    @Test func `the last report always matches the latest state, though possibly late`() {
         var ledger = HookLedger()
         var told: Hooks.Event = .released
         var isHeld = false
@@ -100,7 +100,7 @@ struct HookLedgerTests {
         }
     }
 
-    @Test func `an event without a program is forgotten, and undoes what another would have been told`() {
+    @Test func `an event without a command is forgotten and cancels its opposite`() {
         var ledger = HookLedger()
         var hooks = Hooks(commands: [.held: ["notify"]])
         #expect(ledger.take([failed(Self.a, "1"), held()], hooks: hooks, at: start) == [held()])
@@ -113,20 +113,20 @@ struct HookLedgerTests {
         #expect(ledger.take([held()], hooks: hooks, at: start + .seconds(4)) == [held()])
     }
 
-    @Test func `a clock that was set back silences nothing`() {
+    @Test func `a clock set back silences no news`() {
         var ledger = HookLedger()
         _ = ledger.take([held()], hooks: all, at: start + .seconds(86_400))
         #expect(ledger.take([held(reason: "403")], hooks: all, at: start) == [held(reason: "403")])
     }
 
-    @Test func `ten ids are enough, and a count does not overflow`() {
+    @Test func `news keeps ten ids, and its count does not overflow`() {
         var news = HookNews(.failed, Self.a, reason: "400", count: .max, ids: (0..<20).map(String.init))
         #expect(news.ids.count == 10)
         news.add(failed(Self.a, "x"))
         #expect(news.count == .max && news.ids == (0..<10).map(String.init))
     }
 
-    @Test func `the file says again what it was told`() throws {
+    @Test func `the ledger survives encoding, and a newer version is refused`() throws {
         var ledger = HookLedger()
         _ = ledger.take([held(), failed(Self.a, "1")], hooks: all, at: start)
         _ = ledger.take([failed(Self.a, "2"), HookNews(.quarantined, reason: "x\n\u{0}")], hooks: all, at: start)
@@ -136,7 +136,7 @@ struct HookLedgerTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(HookLedger.self, from: Data(newer.utf8)) }
     }
 
-    @Test func `a file with more destinations than are remembered is read, and their ends are told`() throws {
+    @Test func `a file with too many destinations is read, and their ends are reported`() throws {
         let names = (0..<1200).map { "https://\($0).example" }
         let list = names.map { "\"\($0)\"" }.joined(separator: ",")
         let file = #"{"version":1,"entries":{},"standing":{"down":[\#(list)]}}"#
@@ -151,7 +151,7 @@ struct HookLedgerTests {
         #expect(changes.filter { $0.event == .down }.map(\.destination) == ["https://new.example"])
     }
 
-    @Test func `of any number of destinations a thousand are remembered, those that were told last`() throws {
+    @Test func `the ledger keeps the thousand destinations reported last`() throws {
         var ledger = HookLedger()
         for number in 0..<1500 {
             _ = ledger.take([held("https://\(number).example")], hooks: all, at: start + .milliseconds(number))

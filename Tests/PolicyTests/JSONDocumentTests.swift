@@ -13,7 +13,7 @@ struct JSONDocumentTests {
         ("", nil), ("/foo", #"["bar","baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"),
         ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),
     ])
-    func `a pointer finds what the RFC says`(pointer: String, expected: String?) throws {
+    func `a pointer finds the values of the RFC's examples`(pointer: String, expected: String?) throws {
         let text = #"""
             {"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}
             """#
@@ -29,7 +29,7 @@ struct JSONDocumentTests {
         #expect(found == nil)
     }
 
-    @Test func `a pointer is cut at every slash, also at one that a mark makes another character of`() throws {
+    @Test func `a pointer is split at every slash, even before a combining mark`() throws {
         let pointer = try #require(JSONPointer("/\u{301}a/b~1\u{301}/~0\u{301}"))
         #expect(
             pointer.tokens.map { Array($0.unicodeScalars) } == [
@@ -39,7 +39,7 @@ struct JSONDocumentTests {
     }
 
     @Test(arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a"])
-    func `what is no pointer is refused`(text: String) {
+    func `a malformed pointer is refused`(text: String) {
         #expect(JSONPointer(text) == nil)
     }
 
@@ -53,7 +53,7 @@ struct JSONDocumentTests {
         #expect(Set([JSONPointer("/\u{e9}"), JSONPointer("/e\u{301}"), JSONPointer("/\u{e9}")]).count == 2)
     }
 
-    @Test func `a number that is none equals only itself`() {
+    @Test func `a malformed number equals only itself`() {
         for text in ["", "-", "x", "1.", ".5", "1e", "1.2.3"] {
             #expect(JSONValue.number(text) != .number("1"))
             #expect(JSONValue.number(text) == .number(text))
@@ -61,7 +61,7 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test func `of a repeated name the last counts, and names are compared as they are written out`() throws {
+    @Test func `the last of repeated names counts, and names are compared after unescaping`() throws {
         let found = try document("{\"a\":1,\"\\u0061\":{\"b\":[ {} , 2 ]},\"e\u{301}\":3}")
         #expect(try found.value(at: JSONPointer(tokens: ["a", "b", "1"])) == value("2"))
         #expect(found.value(at: JSONPointer(tokens: ["\u{E9}"])) == nil)
@@ -70,7 +70,7 @@ struct JSONDocumentTests {
     }
 
     @Test(arguments: [("", "there is no value"), (" \n", "there is no value"), ("1 2", "there is more than one value")])
-    func `a document is exactly one value`(text: String, reason: String) {
+    func `a document without a value or with a second value is refused`(text: String, reason: String) {
         #expect {
             try document(text)
         } throws: {
@@ -85,7 +85,7 @@ struct JSONDocumentTests {
         (#"{"a":1,"b":[true,null]}"#, #" { "b" : [ true , null ] , "a" : 1.0 } "#),
         ("1e9999999999999999999999", "1e9999999999999999999999"),
     ])
-    func `values are equal whatever way they are written`(left: String, right: String) throws {
+    func `values are equal in any notation`(left: String, right: String) throws {
         let (left, right) = (try value(left), try value(right))
         #expect(left == right)
         #expect(left.hashValue == right.hashValue)
@@ -97,7 +97,7 @@ struct JSONDocumentTests {
         ("0.1", "0.10000000000000000001"), ("1e9999999999999999999999", "1e9999999999999999999998"),
         ("1e9223372036854775807", "10e9223372036854775807"), ("\"e\u{301}\"", "\"\u{E9}\""),
     ])
-    func `values that differ are not equal`(left: String, right: String) throws {
+    func `different values are not equal`(left: String, right: String) throws {
         #expect(try value(left) != value(right))
     }
 
@@ -115,7 +115,7 @@ struct JSONDocumentTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `bytes changed at random are no JSON, or read back as what they say`(seed: UInt64) throws {
+    func `randomly changed bytes are refused or survive a round trip`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let alphabet = Array(#"{}[]",:\ud80019.-+eEtrufalsn "#.utf8) + [0xFF, 0xC3, 0xA9, 0x0A]
         for _ in 0..<50 {
@@ -132,7 +132,7 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test func `the deepest document that there may be is read`() throws {
+    @Test func `a document of the maximum depth is read`() throws {
         let levels = JSONScanner.maximumDepth
         let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
         let deepest = JSONPointer(tokens: Array(repeating: "0", count: levels - 1))
@@ -140,13 +140,13 @@ struct JSONDocumentTests {
         #expect(try value(text).description == text)
     }
 
-    @Test func `half a surrogate pair spoils nothing else`() throws {
+    @Test func `a lone surrogate is replaced and leaves the rest intact`() throws {
         #expect(
             try value(#"["\ud800x","\udc00","\ud800\ud800"]"#)
                 == value("[\"\u{FFFD}x\",\"\u{FFFD}\",\"\u{FFFD}\u{FFFD}\"]"))
     }
 
-    @Test func `a condition holds or does not, and says either`() throws {
+    @Test func `a condition holds or fails, and describes the result`() throws {
         let text = #"{"a":null,"b":"  \n","c":"x","d":[],"e":{},"f":0,"g":false,"h":[null],"i":{"j":1.0}}"#
         let answer = try document(text)
         let table: [(String, JSONCondition.Test, Bool, String)] = [
@@ -196,7 +196,7 @@ struct JSONDocumentTests {
             .joined()
     }
 
-    /// The value's text with white space at random and every other character of a text escaped.
+    /// Returns the value's text with random white space and with all characters of texts escaped.
     private func spread(_ value: JSONValue, _ generator: inout SeededGenerator) -> String {
         let blanks = ["", " ", "\n\t", "\r"]
         let blank = blanks.randomElement(using: &generator)!

@@ -33,7 +33,7 @@ struct JSONScannerTests {
             (#"{"a":{"b":[1,{"c":null}]},"a":2}"#, [#"{"a":{"b":[1,{"c":null}]},"a":2}"#]),
             ("{ \"a\" : 1 , \"b\" : [ 1 , 2 ] }", ["{ \"a\" : 1 , \"b\" : [ 1 , 2 ] }"]),
         ] as [(String, [String])])
-    func `values are found as they stand`(text: String, values: [String]) throws {
+    func `values are found in their written form`(text: String, values: [String]) throws {
         #expect(try scan(Array(text.utf8)) == values)
     }
 
@@ -76,7 +76,7 @@ struct JSONScannerTests {
             ("\u{FEFF}{}", 0, "a byte order mark, which JSON does not have (RFC 8259 §8.1)"),
             ("1,2", 1, "expected white space after the value"),
         ] as [(String, Int, String)])
-    func `what is not JSON is refused where it stops being JSON`(text: String, offset: Int, reason: String) {
+    func `invalid JSON is refused with an offset and a reason`(text: String, offset: Int, reason: String) {
         let expected = JSONSyntaxError(offset: offset, reason: reason)
         #expect(throws: expected) { try scan(Array(text.utf8)) }
         #expect(expected.description == "\(reason) at byte \(offset)")
@@ -86,7 +86,7 @@ struct JSONScannerTests {
         arguments: [
             [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82],
         ] as [[UInt8]])
-    func `bytes that are not UTF-8 are refused`(bytes: [UInt8]) {
+    func `bytes outside UTF-8 are refused`(bytes: [UInt8]) {
         #expect(throws: JSONSyntaxError(offset: 0, reason: "the value is not valid UTF-8")) {
             try scan([0x22] + bytes + [0x22])
         }
@@ -97,7 +97,7 @@ struct JSONScannerTests {
     }
 
     @Test(arguments: ["[", "{\"a\":", "[{\"a\":"])
-    func `nesting of any depth ends in an answer`(opening: String) {
+    func `too deep nesting is refused`(opening: String) {
         let deep = Array(String(repeating: opening, count: 100_000).utf8)
         #expect {
             try scan(deep)
@@ -132,7 +132,7 @@ struct JSONScannerTests {
         (#"{"a" 1}"#, "expected ':' after the name"), (#"{"a":1 2}"#, "expected ',' or '}'"),
         (#"{"\ud800":1}"#, "the name is not valid text"), (#"{a:1}"#, "expected a name in quotes"),
     ])
-    func `members of what is no object are refused`(text: String, reason: String) {
+    func `members of a malformed object are refused`(text: String, reason: String) {
         #expect {
             try JSONScanner.members(of: Array(text.utf8), in: 0..<text.utf8.count)
         } throws: {

@@ -8,18 +8,18 @@ struct JSONTextTests {
     ]
 
     @Test(arguments: texts)
-    func `a text that is quoted is read as it was`(text: String) throws {
+    func `a quoted text is read back unchanged`(text: String) throws {
         #expect(try JSONValue(Array(JSONText.quoted(text).utf8)) == .string(text))
     }
 
     @Test(arguments: texts)
-    func `JSON that is escaped for display is the same JSON, and steers no terminal`(text: String) throws {
+    func `JSON escaped for display keeps its value and steers no terminal`(text: String) throws {
         let shown = JSONText.escapedJSONForDisplay(JSONText.quoted(text))
         #expect(try JSONValue(Array(shown.utf8)) == .string(text))
         #expect(escapedForDisplay(shown) == shown)
     }
 
-    @Test func `what is outside of the basic plane is escaped in two halves`() {
+    @Test func `a character outside the basic plane is escaped as a surrogate pair`() {
         #expect(JSONText.escapedJSONForDisplay("\"\u{E0041}\u{1F600}\"") == "\"\\udb40\\udc41\u{1F600}\"")
     }
 }

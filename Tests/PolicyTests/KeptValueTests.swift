@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-/// Chains: what of an answer is kept, and where it may stand.
+/// Chains: the values kept from an answer, and their placeholders.
 struct KeptValueTests {
     private func operation(_ kept: [String: String]?, key: String? = "7") -> Operation {
         var operation = Operation(
@@ -32,7 +32,7 @@ struct KeptValueTests {
     }
 
     @Test(arguments: [UInt64](0..<20))
-    func `whatever the server says, a kept value stays in its place and comes back`(seed: UInt64) throws {
+    func `a kept value of any text stays in its place and is read back`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let letters = Array("{}\"\\$:a/\n\u{0}\u{1F}é\u{2028}😀 ,[]%&=?#.".unicodeScalars)
         for _ in 0..<50 {
@@ -65,7 +65,7 @@ struct KeptValueTests {
         }
     }
 
-    @Test func `an operation without a key is refused, one whose value is not known yet is not`() throws {
+    @Test func `an operation without a key is refused, but not an operation without a kept value`() throws {
         let route = Route(url: "https://a/{kept.v}", body: #"{"v":{kept.v}}"#)
         let reason = "is remembered by key, and the operation has no key"
         #expect(
@@ -74,11 +74,11 @@ struct KeptValueTests {
     }
 
     @Test(arguments: ["{kept}", "{kept.}", "{kept.a.b}", "{kept.a b}", "{Kept.a}"])
-    func `what is no name of a value is an error of the configuration`(text: String) {
+    func `an invalid name of a kept value is a configuration error`(text: String) {
         #expect(Route(url: "https://a/\(text)").problems.map(\.key) == ["url"])
     }
 
-    @Test func `a kept value means nothing where a text has to be the same at each attempt`() {
+    @Test func `kept values are refused in key, idempotencyKey and batches`() {
         #expect(Route(key: "{kept.v}").problems.map(\.reason) == ["'{kept.v}' means nothing here"])
         #expect(Route(idempotencyKey: "{kept.v}").problems.map(\.reason) == ["'{kept.v}' means nothing here"])
         #expect(Route(keep: ["v": .pointer(JSONPointer("/id")!)], batch: Batch(max: 2)).problems.map(\.key) == ["keep"])
@@ -104,7 +104,7 @@ struct KeptValueTests {
         AttemptReport.Answer(status: status, headers: headers, body: Array(body.utf8))
     }
 
-    @Test func `a delivery leaves what its route keeps of body and header`() {
+    @Test func `a delivery keeps the configured values of body and header`() {
         let route = Route(keep: ["id": .pointer(JSONPointer("/data/id")!), "tag": .header("etag")])
         let left = settlement(answer(#"{"data":{"id":1.50}}"#, [HeaderField(name: "ETag", value: #""x""#)]), route)
         #expect(left.kept.values.mapValues(\.json) == ["id": "1.50", "tag": #""\"x\"""#])
@@ -118,14 +118,14 @@ struct KeptValueTests {
         (#"{"id":""}"#, .empty), (#"{"id":"a\nb"}"#, .control),
         (#"{"id":"\#(String(repeating: "x", count: 1025))"}"#, .tooLong), (#"{"id":"a-s3cr3t-b"}"#, .secret),
     ])
-    func `what cannot be kept is said`(body: String, reason: KeepError) {
+    func `an answer without a usable value reports the reason`(body: String, reason: KeepError) {
         let route = Route(keep: ["id": .pointer(JSONPointer("/id")!)])
         let left = settlement(answer(body), route, secrets: ["k": "s3cr3t"])
         #expect(left.disposition == .delivered(keep: false) && left.kept.values.isEmpty)
         #expect(left.kept.unkept == ["id": reason])
     }
 
-    @Test func `a number that ends like the beginning of a secret is kept`() {
+    @Test func `a number ending like the beginning of a secret is kept`() {
         let route = Route(keep: ["id": .pointer(JSONPointer("/id")!)])
         let left = settlement(answer(#"{"id":991234}"#), route, secrets: ["k": "12345678"])
         #expect(left.kept.values.mapValues(\.json) == ["id": "991234"])
@@ -142,7 +142,7 @@ struct KeptValueTests {
         #expect(settlement(answer("x"), route).record.answer == nil)
     }
 
-    @Test func `an operation waits for a value as long as its schedule lets it, and as its route does`() {
+    @Test func `an operation waits for a kept value until its schedule or its lifetime ends`() {
         let day = Duration.seconds(86_400)
         var operation = operation(nil)
         operation.header.createdAt = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!

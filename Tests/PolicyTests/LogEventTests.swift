@@ -20,7 +20,7 @@ struct LogEventTests {
     }
 
     @Test(arguments: LogEvent.Kind.allCases)
-    func `a line is read as it was written, on one line`(kind: LogEvent.Kind) {
+    func `an event is written to a single line and read back unchanged`(kind: LogEvent.Kind) {
         for event in [full(kind), LogEvent(kind, at: Self.at)] {
             let line = event.line
             #expect(line.count { $0 == 0x0A } == 1 && line.last == 0x0A)
@@ -29,7 +29,7 @@ struct LogEventTests {
         }
     }
 
-    @Test func `a line is never longer than a write that is whole`() {
+    @Test func `a line never exceeds the length of an atomic write`() {
         var event = LogEvent(.failed, at: Self.at, destination: String(repeating: "\u{1}", count: 9_000))
         event.cause = String(repeating: "é", count: 5_000)
         event.ids = (0..<40).map { _ in String(repeating: "\"", count: 300) }
@@ -42,11 +42,11 @@ struct LogEventTests {
         "", "{", #"{"at":"2026-11-21T09:15:00Z"}"#, #"{"at":"soon","event":"down"}"#,
         #"{"at":"2026-11-21T09:15:00Z","event":"of a newer version"}"#, "[1]", "\u{0}\u{0}",
     ])
-    func `what is no event of this version is skipped`(line: String) {
+    func `a line without a known event is skipped`(line: String) {
         #expect(LogEvent(line: line.utf8) == nil)
     }
 
-    @Test func `an unknown member is skipped, and one of another kind counts as absent`() {
+    @Test func `an unknown member is skipped, and a member of the wrong type counts as absent`() {
         let line =
             #"{"at":"2026-11-21T09:15:00Z","event":"down","count":"five","new":{"a":1},"destination":"d","ids":[1,"x"]}"#
         let event = LogEvent(line: line.utf8)
@@ -86,7 +86,7 @@ struct LogEventTests {
         #expect(events.map(\.type) == [nil, "y"])
     }
 
-    @Test func `files that went into quarantine for reasons that differ in names and numbers share a line`() {
+    @Test func `quarantine reasons with different names and numbers share a line`() {
         var recorder = LogRecorder()
         let reasons = [
             "ids in conflict: 'a' in the name, 'b' in the header",
@@ -117,7 +117,7 @@ struct LogEventTests {
         }
     }
 
-    @Test func `a destination is down from the fifth failure in a row until it answers`() {
+    @Test func `a destination is down from the fifth failure in a row until an answer`() {
         let failures = (0..<7).map { (DestinationEvent.unreachable("timeout"), second: $0) }
         #expect(changes(failures + [(.answered, 60)]) == ["4 down timeout 5 since 0", "60 up - 0 since 0"])
         #expect(changes(Array(failures.prefix(4)) + [(.delivered, 60)]) == [])
@@ -126,7 +126,7 @@ struct LogEventTests {
         #expect(changes(failures + [(.answered, 60)], never) == ["4 down timeout 5 since 0", "60 up - 0 since 0"])
     }
 
-    @Test func `a hold, a pause and their ends are one event each, also if runs say them again`() {
+    @Test func `a hold, a pause and their ends make an event each, even if runs repeat them`() {
         let held = DestinationEvent.held(reason: "401: no", status: 401, blamed: nil)
         #expect(
             changes([
@@ -138,7 +138,7 @@ struct LogEventTests {
             ])
     }
 
-    @Test func `a hold by hand over a hold is told`() {
+    @Test func `an operator's hold over an existing hold is logged`() {
         let held = DestinationEvent.held(reason: "401", status: 401, blamed: nil)
         #expect(changes([(held, 1), (.heldByHand(reason: "hand"), 2)]) == ["1 held 401 0", "2 held hand 0"])
     }

@@ -21,17 +21,17 @@ struct MergePatchTests {
         // Two names, although Swift's strings are equal.
         ("{\"\u{e9}\":1}", "{\"e\u{301}\":2}", "{\"\u{e9}\":1,\"e\u{301}\":2}"),
     ])
-    func `one patch does what two do, one after the other`(earlier: String, later: String, merged: String) throws {
+    func `two successive patches merge into a single patch`(earlier: String, later: String, merged: String) throws {
         let bytes = try #require(Self.merged(earlier, later))
         #expect(String(decoding: bytes, as: UTF8.self) == merged)
     }
 
     @Test(arguments: [
-        // An object behind a value in its place would be merged with what the server has there.
+        // The merged object would extend the server's value instead of replacing the value.
         (#"{"a":null}"#, #"{"a":{"x":1}}"#), (#"{"a":1}"#, #"{"a":{}}"#), ("1", #"{"a":1}"#), ("[]", "{}"),
         (#"{"a":1,"a":2}"#, #"{"b":1}"#), (#"{"a":1}"#, #"{"b":1,"b":2}"#), ("{", "{}"), ("{}", ""), ("{}{}", "{}"),
     ])
-    func `what no patch says is not merged`(earlier: String, later: String) {
+    func `patches without an equivalent single patch are not merged`(earlier: String, later: String) {
         #expect(Self.merged(earlier, later) == nil)
     }
 

@@ -12,7 +12,7 @@ struct OAuth2Tests {
             in: AttemptReport(result: .answer(.init(status: status, body: Array(body.utf8))), duration: .zero))
     }
 
-    @Test func `a token is asked for by a form, and the client proves itself by Basic`() throws {
+    @Test func `a token request is a form, and the client authenticates by Basic`() throws {
         let secrets = SecretValues(values: ["client": "s:/é"])
         let request = try oauth2.request(settings: DestinationSettings(), secrets: secrets, version: "1")
         #expect(request.method == "POST" && request.url == "https://id.example:8443/token?x=1")
@@ -37,7 +37,7 @@ struct OAuth2Tests {
         #expect(!request.headers.contains { $0.name == "Authorization" })
     }
 
-    @Test func `a refresh token and an assertion are grants of their own, with or without a client's secret`() throws {
+    @Test func `a refresh token and an assertion are separate grants and need no client secret`() throws {
         var refresh = OAuth2(tokenURL: "https://id/token", clientID: "me")
         refresh.refreshToken = "${secret:refresh}"
         #expect(refresh.refreshSecret == "refresh" && refresh.secretNames() == ["refresh"])
@@ -58,7 +58,7 @@ struct OAuth2Tests {
         let texts = parts.map { String(decoding: Base64.decodeLeniently($0.utf8) ?? [], as: UTF8.self) }
         #expect(texts[0] == #"{"alg":"ES256","typ":"JWT","kid":"1"}"#)
         #expect(texts[1] == #"{"aud":"https://id/token","iss":"a\"b","sub":"é","iat":1700000000,"exp":1700000180}"#)
-        // RFC 7518 §3.4: two numbers of 32 bytes, whatever DER makes of them.
+        // RFC 7518 §3.4: two numbers of 32 bytes, whatever their length in DER.
         let der: [UInt8] = [0x30, 0x07, 0x02, 0x02, 0x00, 0x81, 0x02, 0x01, 0x05]
         let signed = try #require(JWTAssertion.signed("x", .es256, der))
         let numbers = try #require(Base64.decodeLeniently(signed.dropFirst(2).utf8))
@@ -66,7 +66,7 @@ struct OAuth2Tests {
         #expect(JWTAssertion.signed("x", .es256, [0x30, 0x01]) == nil && JWTAssertion.signed("x", .rs256, []) == nil)
     }
 
-    @Test func `without its own secret nothing is asked`() {
+    @Test func `a token request without its secret throws an error`() {
         #expect(throws: RequestError.missingSecret("client", reason: "is not configured")) {
             try oauth2.request(settings: DestinationSettings(), secrets: .none, version: "1")
         }
@@ -78,7 +78,7 @@ struct OAuth2Tests {
         (#"{"access_token":"t","expires_in":-5}"#, nil), (#"{"access_token":"t","expires_in":null}"#, nil),
         (#"{"access_token":"t","expires_in":0}"#, nil), (#"{"access_token":"t","expires_in":"nan"}"#, nil),
     ])
-    func `a token is used until shortly before it expires`(body: String, lifetime: Duration?) {
+    func `a token is used until shortly before its expiry`(body: String, lifetime: Duration?) {
         #expect(answer(200, body) == .token(OAuth2.Token(value: "t", lifetime: lifetime)))
     }
 
@@ -91,7 +91,7 @@ struct OAuth2Tests {
         (200, #"{"access_token":"a\r\nb"}"#, "answered without an access_token"),
         (200, "", "answered without an access_token"), (301, "", "answered 301"),
     ])
-    func `a refusal is told by its status and one of the standard's words`(status: Int, body: String, reason: String) {
+    func `a refusal is reported by its status and a standard error code`(status: Int, body: String, reason: String) {
         #expect(answer(status, body) == .refused(reason: reason))
     }
 
@@ -102,7 +102,7 @@ struct OAuth2Tests {
     }
 
     @Test(arguments: [408, 429, 500, 503])
-    func `an endpoint that cannot answer now is nobody's fault`(status: Int) {
+    func `an endpoint without a proper answer is unavailable`(status: Int) {
         #expect(answer(status, "") == .unavailable(.unreachable, reason: "answered \(status)"))
         let failure = AttemptReport(result: .failure(.timeout, detail: ""), duration: .zero)
         #expect(OAuth2.answer(in: failure) == .unavailable(.unreachable, reason: "does not answer (timeout)"))
@@ -110,12 +110,12 @@ struct OAuth2Tests {
         #expect(OAuth2.answer(in: offline) == .unavailable(.offline, reason: "does not answer (offline)"))
     }
 
-    @Test func `an endpoint that cannot be trusted needs a person, as any other server does`() {
+    @Test func `an untrusted endpoint counts as a refusal`() {
         let report = AttemptReport(result: .failure(.tls, detail: ""), duration: .zero)
         #expect(OAuth2.answer(in: report) == .refused(reason: "cannot be trusted (tls)"))
     }
 
-    @Test func `a token that the network keeps away defers the operation`() throws {
+    @Test func `a token unavailable because of the network defers the operation`() throws {
         let secrets = SecretValues(failures: ["t": "comes late"], unavailable: ["t": .dns])
         let route = Route(url: "https://a", headers: [HeaderField(name: "Authorization", value: "Bearer ${secret:t}")])
         let header = OperationHeader(id: OperationID("1")!, createdAt: Timestamp(microseconds: 0))

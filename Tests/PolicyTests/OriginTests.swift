@@ -20,7 +20,7 @@ struct OriginTests {
         ("https://münchen.example/", "https://münchen.example"),
         ("http://my_host", "http://my_host"),
     ])
-    func `an origin is scheme, host and port, in one spelling`(url: String, text: String) {
+    func `an origin is scheme, host and port in a canonical spelling`(url: String, text: String) {
         #expect(Origin(url: url)?.description == text)
         #expect(Origin(url: text)?.description == text)
     }
@@ -36,11 +36,11 @@ struct OriginTests {
         "http://[g::]", "http://[::1.2.3]", "http://[::1.2.3.256]", "http://[fe80::1%25eth0]", "http://[::1]x",
         "http://a\u{202E}b/", " http://a", "http://1:2:3",
     ])
-    func `what is no origin is refused`(url: String) {
+    func `a url without a valid origin is refused`(url: String) {
         #expect(Origin(url: url) == nil)
     }
 
-    @Test func `the destination of an entry follows its own url, else its type's route as it is today`() throws {
+    @Test func `an entry's destination follows its own url, else its type's current route`() throws {
         let own = try #require(Origin(url: "http://own"))
         let crm = try #require(TypeName("crm"))
         let mute = try #require(TypeName("mute"))
