@@ -3,7 +3,7 @@ import Testing
 @testable import Policy
 
 struct PaceTests {
-    @Test func `without an interval everything may begin at once`() {
+    @Test func `without an interval, all attempts may begin at once`() {
         var pace = Pace(interval: nil)
         for _ in 0..<3 {
             #expect(pace.wait(at: .seconds(1)) == .zero)
@@ -11,7 +11,7 @@ struct PaceTests {
         }
     }
 
-    @Test func `the first may begin at once, each further one an interval after the one before`() {
+    @Test func `the first attempt may begin at once, and each further attempt an interval later`() {
         var pace = Pace(interval: .milliseconds(50))
         #expect(pace.wait(at: .seconds(7)) == .zero)
         pace.begin(at: .seconds(7))
@@ -20,7 +20,7 @@ struct PaceTests {
         #expect(pace.wait(at: .milliseconds(7050)) == .zero)
     }
 
-    @Test func `what began early counts from when it should have begun, what began late from when it did`() {
+    @Test func `an early attempt counts from its due time, and a late attempt from its actual time`() {
         var pace = Pace(interval: .milliseconds(100))
         pace.begin(at: .zero)
         pace.begin(at: .milliseconds(20))
@@ -37,7 +37,7 @@ struct PaceTests {
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `in no stretch of time more begin than the rate allows`(seed: UInt64) {
+    func `attempts never begin faster than the rate allows`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let rate = Rate(count: Int.random(in: 1...50, using: &generator), per: .seconds(1))
         var pace = Pace(interval: rate.interval)

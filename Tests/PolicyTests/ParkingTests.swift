@@ -9,8 +9,8 @@ struct ParkingTests {
 
     private func at(_ seconds: Int) -> Timestamp { Self.start + .seconds(seconds) }
 
-    /// `a403` is refused, with the credentials `a403:other` names, `200` is delivered, `before200` by an attempt that began
-    /// before all of this, `a!` has met another end.
+    /// Returns the state after a story. `a403` is a refusal, and `a403:other` names its credentials. `200` is a
+    /// delivery, and `before200` a delivery by an attempt begun before the story. `a!` is unparked.
     private func state(_ story: String, blamed: String = "print") -> DestinationState {
         var state = DestinationState()
         for (index, word) in story.split(separator: " ").enumerated() {
@@ -53,13 +53,13 @@ struct ParkingTests {
             ("a403 a!", "b403", .park),
             ("a403 200 a403", "a403", .park),
         ] as [(String, String, Parking.Decision)])
-    func `a refusal parks, fails or holds by what others have met`(
+    func `earlier results decide whether a refusal parks, fails or holds`(
         story: String, answer: String, decision: Parking.Decision
     ) {
         #expect(state(story).parking.decision(on: refusal(answer)) == decision)
     }
 
-    @Test func `with other credentials nothing of it counts`() {
+    @Test func `a changed fingerprint voids earlier refusals`() {
         #expect(state("a403").parking.decision(on: refusal("b403", blamed: "other")) == .park)
         #expect(state("a403 200").parking.decision(on: refusal("a403", blamed: "other")) == .park)
         var state = state("a403 b401")
@@ -69,7 +69,7 @@ struct ParkingTests {
         #expect(state.parking.isEmpty)
     }
 
-    @Test func `it waits five minutes, then an hour; a witness ends that`() {
+    @Test func `a parked operation waits five minutes, then an hour, until a witness`() {
         func waits(_ story: String, _ settings: DestinationSettings = DestinationSettings()) -> Duration? {
             let state = state(story)
             return state.parking.waits(settings, at: at(10))[OperationID("a")!].map { $0 - Self.start }
@@ -85,7 +85,7 @@ struct ParkingTests {
         #expect(state("a403").parking.waits(settings, at: at(-10)).isEmpty)
     }
 
-    @Test func `a hold and a release end the waiting`() {
+    @Test func `a hold and a release end the parking`() {
         for event in [DestinationEvent.held(reason: "x", blamed: nil), .released] {
             var state = state("a403")
             state.apply(event, settings, at: at(1))
@@ -93,7 +93,7 @@ struct ParkingTests {
         }
     }
 
-    @Test func `it is bounded, and forgets what has gone`() {
+    @Test func `parking is bounded and forgets old entries`() {
         var state = DestinationState()
         for number in 0..<250 {
             let refusal = Parking.Refusal(id: OperationID("i\(number)")!, status: 403, credentials: "", blamed: "x")
@@ -105,7 +105,7 @@ struct ParkingTests {
         #expect(state.parking.entries.map(\.id.description) == ["z"])
     }
 
-    @Test func `it survives in the file, and a state with what is no entry cannot be read`() throws {
+    @Test func `parking survives encoding, and a state with a damaged entry cannot be read`() throws {
         let before = state("a403 200 b401:other b401:other")
         let bytes = try JSONEncoder().encode(before)
         #expect(try JSONDecoder().decode(DestinationState.self, from: bytes) == before)

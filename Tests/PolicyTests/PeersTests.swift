@@ -9,13 +9,13 @@ struct PeersTests {
         Peers(of: run, others: runs.filter { $0 != run }.shuffled())
     }
 
-    /// The marks of so many operations.
+    /// Returns the marks of `count` operations.
     private func marks(_ count: Int, seed: UInt64 = 1) -> [UInt64] {
         var generator = SeededGenerator(seed: seed)
         return (0..<count).map { _ in generator.next() }
     }
 
-    @Test func `a run alone comes first for every operation`() {
+    @Test func `a single run has the first rank for every operation`() {
         #expect(marks(100).allSatisfy { Peers.none.rank(of: $0) == 0 })
         #expect(Peers.none.count == 1)
     }
@@ -28,7 +28,7 @@ struct PeersTests {
         }
     }
 
-    @Test func `shares are about equal, also of marks that follow each other`() {
+    @Test func `shares are about equal, even of consecutive marks`() {
         for marks in [marks(16_000), Array(0..<16_000)] {
             for run in runs {
                 let peers = self.peers(of: run, in: runs)
@@ -54,7 +54,7 @@ struct PeersTests {
         }
     }
 
-    @Test func `a name has one rank, whichever listing it is read from`() {
+    @Test func `a name has the same rank in every listing`() {
         let peers = self.peers(of: runs[0], in: runs)
         let name = EntryName(createdAt: Timestamp(microseconds: 1), id: OperationID("a")!)
         func rank() -> Int? {

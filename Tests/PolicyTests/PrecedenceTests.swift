@@ -13,7 +13,7 @@ struct PrecedenceTests {
         var destination = PrecedenceTests.place
     }
 
-    /// `ID@SECOND=STATE` or `ID@SECOND:KEY=STATE`, the state one of `due deferred held later claimed passed late`.
+    /// Reads `ID@SECOND=STATE` or `ID@SECOND:KEY=STATE`. States: `due deferred held later claimed passed late`.
     static func row(_ text: String, _ route: Route) -> Row {
         let parts = text.split { "@:=".contains($0) }.map(String.init)
         let key = text.contains(":") ? Digest(of: parts[2]) : nil
@@ -53,9 +53,9 @@ struct PrecedenceTests {
         }
     }
 
-    // MARK: - A cut
+    // MARK: - Late operations
 
-    @Test func `what entered after the cut replaces nothing, and no newer operation overtakes it`() {
+    @Test func `a late operation supersedes nothing, and no newer operation overtakes a late operation`() {
         #expect(turns(["a@1:k=due", "b@2:k=late"], Route(coalesce: true)) == ["free", "free"])
         #expect(turns(["a@1:k=late", "b@2:k=due"], Route(coalesce: true)) == ["superseded by b", "free"])
         let each = ["a@1:k=late", "b@2:k=due", "c@2:m=due"]
@@ -71,7 +71,7 @@ struct PrecedenceTests {
 
     private static let routes = [Route(ordering: .key), Route(ordering: .strict), Route(coalesce: true)]
 
-    /// Whether both listings have seen the same of the sequence of `a`.
+    /// Whether both listings have met the same names of the sequence of `a`.
     private func isConfirmed(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
         var precedence = Precedence(first.map { Self.row($0, route) }, knownAtOnce: knownAtOnce)
         for row in second.map({ Self.row($0, route) }) {
@@ -88,7 +88,7 @@ struct PrecedenceTests {
     }
 
     @Test(arguments: routes, [0, 1000])
-    func `a name that is missed, met twice, new or another one leaves its sequence in doubt`(
+    func `a missing, repeated, new or changed name leaves its sequence in doubt`(
         route: Route, knownAtOnce: Int
     ) {
         func isConfirmed(_ first: [String], _ second: [String]) -> Bool {
@@ -106,7 +106,7 @@ struct PrecedenceTests {
 
     // MARK: - Many sequences
 
-    @Test func `a sequence that is met late is described in a second listing, where it has several operations`() {
+    @Test func `a sequence of several operations beyond knownAtOnce needs a second listing`() {
         let route = Route(ordering: .key)
         let rows = ["a@1:k=due", "b@2:m=due", "c@3:n=due", "d@4:m=due"].map { Self.row($0, route) }
         for (knownAtOnce, count) in [(0, 2), (1, 2), (2, 1), (1000, 1)] {
@@ -117,7 +117,7 @@ struct PrecedenceTests {
         }
     }
 
-    @Test func `the last of a sequence that goes between two listings leaves it in doubt`() {
+    @Test func `a name gone before the second listing leaves its sequence in doubt`() {
         let route = Route(ordering: .key)
         let rows = ["a@1:k=due", "b@2:k=due"].map { Self.row($0, route) }
         var precedence = Precedence(knownAtOnce: 0)
@@ -130,7 +130,7 @@ struct PrecedenceTests {
         #expect(!precedence.isConfirmed(route.order.sequence(of: rows[0].name, to: Self.place)!))
     }
 
-    @Test func `a listing that meets none of a crowded sequence leaves it in doubt`() {
+    @Test func `a second listing without the names of a crowded sequence leaves the sequence in doubt`() {
         let route = Route(ordering: .key)
         let rows = ["a@2:k=due", "b@1:k=due"].map { Self.row($0, route) }
         var precedence = Precedence(knownAtOnce: 0)
@@ -142,7 +142,7 @@ struct PrecedenceTests {
         #expect(!precedence.isConfirmed(route.order.sequence(of: rows[0].name, to: Self.place)!))
     }
 
-    @Test func `one that is claimed is met twice, and still alone`() {
+    @Test func `a claimed operation met twice is still alone in its sequence`() {
         let route = Route(ordering: .key)
         let row = Self.row("a@1:k=claimed", route)
         var listings = 0
@@ -150,7 +150,7 @@ struct PrecedenceTests {
         #expect(listings == 1)
     }
 
-    @Test func `a hundred thousand lone sequences are told apart`() {
+    @Test func `a hundred thousand sequences of a single operation are distinguished`() {
         let route = Route(ordering: .key)
         var precedence = Precedence(knownAtOnce: 0)
         let rows = (0..<100_000).map { Self.row("i\($0)@1:k\($0)=due", route) }
@@ -162,7 +162,7 @@ struct PrecedenceTests {
         #expect(!precedence.isConfirmed(route.order.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
     }
 
-    @Test func `what is chosen is confirmed up to the first name that is not`() {
+    @Test func `a sequence is confirmed up to the first unchosen name`() {
         let route = Route(ordering: .key)
         let rows = ["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due"].map { Self.row($0, route) }
         let sequences = rows.map { route.order.sequence(of: $0.name, to: $0.destination)! }
@@ -175,9 +175,9 @@ struct PrecedenceTests {
         #expect(!confirmation.confirms(supersededBy: OperationID("x")!, in: sequences[0]))
     }
 
-    /// `b`, which stood for `a`, was dropped between the listings, and `c` was added.
+    /// `b` superseded `a`. Between the listings, `b` was dropped and `c` was added.
     @Test(arguments: [true, false])
-    func `an older value stays, and keeps back what is newer, where the one that stood for it is gone`(isThere: Bool) {
+    func `an older value stays and blocks newer values if its replacement is gone`(isThere: Bool) {
         let route = Route(coalesce: true)
         let rows = ["a@1:k=held", "b@2:k=due", "c@3:k=due"].map { Self.row($0, route) }
         let sequence = route.order.sequence(of: rows[0].name, to: Self.place)!
@@ -187,18 +187,18 @@ struct PrecedenceTests {
             confirmation.note(row.name, of: route.order, to: row.destination)
         }
         #expect(confirmation.confirms(supersededBy: rows[1].name.id, in: sequence) == isThere)
-        // Where `b` is there it is the one that was not chosen.
+        // If `b` is there, `b` was not chosen.
         #expect(!confirmation.confirms(rows[2].name, in: sequence))
     }
 
     // MARK: - Coalescing
 
-    @Test func `the newest of a key supersedes the older ones`() {
+    @Test func `the newest operation of a key supersedes the older operations`() {
         let turns = turns(["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due", "e@9=due"], Route(coalesce: true))
         #expect(turns == ["superseded by c", "superseded by c", "free", "free", "free"])
     }
 
-    @Test func `if two operations have one time of creation, the greater id is newer`() {
+    @Test func `if two operations have the same creation time, the greater id is newer`() {
         #expect(turns(["b@1:k=due", "a@1:k=due"], Route(coalesce: true)) == ["free", "superseded by b"])
     }
 
@@ -208,26 +208,26 @@ struct PrecedenceTests {
     }
 
     @Test(arguments: ["deferred", "held", "claimed"])
-    func `a newer one supersedes also while it cannot be sent itself`(state: String) {
+    func `a newer operation supersedes even while deferred, held or claimed`(state: String) {
         #expect(turns(["a@1:k=due", "b@2:k=\(state)"], Route(coalesce: true))[0] == "superseded by b")
     }
 
-    @Test func `a newer one that asked for a later time leaves the older one its turn`() {
+    @Test func `a newer operation with a notBefore does not supersede an older operation`() {
         #expect(turns(["a@1:k=due", "b@2:k=later"], Route(coalesce: true)) == ["free", "free"])
-        // But it is itself superseded by what came after it.
+        // A third, due operation supersedes both.
         let three = turns(["a@1:k=due", "b@2:k=later", "c@3:k=due"], Route(coalesce: true))
         #expect(three == ["superseded by c", "superseded by c", "free"])
     }
 
     @Test(arguments: ["deferred", "held", "later"])
-    func `an older one that waits is superseded and blocks nothing`(state: String) {
+    func `an older waiting operation is superseded and blocks nothing`(state: String) {
         for ordering in Ordering.allCases {
             let turns = turns(["a@1:k=\(state)", "b@2:k=due"], Route(coalesce: true, ordering: ordering))
             #expect(turns == ["superseded by b", "free"])
         }
     }
 
-    @Test func `an older one that is being attempted blocks the newer`() {
+    @Test func `an older claimed operation blocks the newer operation`() {
         for ordering in Ordering.allCases {
             let turns = turns(["a@1:k=claimed", "b@2:k=due"], Route(coalesce: true, ordering: ordering))
             #expect(turns[1] == "blocked by a")
@@ -237,12 +237,12 @@ struct PrecedenceTests {
     // MARK: - Ordering
 
     @Test(arguments: ["deferred", "held", "later", "claimed"])
-    func `in order of a key an older one that cannot go blocks the newer of its key`(state: String) {
+    func `in key order, an older deferred, held or claimed operation blocks its key`(state: String) {
         let turns = turns(["a@1:k=\(state)", "b@2:k=due", "c@3:m=due", "d@4:k=due"], Route(ordering: .key))
         #expect(turns[1...] == ["blocked by a", "free", "blocked by a"])
     }
 
-    @Test func `what is due stands in line behind older ones that are due`() {
+    @Test func `a due operation stands in line behind older due operations`() {
         #expect(
             turns(["a@1:k=due", "b@2:k=due", "c@3:k=due"], Route(ordering: .key)) == ["free", "in line", "in line"])
         #expect(turns(["a@1:k=due", "b@2:m=due", "c@3=due"], Route(ordering: .key)) == ["free", "free", "free"])
@@ -250,24 +250,24 @@ struct PrecedenceTests {
             turns(["a@1:k=due", "b@2:m=due", "c@3=due"], Route(ordering: .strict)) == ["free", "in line", "in line"])
     }
 
-    @Test func `a newer one that waits blocks nothing`() {
+    @Test func `a newer waiting operation blocks nothing`() {
         for ordering in Ordering.allCases {
             #expect(turns(["a@1:k=due", "b@2:k=deferred"], Route(ordering: ordering))[0] == "free")
         }
     }
 
-    @Test func `in strict order one deferred operation blocks all that are newer`() {
+    @Test func `in strict order, a deferred operation blocks all newer operations`() {
         let turns = turns(["a@1=due", "b@2:k=deferred", "c@3:m=due", "d@4=due"], Route(ordering: .strict))
         #expect(turns == ["free", "in line", "blocked by b", "blocked by b"])
     }
 
-    @Test func `in strict order what is superseded blocks nobody`() {
+    @Test func `in strict order, a superseded operation blocks nothing`() {
         let route = Route(coalesce: true, ordering: .strict)
         let turns = turns(["a@1:k=deferred", "b@2:m=due", "c@3:k=due", "d@4=due"], route)
         #expect(turns == ["superseded by c", "free", "in line", "in line"])
     }
 
-    @Test func `an entry seen twice while it moved does not wait for itself`() {
+    @Test func `an entry met twice during a rename does not wait for itself`() {
         #expect(turns(["a@1:k=due", "a@1:k=deferred"], Route(ordering: .key)) == ["free", "free"])
         #expect(turns(["a@1:k=due", "a@1:k=claimed"], Route(coalesce: true)) == ["free", "free"])
     }
@@ -278,7 +278,7 @@ struct PrecedenceTests {
         #expect(turns(["a@1:k=deferred", "b@2:k=due"], Route()) == ["free", "free"])
     }
 
-    @Test func `strict is the destination's order over types, and own urls have sequences of their own`() {
+    @Test func `strict and key order span types, coalescing does not, and each destination has its own sequences`() {
         let elsewhere = Destination(named: "https://b.example")
         var crm = Self.row("a@1:k=due", Route()).name
         var erp = crm
@@ -297,7 +297,7 @@ struct PrecedenceTests {
         #expect(Route(coalesce: true, ordering: .strict).order.sequence(of: crm, to: Self.place) != nil)
     }
 
-    // MARK: - Against the rules, each by itself
+    // MARK: - Against a model
 
     private static func isOlder(_ left: EntryName, _ right: EntryName) -> Bool {
         (left.createdAt.microseconds, left.id.description) < (right.createdAt.microseconds, right.id.description)
@@ -332,7 +332,7 @@ struct PrecedenceTests {
     }
 
     @Test(arguments: 0..<300 as Range<UInt64>, [0, 2, 1000])
-    func `one pass knows what comparing each with each would`(seed: UInt64, knownAtOnce: Int) {
+    func `a single pass agrees with a comparison of all pairs`(seed: UInt64, knownAtOnce: Int) {
         var generator = SeededGenerator(seed: seed)
         let types = ["t", "u"].map { TypeName($0)! }
         let routes = types.map { type in
@@ -359,14 +359,14 @@ struct PrecedenceTests {
             switch row.standing {
             case .waiting(.due): #expect(turn == expected)
             case .waiting(.deferred), .waiting(.held), .passedOver, .late:
-                // Of these only whether they are superseded is asked.
+                // For these operations, only a supersession matters.
                 let isSuperseded = if case .superseded = turn { true } else { false }
                 let shouldBe = if case .superseded = expected { true } else { false }
                 #expect(isSuperseded == shouldBe)
             case .untouchable: break
             }
         }
-        // Nothing stands still for ever: of each sequence in which all are due, one is free.
+        // Progress: a sequence of due operations has a free operation.
         let bySequence = Dictionary(grouping: rows) { $0.route.order.sequence(of: $0.name, to: $0.destination) }
         for (_, rows) in bySequence where rows.allSatisfy({ $0.standing == .waiting(.due) }) {
             #expect(rows.contains { precedence.position(of: $0.name, of: $0.route.order, to: $0.destination) == .free })
@@ -375,7 +375,7 @@ struct PrecedenceTests {
 }
 
 extension Precedence {
-    /// Notes the rows as often as it has to be; `list` is called each time.
+    /// Notes the rows as often as needed and calls `list` each time.
     fileprivate init(
         _ rows: [PrecedenceTests.Row], knownAtOnce: Int = 1000, _ list: () -> Void = {}
     ) {

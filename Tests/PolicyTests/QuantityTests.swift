@@ -17,7 +17,7 @@ struct QuantityTests {
         "", "5", "s", "-5m", "+5m", "5 m", "5w", "1m1h", "1s1s", "5M", ".5s", "1.s", "0.0001ms", "1h30", "99999999999d",
         "99999999999999999999s", "５s",
     ])
-    func `what is no duration is refused`(text: String) {
+    func `an invalid duration is refused`(text: String) {
         #expect(Duration(quantity: text) == nil)
     }
 
@@ -39,7 +39,7 @@ struct QuantityTests {
     }
 
     @Test(arguments: ["", "MB", "-1", "10mb", "10 MB", "1.5B", "1MB2KB", "10PB", "9999999999TB"])
-    func `what is no size is refused`(text: String) {
+    func `an invalid size is refused`(text: String) {
         #expect(ByteCount(quantity: text) == nil)
     }
 
@@ -57,7 +57,7 @@ struct QuantityTests {
     }
 
     @Test(arguments: ["", "20", "0/s", "20/", "/s", "1.5/s", "20/ms", "20/s/s", "-1/s"])
-    func `what is no rate is refused`(text: String) {
+    func `an invalid rate is refused`(text: String) {
         #expect(Rate(quantity: text) == nil)
     }
 }

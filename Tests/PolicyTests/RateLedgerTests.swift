@@ -6,7 +6,7 @@ import Testing
 struct RateLedgerTests {
     private let start = Timestamp(rfc3339: "2026-11-23T09:00:00Z")!
 
-    @Test func `one that takes a destination keeps the others away until its span ends`() {
+    @Test func `a run with a span keeps other runs away until the span ends`() {
         var ledger = RateLedger()
         #expect(ledger.acquire("one", every: .seconds(1), at: start) == .own(.seconds(1)))
         #expect(ledger.acquire("two", every: .milliseconds(10), at: start) == .own(.milliseconds(100)))
@@ -15,7 +15,7 @@ struct RateLedgerTests {
         #expect(ledger.acquire("one", every: .seconds(1), at: start + .seconds(1)) == .own(.seconds(1)))
     }
 
-    @Test func `one that makes a single attempt takes no more than that one's time, and respects a whole span`() {
+    @Test func `a run with a single attempt takes only its interval and respects a whole span`() {
         var ledger = RateLedger()
         #expect(ledger.acquire("one", every: .milliseconds(10), isOnly: true, at: start) == .own(.milliseconds(10)))
         let next = start + .milliseconds(10)
@@ -23,7 +23,7 @@ struct RateLedgerTests {
         #expect(ledger.acquire("one", every: .milliseconds(10), isOnly: true, at: next) == .others(.milliseconds(100)))
     }
 
-    @Test func `one that comes a moment late begins where the last span ended, a later one makes up for nothing`() {
+    @Test func `a slightly late run begins at the end of the last span, and a later run makes up for nothing`() {
         var ledger = RateLedger()
         _ = ledger.acquire("one", every: .seconds(1), at: start)
         #expect(
@@ -33,7 +33,7 @@ struct RateLedgerTests {
         #expect(ledger.acquire("one", every: .seconds(1), at: start + .milliseconds(2100)) == .own(.seconds(1)))
     }
 
-    @Test func `a clock that was set back, or a higher rate, lets nobody wait for long`() {
+    @Test func `a clock set back or a higher rate does not make a run wait for long`() {
         var ledger = RateLedger()
         _ = ledger.acquire("one", every: .seconds(3600), at: start)
         #expect(
@@ -42,12 +42,12 @@ struct RateLedgerTests {
     }
 
     @Test(arguments: [(20, 1, 100), (1000, 1, 100), (7, 1, 142), (1, 60, 60_000), (12, 1, 83)])
-    func `a span is a tenth of a second, or one attempt`(count: Int, seconds: Int, milliseconds: Int) {
+    func `a span is a tenth of a second or a single attempt`(count: Int, seconds: Int, milliseconds: Int) {
         let span = RateLedger.span(of: Rate(count: count, per: .seconds(seconds)).interval)
         #expect(span.wholeMicroseconds / 1000 == milliseconds)
     }
 
-    @Test func `its file says until when, and forgets what is over`() throws {
+    @Test func `the encoded ledger has the ends of spans and forgets past spans`() throws {
         var ledger = RateLedger()
         _ = ledger.acquire("https://one", every: .seconds(1), at: start)
         _ = ledger.acquire("https://two", every: .seconds(1), at: start + .seconds(2))

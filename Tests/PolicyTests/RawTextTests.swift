@@ -2,7 +2,7 @@ import Policy
 import Testing
 
 struct RawTextTests {
-    @Test func `bytes come back as they were, whatever they are`() {
+    @Test func `any bytes survive a round trip`() {
         var generator = SeededGenerator(seed: 1)
         let pieces: [[UInt8]] =
             (0...255).map { [$0] } + [
@@ -17,19 +17,19 @@ struct RawTextTests {
         }
     }
 
-    @Test func `text stays as it is`() {
+    @Test func `text stays unchanged`() {
         for text in ["", "a/b", "é", "😀", "\u{0}", "\u{10FF7F}"] {
             #expect(String(raw: text.utf8) == text && text.rawBytes == Array(text.utf8))
         }
     }
 
-    @Test func `other bytes are other text, and are shown as what they are`() {
+    @Test func `different bytes make different text and are displayed as escapes`() {
         #expect(String(raw: [0x71, 0xFF]) != String(raw: [0x71, 0xFE]))
         #expect(escapedForDisplay(String(raw: [0x71, 0xFF, 0x2F, 0x80])) == #"q\xff/\x80"#)
         #expect(String(raw: [0x71, 0xFF]).rawCString == [0x71, -1, 0])
     }
 
-    @Test func `bytes that are no text are a path and nothing else`() {
+    @Test func `bytes outside UTF-8 are a path and no text`() {
         for bytes: [UInt8] in [[0x71, 0xFF], [0xC3], Array("\u{10FF80}".utf8)] {
             #expect(RawText(bytes).text == nil && RawText(bytes).path.rawBytes == bytes)
             #expect(RawText(RawText(bytes).path) == RawText(bytes))

@@ -13,14 +13,14 @@ struct RedactionTests {
         String(decoding: (redaction ?? self.redaction)(Array(text.utf8)), as: UTF8.self)
     }
 
-    @Test func `an echoed secret is replaced wherever it stands, the longest first`() {
+    @Test func `an echoed secret is replaced anywhere, the longest secret first`() {
         #expect(redacted("you sent Bearer s3cret-token, s3cret") == "you sent Bearer [secret], [secret]")
         #expect(redacted("nothing here") == "nothing here")
         #expect(redacted("100% & \\ +") == "100% & \\ +")
         #expect(redacted("") == "")
     }
 
-    @Test func `a secret of less than four bytes shreds no answer, and hides no part of a longer one less`() {
+    @Test func `a secret of less than four bytes is not replaced and does not affect longer secrets`() {
         let redaction = Redaction(
             SecretValues(values: ["a": "e", "b": "ab", "c": "é1", "d": "abcd", "e": "ZQ==", "f": ""]))
         #expect(redacted("there, e ab é1: ab", redaction) == "there, e ab é1: ab")
@@ -30,7 +30,7 @@ struct RedactionTests {
         #expect(Redaction(SecretValues(values: ["a": "abc"])).description == "Redaction(none)")
     }
 
-    @Test func `the beginning of one at the end of a cut answer is replaced too`() {
+    @Test func `the beginning of a secret at the end of a cut answer is replaced too`() {
         #expect(redacted("you sent s3cret-tok") == "you sent [secret]")
         #expect(redacted("x s3cre") == "x [secret]")
         #expect(redacted("x abc%2FDEF%2") == "x [secret]")
@@ -47,18 +47,18 @@ struct RedactionTests {
         #expect(redacted("you sent \(echo), twice \(echo)!") == "you sent [secret], twice [secret]!")
     }
 
-    @Test func `a secret is found in capitals and in small letters`() {
+    @Test func `a secret is found in upper and in lower case`() {
         #expect(redacted("YOU SENT S3CRET-TOKEN, s3Cret") == "YOU SENT [secret], [secret]")
         #expect(redacted("ABC%2FDEF%2B%22GEHE%3CIM%22%3D1%C3%A92!") == "[secret]!")
     }
 
-    @Test func `a blank that a form writes as a plus is one`() {
+    @Test func `a plus in a form counts as a blank`() {
         let redaction = Redaction(SecretValues(values: ["a": "two words?"]))
         #expect(redacted("q=two+words%3F&b=1", redaction) == "q=[secret]&b=1")
     }
 
     @Test(arguments: 0..<7, [[], [Base64Option.url], [.unpadded], [.url, .unpadded]])
-    func `a secret is found in Base64, whatever stands before it`(before: Int, options: [Base64Option]) {
+    func `a secret is found in Base64 behind any prefix`(before: Int, options: [Base64Option]) {
         for secret in Self.secrets.values.values {
             let bytes = Data(repeating: 0x75, count: before) + Data(secret.utf8) + Data("x".utf8)
             var text = bytes.base64EncodedString()
@@ -81,7 +81,7 @@ struct RedactionTests {
                 == "no user '[secret]', nor '[secret]'")
     }
 
-    @Test func `what a command has signed is a secret in all its words`() {
+    @Test func `the words of headers from a signing command are secrets`() {
         let fields = [
             HeaderField(name: "Authorization", value: #"Scheme Credential=AKIA12345678, Signature="0123abcdef""#),
             HeaderField(name: "X-Version", value: "2"), HeaderField(name: "Content-Type", value: "application/json"),
@@ -92,7 +92,7 @@ struct RedactionTests {
         #expect(redacted("Scheme of application/json", redaction) == "Scheme of application/json")
     }
 
-    @Test func `every text of a report is clean`() {
+    @Test func `every text of a report is redacted`() {
         let details = SealedReport(
             AttemptReport(result: .failure(.other, detail: "bad proxy s3cret"), duration: .zero), redaction)
         #expect(details.excerpt?.description == "bad proxy [secret]")
@@ -106,7 +106,7 @@ struct RedactionTests {
         #expect(verdict.rule.description == "accept: content type is 'text/[secret]', not 'application/json': defers")
     }
 
-    @Test func `a rule by a batch's answer has nothing of it, and decides by the original`() throws {
+    @Test func `a rule on a batch's answer decides by the original and shows no secret`() throws {
         let body = #"[{"error":"bad token abc\/DEF+\"gehe<im\"=1\u00e92"},{"error":null}]"#
         let report = SealedReport(
             AttemptReport(result: .answer(.init(status: 200, body: Array(body.utf8))), duration: .zero), redaction)
@@ -120,7 +120,7 @@ struct RedactionTests {
         #expect(verdicts[0].rule.description == #"batch results: error "bad token [secret]": fails"#)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a word with thousands of matches is one, and backslashes are read once`() {
+    @Test(.timeLimit(.minutes(1))) func `a word of many matches is replaced once, and backslashes are read once`() {
         let secret = Redaction(SecretValues(values: ["a": "abcdef"]))
         let filled = Array(String(repeating: "YWJjZGVm", count: 1 << 15).utf8)
         #expect(secret(filled) == Array("[secret]".utf8))
@@ -144,7 +144,7 @@ struct RedactionTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a secret that is all escapes ends the search`() {
+    @Test(.timeLimit(.minutes(1))) func `a secret made of escapes does not stall the search`() {
         let body = Array(String(repeating: "%2", count: 1 << 15).utf8)
         let long = Redaction(SecretValues(values: ["a": String(repeating: "%2", count: 4096)]))
         let report = SealedReport(

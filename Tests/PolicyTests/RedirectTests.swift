@@ -8,7 +8,7 @@ struct RedirectTests {
         return Redirect.target(of: .init(status: status, headers: headers), from: url)
     }
 
-    /// RFC 3986 §5.4, normal and abnormal examples; `nil` where they lead elsewhere or to another scheme.
+    /// RFC 3986 §5.4, normal and abnormal examples; `nil` if the target has a different origin.
     @Test(
         arguments: [
             ("g:h", nil), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"),
@@ -27,7 +27,7 @@ struct RedirectTests {
             ("g?y/../x", "http://a/b/c/g?y/../x"),
             ("g#s/../x", "http://a/b/c/g"), ("http:g", nil),
         ] as [(String, String?)])
-    func `a location is resolved as the RFC says`(location: String, expected: String?) {
+    func `a location is resolved according to the RFC`(location: String, expected: String?) {
         #expect(target(location) == expected)
     }
 
@@ -42,11 +42,11 @@ struct RedirectTests {
             ("http://a.evil/x", nil), ("http://a\\@evil/x", nil), ("http:///x", nil), ("javascript:x", nil),
             ("/x\ny", nil), ("/sp\u{FFFD}", nil),
         ] as [(String, String?)])
-    func `only the same scheme, host and port is followed`(location: String, expected: String?) {
+    func `a redirect is followed only to the same scheme, host and port`(location: String, expected: String?) {
         #expect(target(location) == expected)
     }
 
-    @Test func `only redirects that keep the method are followed, and only those that say where to`() {
+    @Test func `only the statuses 301, 302, 307 and 308 with a location are followed`() {
         for status in 100...599 {
             #expect((target("/x", status: status) != nil) == [301, 302, 307, 308].contains(status), "\(status)")
         }

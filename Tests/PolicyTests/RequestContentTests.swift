@@ -39,7 +39,7 @@ struct RequestContentTests {
         #expect(made.type == "application/json")
     }
 
-    @Test func `an envelope is put around the payload`() throws {
+    @Test func `an envelope wraps the payload`() throws {
         let template = #"{"e": {payload}, "w": "{createdAt} {id}/{type}/{key}", "n": "{payload.n.x}", "{{x}": {}}"#
         #expect(Route(body: template).problems.isEmpty)
         let made = try sent(
@@ -58,13 +58,13 @@ struct RequestContentTests {
         (#"{{payload}: 1}"#), (#"{ {payload}: 1}"#), (#"{"a": "\{id}"}"#), (#"{"a": "\u00{id}"}"#),
         "{payload} {payload}", #"{"a": tru{id}}"#, #"{"a": 1{id}}"#, "a={payload}",
     ])
-    func `a body that would not always be JSON is found when the configuration is read`(text: String) throws {
+    func `a body template that may yield invalid JSON is a configuration error`(text: String) throws {
         let problem = try #require(Route(body: text).problems.first)
         #expect(problem.key == "body")
         #expect(problem.reason.hasPrefix("the template is not JSON with its placeholders filled in: "))
     }
 
-    @Test func `an empty envelope sends no body, whatever the payload is`() throws {
+    @Test func `an empty envelope sends no payload`() throws {
         for (method, body) in [("GET", nil), ("DELETE", nil), ("POST", [])] as [(String, [UInt8]?)] {
             let route = Route(url: "https://a/{payload.id}", method: method, body: "")
             let request = try RequestForm(route).request(for: operation(#"{"id":7}"#), attempt: 1, version: "1")
@@ -76,7 +76,7 @@ struct RequestContentTests {
         #expect(Route(protocol: .callable, body: "").problems.map(\.key) == ["body"])
     }
 
-    @Test func `without a JSON payload there is nothing to put into an envelope`() {
+    @Test func `a route that needs JSON refuses a payload without JSON`() {
         let routes = [
             Route(url: "https://a", protocol: .callable),
             Route(url: "https://a", body: "[{payload}]"),
@@ -99,7 +99,7 @@ struct RequestContentTests {
         #expect(error(named, operation(#"{"x":1}"#)) == .missingValue(placeholder: "key"))
     }
 
-    @Test func `what the route requires of a payload is looked at before anything is sent`() throws {
+    @Test func `a payload that does not meet the route's requirements fails unsent`() throws {
         let content = JSONCondition(pointer: try #require(JSONPointer("/content")), test: .notEmpty)
         let route = Route(url: "https://a", require: [content])
         #expect(error(route, operation(#"{"content":"x"}"#)) == nil)
@@ -113,7 +113,7 @@ struct RequestContentTests {
     }
 
     @Test(arguments: OverridableField.allCases)
-    func `an operation brings only what the route lets it`(field: OverridableField) {
+    func `an operation overrides only the fields the route allows`(field: OverridableField) {
         let brings = operation("1") {
             switch field {
             case .method: $0.method = "PUT"
@@ -128,7 +128,7 @@ struct RequestContentTests {
         #expect(error(Route(url: "https://a", overrides: []), operation("1")) == nil)
     }
 
-    @Test func `a file is streamed as it is, or not at all`() throws {
+    @Test func `a body file is streamed unchanged or refused`() throws {
         let upload = operation("") {
             $0.bodyFile = file
             $0.contentType = nil
@@ -153,7 +153,7 @@ struct RequestContentTests {
         }
     }
 
-    @Test func `a file is sent alone, and as it is, on a route that batches`() throws {
+    @Test func `a batching route sends a body file alone and unchanged`() throws {
         let upload = operation("") { $0.bodyFile = file }
         let form = RequestForm(Route(url: "https://a", batch: Batch(max: 2)))
         #expect(form.defect(of: upload) == nil)
@@ -165,7 +165,7 @@ struct RequestContentTests {
         #expect(made.bodyFile == file && made.body == nil)
     }
 
-    @Test func `only what is wrong with the operation is refused when it is added`() {
+    @Test func `adding an operation reports only defects of the operation, not of the route`() {
         #expect(Route().defect(of: operation("1")) == nil)
         #expect(Route(url: "ftp://x").defect(of: operation("1")) == nil)
         #expect(Route(url: "https://a/{nope}").defect(of: operation("1")) == nil)
@@ -174,7 +174,7 @@ struct RequestContentTests {
         #expect(Route(url: "https://a").defect(of: operation("1") { $0.idempotencyKey = "é" }) == .badIdempotencyKey)
     }
 
-    @Test func `settings that contradict each other are found when the configuration is read`() throws {
+    @Test func `contradicting settings are configuration errors`() throws {
         let pointer = JSONPointer(tokens: ["x"])
         let accept = AnswerRule.accept(json: [JSONCondition(pointer: pointer, test: .exists(true))])
         let table: [(Route, [String])] = [

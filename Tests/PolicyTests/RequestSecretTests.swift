@@ -32,7 +32,7 @@ struct RequestSecretTests {
         }
     }
 
-    @Test func `a secret stands in headers, in the query, in the proxy and in the passphrase`() throws {
+    @Test func `a secret is inserted in headers, the query, the proxy and the passphrase`() throws {
         let connection = ConnectionOptions(
             proxy: .url("http://u:${secret:api}@proxy:3128"),
             clientCertificate: .init(certificateFile: "/c", passphrase: "${secret:api}"))
@@ -46,7 +46,7 @@ struct RequestSecretTests {
         #expect(made.connection.clientCertificate?.passphrase == "s3cr/t é")
     }
 
-    @Test func `the address that is shown has no secret in it`() throws {
+    @Test func `the displayed address contains no secret`() throws {
         let url = try Route(url: "https://a/?k=${secret:api}").url(for: operation())
         #expect(url == "https://a/?k=$%7Bsecret:api%7D")
     }
@@ -56,7 +56,7 @@ struct RequestSecretTests {
         ("empty", "the secret 'empty' is empty"),
         ("broken", "the secret 'broken' has a line break or another control character in it"),
     ])
-    func `without its secret nothing is sent, and the destination waits`(name: String, text: String) throws {
+    func `a request without its secret is not made, and the outcome is held`(name: String, text: String) throws {
         for route in [
             Route(url: "https://a", headers: [HeaderField(name: "X", value: "${secret:\(name)}")]),
             Route(url: "https://a?k=${secret:\(name)}"),
@@ -68,7 +68,7 @@ struct RequestSecretTests {
         }
     }
 
-    @Test func `a secret stands in a path and in a body, escaped for them`() throws {
+    @Test func `a secret is escaped in a path and in a body`() throws {
         let route = Route(url: "https://a/${secret:api}/x", body: #"{"k": "${secret:api}", "l": ${secret:api}}"#)
         #expect(route.problems.isEmpty)
         let made = try request(route, operation())
@@ -77,12 +77,12 @@ struct RequestSecretTests {
         #expect(route.secretNames(settings: DestinationSettings()) == ["api"])
     }
 
-    @Test func `an operation's own defect comes before a secret that is not there`() {
+    @Test func `an operation's defect precedes a missing secret`() {
         let route = Route(url: "https://a/${secret:gone}", body: #"{"k": "{key}"}"#)
         #expect(error(route, operation()) == .missingValue(placeholder: "key"))
     }
 
-    @Test func `what an operation brings is sent as it stands`() throws {
+    @Test func `a secret reference from an operation is sent literally`() throws {
         let own = operation {
             $0.url = "https://a/?k=${secret:api}"
             $0.headers = [HeaderField(name: "X-B", value: "${secret:api}")]
@@ -92,7 +92,7 @@ struct RequestSecretTests {
         #expect(made.headers.first == HeaderField(name: "X-B", value: "${secret:api}"))
     }
 
-    @Test func `a secret that the operation's own header replaces is not asked for`() throws {
+    @Test func `a secret in a header replaced by the operation is not required`() throws {
         let own = operation { $0.headers = [HeaderField(name: "x", value: "mine")] }
         let route = Route(url: "https://a/", headers: [HeaderField(name: "X", value: "${secret:gone}")])
         #expect(try request(route, own).headers.first?.value == "mine")
@@ -104,7 +104,7 @@ struct RequestSecretTests {
         ("X-AuthToken", "x", true), ("X-A", "${secret:api}", true), ("X-Author", "x", false), ("Accept", "x", false),
         ("X-Keyboard", "x", false),
     ])
-    func `credentials go to the origin of the route's url alone`(name: String, value: String, isCredential: Bool) {
+    func `credentials go only to the origin of the route's url`(name: String, value: String, isCredential: Bool) {
         let route = Route(url: "https://a/x", headers: [HeaderField(name: name, value: value)])
         for url in ["https://b/", "http://a/", "https://a:444/"] {
             let refused = isCredential ? RequestError.credentialsElsewhere(origin: Origin(url: url)!.description) : nil
@@ -119,7 +119,7 @@ struct RequestSecretTests {
         #expect(error(route, replaced) == nil)
     }
 
-    @Test func `a command's headers are credentials, and a route without a url has no origin for any`() {
+    @Test func `a command's headers are credentials, and a route without a url has no origin for credentials`() {
         let elsewhere = operation { $0.url = "https://b/" }
         let refused = RequestError.credentialsElsewhere(origin: "https://b")
         #expect(error(Route(url: "https://a", headersCommand: ["sign"]), elsewhere) == refused)
@@ -130,7 +130,7 @@ struct RequestSecretTests {
                 == "the route's credentials and kept values go to the origin of the route's url, not to 'https://b'")
     }
 
-    /// The places of a route's request, each with a word in it.
+    /// The places of a request, each with a route that has the word there.
     private static let places: [(place: String, route: @Sendable (String) -> Route)] = [
         ("header", { Route(url: "https://a/x", headers: [HeaderField(name: "X", value: $0)]) }),
         ("body", { Route(url: "https://a/x", body: #"{"a":"\#($0)","d":{payload}}"#) }),
@@ -169,7 +169,7 @@ struct RequestSecretTests {
         ("user:SECRETPW@b", "…@b"), ("https://user:SECRET/PW@b/", "https://…@b/"),
         ("https://us@er:SECRETPW@b", "https://…@b"), ("ftp://b/x", "ftp://b/x"),
     ])
-    func `a url that is refused is told without its password`(url: String, told: String) {
+    func `a refused url is reported without its password`(url: String, told: String) {
         let error = Route(url: "https://a").defect(of: operation { $0.url = url })
         #expect(error?.description == "the operation's url '\(told)' cannot be requested")
         let own = RequestForm(Route(url: url)).defect(of: operation())
@@ -178,7 +178,7 @@ struct RequestSecretTests {
         #expect(withoutUserInformation("https://b/@x") == "https://b/@x")
     }
 
-    @Test func `a command's headers take the place of others, but of none that is not for users`() throws {
+    @Test func `a command's headers replace the route's headers, but no reserved header`() throws {
         var made = try request(Route(url: "https://a", headers: [api]), operation())
         let before = made.headers.count
         try made.setHeaders(fromCommand: [
@@ -200,7 +200,7 @@ struct RequestSecretTests {
         ("${secret:api", "'${secret:api' is not a secret reference"),
         ("$${API}", "'${API}' is not a secret reference"),
     ])
-    func `a reference that is none is found when the configuration is read`(text: String, reason: String) {
+    func `a malformed secret reference is a configuration error`(text: String, reason: String) {
         let route = Route(url: "https://a", headers: [HeaderField(name: "X-A", value: text)])
         #expect(route.problems.map(\.key) == ["headers.X-A"])
         #expect(route.problems.map(\.reason) == [reason])

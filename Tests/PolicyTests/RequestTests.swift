@@ -26,7 +26,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request is the route's, with the operation's body byte for byte`() throws {
+    @Test func `a request follows the route and carries the operation's body byte for byte`() throws {
         let route = Route(
             url: "https://api.example.com/v1/{type}", headers: [HeaderField(name: "X-A", value: "1")],
             timeouts: Timeouts(total: .seconds(7)), answerLimit: 99)
@@ -45,7 +45,7 @@ struct RequestTests {
                     transport: TransportChoice.order[0]))
     }
 
-    @Test func `the operation's own url, method and headers come before the route's`() throws {
+    @Test func `the operation's url, method and headers precede the route's`() throws {
         let route = Route(
             url: "https://a/{id}", method: "POST",
             headers: [
@@ -117,12 +117,12 @@ struct RequestTests {
             ("ftp://a/", .badURL("ftp://a/", ownedBy: .route)),
             ("https://a/\nb", .badURL("https://a/\nb", ownedBy: .route)),
         ] as [(String, RequestError)])
-    func `a url that cannot be made names what is missing`(template: String, expected: RequestError) {
+    func `an invalid url or a missing value yields its error`(template: String, expected: RequestError) {
         let operation = operation(#"{"n":1,"o":[],"z":null,"e":"","dots":".."}"#)
         #expect(error(Route(url: template), operation) == expected)
     }
 
-    @Test func `a body that is no JSON has no fields`() {
+    @Test func `a body without a JSON object has no fields`() {
         let empty = operation("")
         #expect(error(Route(url: "http://a/{payload.x}"), empty) == .missingValue(placeholder: "payload.x"))
         let text = operation("hello")
@@ -137,7 +137,7 @@ struct RequestTests {
         "Host", "content-length", "Transfer-Encoding", "CONNECTION", "Expect", "Accept-Encoding", "TE", "Trailer",
         "Upgrade", "Idempotency-Key", "Drainq-Attempt",
     ])
-    func `fields that are not for users are refused`(name: String) {
+    func `reserved header fields are refused`(name: String) {
         let field = HeaderField(name: name, value: "x")
         #expect(field.defect == .reserved)
         #expect(
@@ -153,11 +153,11 @@ struct RequestTests {
             ("", "x", .name), ("X A", "x", .name), ("X:", "x", .name), ("X\r\nY", "x", .name), ("é", "x", .name),
             ("X", "a\r\nY: b", .value), ("X", "a\n", .value), ("X", "\u{0}", .value), ("X", "\u{7F}", .value),
         ] as [(String, String, HeaderField.Defect)])
-    func `a field cannot carry a second one`(name: String, value: String, defect: HeaderField.Defect) {
+    func `an invalid field name or value is refused`(name: String, value: String, defect: HeaderField.Defect) {
         #expect(HeaderField(name: name, value: value).defect == defect)
     }
 
-    @Test func `ordinary fields are sent as they are`() {
+    @Test func `ordinary header fields have no defect`() {
         #expect(HeaderField(name: "X-!#$%&'*+.^_`|~1", value: "a\tb é \"").defect == nil)
         #expect(HeaderField(name: "X", value: "").defect == nil)
         #expect(
@@ -165,7 +165,7 @@ struct RequestTests {
                 == .badHeader(name: "Content-Type", reason: .value, ownedBy: .operation))
     }
 
-    @Test func `methods are tokens that take a URL`() {
+    @Test func `an invalid method is refused`() {
         for method in ["", "GE T", "CONNECT", "trace", "A\r\nB", String(repeating: "A", count: 33)] {
             #expect(error(Route(url: "http://a", method: method), operation()) == .badMethod(method, ownedBy: .route))
             #expect(
@@ -179,21 +179,21 @@ struct RequestTests {
             ("GET", "", nil), ("HEAD", "", nil), ("DELETE", "", nil), ("POST", "", ""), ("PUT", "", ""),
             ("GET", "1", "1"),
         ] as [(String, String, String?)])
-    func `a method that reads sends no body unless one is given`(method: String, body: String, sent: String?) throws {
+    func `a reading method sends a body only if given`(method: String, body: String, sent: String?) throws {
         let route = Route(url: "http://a", method: method)
         let request = try RequestForm(route).request(
             for: operation(body), attempt: 1, version: "1", available: Transport.allCases)
         #expect(request.body == sent.map { Array($0.utf8) })
     }
 
-    @Test func `bytes of no declared type are sent as just that`() throws {
+    @Test func `a body without a declared type is sent as octets`() throws {
         let untyped = operation("x") { $0.contentType = nil }
         let request = try RequestForm(Route(url: "http://a")).request(for: untyped, attempt: 1, version: "1")
         #expect(request.headers.first == HeaderField(name: "Content-Type", value: "application/octet-stream"))
         #expect(error(Route(url: "http://a"), operation { $0.idempotencyKey = "" }) == .badIdempotencyKey)
     }
 
-    @Test func `what the route did waits for a person, what the operation did fails`() {
+    @Test func `an error of the route holds, and an error of the operation fails`() {
         let table: [(RequestError, Outcome, String)] = [
             (.noURL(.default), .held, "no url is configured for type 'default'"),
             (.badURL("x\n", ownedBy: .route), .held, "the route's url 'x\\n' cannot be requested"),

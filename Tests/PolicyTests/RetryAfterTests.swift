@@ -28,7 +28,7 @@ struct RetryAfterTests {
         "Sunday, 06 Nov 94 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06-Nov 08:49:37 GMT",
         "Sun Nov  6 08:49:37 94", "1994-11-06T08:49:37Z", "120, 120",
     ])
-    func `anything else asks for nothing`(value: String) {
+    func `an invalid value is ignored`(value: String) {
         #expect(RetryAfter.parse(value, now: Self.now) == nil)
     }
 
@@ -61,7 +61,7 @@ struct RetryAfterTests {
             ("100, Wed, 21 Oct 2015 07:28:00 GMT", 100), ("Wed, 21 Oct 2015 07:28:00 GMT, 30", 60),
             ("Wednesday, 21-Oct-15 07:28:00 GMT, 3", 60), ("Wed Oct 21 07:28:00 2015, 90", 90),
         ] as [(String, Int?)])
-    func `of several values the later time counts, whether they are joined or not`(value: String, seconds: Int?) {
+    func `the later of several values counts, joined or separate`(value: String, seconds: Int?) {
         let date = HeaderField(name: "Date", value: "Wed, 21 Oct 2015 07:27:00 GMT")
         let joined = AttemptReport.Answer(status: 503, headers: [date, HeaderField(name: "Retry-After", value: value)])
         #expect(RetryAfter.asked(by: joined, now: Timestamp(microseconds: 0)) == seconds.map { .seconds($0) })
@@ -70,7 +70,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.asked(by: apart, now: Timestamp(microseconds: 0)) == .seconds(9))
     }
 
-    @Test func `a date is taken against the answer's own clock`() {
+    @Test func `a date is relative to the answer's Date header`() {
         let wrongClock = "Mon, 01 Jan 2001 00:00:00 GMT"
         let answer = AttemptReport.Answer(
             status: 503,

@@ -1,21 +1,21 @@
 import Policy
 
-/// What drainq-config(5) and drainq(1) say about an answer, sentence by sentence, and none of the program's code.
+/// The rules of drainq-config(5) and drainq(1) about an answer, sentence by sentence, without the program's code.
 ///
-/// It reads the configuration as it is written: a line of `classify` is a text and an outcome. `manual` quotes the
+/// The oracle reads the configuration as written: a line of `classify` is a text and an outcome. A comment quotes the
 /// sentence that a step follows.
 struct RuleOracle {
     /// A rule of `answers`, with one condition at most on the body.
     struct WrittenRule {
         var statuses: ClosedRange<Int>?
-        /// The value of `/kind` that the rule asks for.
+        /// The value of `/kind` required by the rule.
         var kind: String?
         var outcome: Outcome
     }
 
     struct Accept {
         var contentType: String?
-        /// Whether it asks for `/success` to be true.
+        /// Whether `/success` has to be true.
         var asksForSuccess: Bool
         var otherwise: Outcome
     }
@@ -95,8 +95,8 @@ struct RuleOracle {
 
     private func line(named name: String) -> Outcome? { classify.last { $0.pattern == name }?.outcome }
 
-    /// "A key is a status such as "404", a range such as "500-599" or "5xx"", "The narrowest match decides", and of two
-    /// lines as narrow the last one.
+    /// "A key is a status such as "404", a range such as "500-599" or "5xx"", "The narrowest match decides". The last
+    /// of equally narrow lines decides.
     private func outcome(byClassify status: Int) -> Outcome? {
         var best: (width: Int, outcome: Outcome)?
         for line in classify {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-/// Routes and answers from a seed: the program decides as the manual's sentences do.
+/// Random routes and answers: the program decides as the manual says.
 struct `The rules as the manual says them` {
     private static let statuses = [
         100, 200, 201, 204, 207, 299, 301, 400, 401, 403, 404, 409, 422, 429, 499, 500, 501, 503, 505, 599,
@@ -15,7 +15,7 @@ struct `The rules as the manual says them` {
     private static let kinds = ["a", "b"]
 
     @Test(arguments: 1...8)
-    func `an answer means what the sentences about answers, classify, protocol and accept say`(seed: UInt64) {
+    func `an answer has the outcome that the manual gives for answers, classify, protocol and accept`(seed: UInt64) {
         var chance = SeededGenerator(seed: seed)
         var outcomes: Set<Outcome> = []
         for _ in 0..<2000 {
@@ -37,7 +37,7 @@ struct `The rules as the manual says them` {
     }
 
     @Test(arguments: 1...8)
-    func `an element of a batch's answer means what the sentences about results say`(seed: UInt64) {
+    func `an element of a batch's answer has the outcome that the manual gives for results`(seed: UInt64) {
         var chance = SeededGenerator(seed: seed)
         var (judged, outcomes) = (0, Set<Outcome>())
         for _ in 0..<3000 {
@@ -147,7 +147,7 @@ struct `The rules as the manual says them` {
 }
 
 extension RuleOracle {
-    /// The same configuration as the program has it.
+    /// The same configuration in the program's form.
     fileprivate var route: Route {
         var route = Route(protocol: isCallable ? .callable : .plain)
         route.answers = answers.enumerated().map { index, rule in

@@ -4,7 +4,7 @@ import Testing
 struct SaturationTests {
     static let edges: [Int64] = [.min, .min + 1, -1_000_001, -1, 0, 1, 1_000_001, .max - 1, .max]
 
-    @Test func `a result that does not fit is the nearest one that does`() {
+    @Test func `a result out of range becomes the nearest representable value`() {
         for left in Self.edges {
             for right in Self.edges {
                 func nearest(_ exact: Int128) -> Int64 { Int64(min(max(exact, Int128(Int64.min)), Int128(Int64.max))) }
@@ -22,11 +22,11 @@ struct SaturationTests {
             (Double.infinity, Int64.max), (-.infinity, .min), (.nan, 0), (9.3e18, .max), (-9.3e18, .min), (1.9, 1),
             (-1.9, -1), (0x1p63, .max), (-0x1p63, .min),
         ] as [(Double, Int64)])
-    func `a fraction becomes the nearest whole number`(number: Double, whole: Int64) {
+    func `a floating-point number is truncated to a whole number and saturated`(number: Double, whole: Int64) {
         #expect(Int64(saturating: number) == whole)
     }
 
-    @Test func `moments and distances can be any numbers`() {
+    @Test func `times and durations of any size do not overflow`() {
         let durations: [Duration] =
             Self.edges.map { .microseconds($0) } + Self.edges.map { .seconds($0) }
             + Self.edges.map { .milliseconds($0) }

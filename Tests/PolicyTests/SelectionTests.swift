@@ -14,15 +14,15 @@ struct SelectionTests {
         return selection.chosen().map { "\($0.destination)\($0.element)" }
     }
 
-    @Test func `the oldest are chosen, in order, whatever order they come in`() {
+    @Test func `the oldest operations are chosen in order of age, whatever the order of offers`() {
         #expect(choose(5, (1...12).shuffled().map { ("a", $0) }) == ["a1", "a2", "a3", "a4", "a5"])
     }
 
-    @Test func `where all fit nobody needs a share`() {
+    @Test func `all operations are chosen if the limit suffices`() {
         #expect(choose(4, [("a", 3), ("b", 4), ("a", 1), ("a", 2)]) == ["a1", "a2", "a3", "b4"])
     }
 
-    @Test func `ten for a live destination are chosen beside ten thousand for a dead one`() {
+    @Test func `ten operations of a live destination are chosen beside ten thousand of a dead destination`() {
         let dead = (1...10_000).map { (destination: "dead", second: $0) }
         let live = (20_001...20_010).map { (destination: "live", second: $0) }
         let chosen = choose(20, dead + live)
@@ -30,12 +30,12 @@ struct SelectionTests {
         #expect(choose(20, live + dead) == chosen)
     }
 
-    @Test func `what a small destination leaves over goes to the oldest of all`() {
+    @Test func `the unused share of a small destination goes to the oldest operations`() {
         let offers = [("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 5), ("c", 6), ("c", 7), ("c", 8)]
         #expect(choose(6, offers) == ["a1", "a2", "a3", "b5", "c6", "c7"])
     }
 
-    @Test func `with more destinations than places those that waited longest get one each`() {
+    @Test func `with more destinations than places, the destinations waiting longest get a place each`() {
         let offers = (1...50).map { ("a", $0) } + (60...90).map { ("d\($0)-", $0) }
         #expect(choose(3, offers) == ["a1", "d60-60", "d61-61"])
         #expect(choose(3, offers.reversed()) == ["a1", "d60-60", "d61-61"])
@@ -47,7 +47,7 @@ struct SelectionTests {
         #expect(selection.chosen().map(\.element) == ["a", "b"])
     }
 
-    @Test func `with the newest first the newest are chosen, behind what goes by its age, and shares stay equal`() {
+    @Test func `with ordering newest, the newest are chosen after oldest-first operations, and shares stay equal`() {
         func choose(_ limit: Int, _ offers: [(destination: String, second: Int)]) -> [String] {
             var selection = Selection<String, Int>(limit: limit)
             var reach: [String: SortKeyBounds] = [:]
@@ -70,12 +70,12 @@ struct SelectionTests {
         #expect(choose(200, many.reversed()) == (1...100).reversed().map { "n\($0)" })
     }
 
-    @Test func `a limit of nothing chooses nothing`() {
+    @Test func `a limit of zero or less chooses nothing`() {
         #expect(choose(0, [("a", 1)]) == [])
         #expect(choose(-1, [("a", 1)]) == [])
     }
 
-    /// The same rule, with everything sorted and held.
+    /// The same rule by sorting all offers in memory.
     private func slowly(_ limit: Int, _ offers: [(destination: String, second: Int)]) -> [String] {
         let sorted = offers.sorted { $0.second < $1.second }
         if sorted.count <= limit { return sorted.map { "\($0.destination)\($0.second)" } }
@@ -92,18 +92,18 @@ struct SelectionTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `one pass chooses what sorting everything would`(seed: UInt64) {
+    func `a single pass chooses the same operations as sorting all offers`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let destinations = Int.random(in: 1...12, using: &generator)
         let count = Int.random(in: 0...80, using: &generator)
         let offers = (0..<count).shuffled(using: &generator).map { second in
-            // Skewed: the first destinations have most.
+            // Skewed: the first destinations have most offers.
             let pick = Int.random(in: 0..<destinations, using: &generator)
             return (destination: "d\(Int.random(in: 0...pick, using: &generator))-", second: second)
         }
         let limit = Int.random(in: 1...30, using: &generator)
         #expect(choose(limit, offers) == slowly(limit, offers))
-        // And beside them the newest of each destination.
+        // The newest unchosen operations of each destination are available too.
         var selection = Selection<String, Int>(limit: limit)
         for offer in offers {
             selection.offer(name(offer.second), destination: offer.destination, element: offer.second)
@@ -117,11 +117,11 @@ struct SelectionTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `what is out of reach need not be offered`(seed: UInt64) {
+    func `an operation out of reach need not be offered`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let destinations = Int.random(in: 1...12, using: &generator)
         let offers = (0..<Int.random(in: 0...400, using: &generator)).map { number in
-            // Several are created at the same time, and differ by their ids.
+            // Several names have the same creation time and differ by their ids.
             let name = name(Int.random(in: 0...100, using: &generator), "id-\(number)")
             return (name: name, destination: Int.random(in: 0..<destinations, using: &generator))
         }
@@ -144,7 +144,7 @@ struct SelectionTests {
         }
     }
 
-    @Test func `of ten thousand in no order few are in reach`() {
+    @Test func `few of ten thousand shuffled operations are in reach`() {
         var selection = Selection<String, Int>(limit: 5)
         var generator = SeededGenerator(seed: 1)
         var reach = SortKeyBounds.everything
@@ -157,7 +157,7 @@ struct SelectionTests {
         #expect(offered < 200)
     }
 
-    @Test func `the newest that are not chosen are there for samples, newest first`() {
+    @Test func `the newest unchosen operations are available as samples, newest first`() {
         var selection = Selection<String, Int>(limit: 3)
         for second in (1...8).shuffled() { selection.offer(name(second), destination: "a", element: second) }
         selection.offer(name(20), destination: "b", element: 20)
