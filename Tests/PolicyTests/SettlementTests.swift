@@ -33,12 +33,12 @@ struct SettlementTests {
             counted: outcome == .deferred && retryAfter == nil)
     }
 
-    @Test func `a delivered operation goes, or is kept where that is wanted`() {
+    @Test func `a delivered operation is removed, or kept if configured`() {
         #expect(settle(answer(204)).disposition == .delivered(keep: false))
         #expect(settle(answer(204), keeps: true).disposition == .delivered(keep: true))
     }
 
-    @Test func `an attempt is written down`() {
+    @Test func `a settlement records the attempt`() {
         let settled = settle(answer(503, body: "{\n\"a\":\u{1B}1}"), attempts: 1)
         #expect(
             settled.record
@@ -53,7 +53,7 @@ struct SettlementTests {
         #expect(failure.record.rule == "error reset: default defers")
     }
 
-    @Test func `a deferred operation waits as long as the schedule says`() {
+    @Test func `a deferred operation waits for the delay of its schedule`() {
         #expect(
             settle(answer(503)).disposition == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
         #expect(
@@ -61,21 +61,21 @@ struct SettlementTests {
                 == .deferred(until: Self.now + .seconds(120), countsAttempt: true))
     }
 
-    @Test func `after the last attempt an operation has failed, and the rule says so`() {
+    @Test func `an operation fails after its last attempt, and the rule gives the reason`() {
         let settled = settle(answer(503), attempts: 3)
         #expect(settled.disposition == .failed(countsAttempt: true))
         #expect(settled.record.outcome == .failed)
         #expect(settled.record.rule == "attempts used up (4 of 4); last status 503: default 500-599 defers")
     }
 
-    @Test func `an operation that is too old has failed, and the rule says so`() {
+    @Test func `an operation fails at its maximum age, and the rule gives the reason`() {
         let route = Route(retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(900)))
         let settled = settle(answer(503), attempts: 3, route: route)
         #expect(settled.disposition == .failed(countsAttempt: true))
         #expect(settled.record.rule == "age used up (15m); last status 503: default 500-599 defers")
     }
 
-    @Test func `a permanent failure has failed at once`() {
+    @Test func `a permanent failure fails the operation at once`() {
         let settled = settle(answer(422))
         #expect(settled.disposition == .failed(countsAttempt: true))
         #expect(settled.rule.description == "status 422: default 400-499 fails")
@@ -95,7 +95,7 @@ struct SettlementTests {
             count: count)
     }
 
-    @Test func `what this program ended itself is no attempt, is due at once, and then as the schedule says`() {
+    @Test func `a cancelled attempt does not count, is repeated at once, and then follows the schedule`() {
         let route = Route(retry: BackoffSchedule(delays: .list([.seconds(10), .seconds(20)]), attempts: 3))
         for (before, delay) in [(cutOff(0), 0), (cutOff(1), 10), (cutOff(2), 20), (cutOff(9), 20)] {
             let settled = settle(.failure(.cancelled, detail: ""), records: before, route: route)
@@ -108,14 +108,14 @@ struct SettlementTests {
     }
 
     @Test(arguments: [0, 1, 5])
-    func `the age ends an operation whose attempts this program ended`(before: Int) {
+    func `the maximum age fails an operation with cancelled attempts`(before: Int) {
         let route = Route(retry: BackoffSchedule(delays: .list([.seconds(10)]), maxAge: .seconds(900)))
         let settled = settle(.failure(.cancelled, detail: ""), records: cutOff(before), route: route)
         #expect(settled.disposition == .failed(countsAttempt: false))
         #expect(settled.rule.description.hasPrefix("age used up (15m)"))
     }
 
-    @Test func `a schedule for rate limits without an age is bounded by the age of the other`() {
+    @Test func `a rate-limit schedule without maxAge is bounded by the maxAge of retry`() {
         var route = Route(
             retry: BackoffSchedule(delays: .list([.seconds(1)]), maxAge: .seconds(800)), retryRateLimited: .rateLimit)
         for result in [answer(429), answer(429, retryAfter: "60")] {
@@ -129,8 +129,8 @@ struct SettlementTests {
     }
 
     @Test(arguments: [429, 503])
-    func `waiting because a server asked is not an attempt, and ends no earlier than asked`(status: Int) throws {
-        // Far behind the schedule's end: what the server asked for is not charged.
+    func `a retry-after does not count an attempt, and the wait is at least as long`(status: Int) throws {
+        // Far behind the schedule's end: a retry-after does not count an attempt.
         let settled = settle(answer(status, retryAfter: "100"), attempts: 50)
         guard case .deferred(let until, countsAttempt: false) = settled.disposition else {
             Issue.record("\(settled.disposition)")
@@ -141,7 +141,7 @@ struct SettlementTests {
         #expect(!settled.record.counted)
     }
 
-    @Test func `a server's wait of any length stays below the longest delay`() {
+    @Test func `a retry-after of any length stays below the longest delay`() {
         guard case .deferred(let until, _) = settle(answer(429, retryAfter: "999999")).disposition else {
             Issue.record("not deferred")
             return
@@ -149,7 +149,7 @@ struct SettlementTests {
         #expect(until - Self.now <= Route(retry: .steps).longestDelay(asked: RetryAfter.longest))
     }
 
-    @Test func `the age bounds also what a server asks for`() {
+    @Test func `the maximum age bounds a retry-after`() {
         let route = Route(retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(1000)))
         #expect(
             settle(answer(429, retryAfter: "500"), route: route).disposition
@@ -159,13 +159,13 @@ struct SettlementTests {
                 == .failed(countsAttempt: false))
     }
 
-    @Test func `a wait of nothing asks for nothing`() {
+    @Test func `a retry-after of zero is ignored`() {
         #expect(
             settle(answer(503, retryAfter: "0")).disposition
                 == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
     }
 
-    @Test func `elsewhere a server's wait only extends the schedule's`() {
+    @Test func `a retry-after with 502 only extends the schedule's delay`() {
         guard case .deferred(let until, countsAttempt: true) = settle(answer(502, retryAfter: "100")).disposition else {
             Issue.record("not deferred")
             return
@@ -176,7 +176,7 @@ struct SettlementTests {
                 == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
     }
 
-    @Test func `429 follows its own schedule and counts only itself`() {
+    @Test func `429 follows its own schedule and counts only answers with 429`() {
         let route = Route(retry: .quick, retryRateLimited: .rateLimit)
         func until(_ attempts: Int, _ records: [AttemptRecord]) -> Disposition {
             settle(answer(429), attempts: attempts, records: records, route: route).disposition
@@ -187,7 +187,7 @@ struct SettlementTests {
         #expect(until(3, [record(503), record(503), record(503)]) == first)
         #expect(until(1, [record(429), record(429, retryAfter: 5)]) == second)
         #expect(until(2, [record(429), record(429)]) == .failed(countsAttempt: true))
-        // The records of before a retry do not count.
+        // Records before an operator's retry do not count.
         #expect(until(0, [record(429), record(429)]) == first)
         #expect(until(1, [record(429), record(429)]) == second)
         #expect(
@@ -212,7 +212,7 @@ struct SettlementTests {
         #expect(!asked.record.counted)
     }
 
-    @Test func `a proxy's own failure is nobody's attempt, and only the age bounds it`() {
+    @Test func `a failure of a proxy does not count an attempt, and only the maximum age ends the operation`() {
         let settled = settle(.failure(.proxy, detail: ""), attempts: 50)
         #expect(settled.disposition == .deferred(until: Self.now + .seconds(120), countsAttempt: false))
         #expect(!settled.record.counted)
@@ -223,7 +223,7 @@ struct SettlementTests {
             settle(.failure(.proxy, detail: ""), route: route).disposition == .failed(countsAttempt: false))
     }
 
-    @Test func `an operation that shared its request is not given up, and is the next time alone`() {
+    @Test func `an operation in a batch does not fail at its last attempt, and is sent alone next`() {
         let route = Route(retry: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
         let old = Route(retry: BackoffSchedule(delays: .list([.seconds(1)]), maxAge: .seconds(60)))
         for (route, attempts, records) in [(route, 1, [record(500)]), (old, 0, []), (old, 5, [record(500)])] {
@@ -239,7 +239,7 @@ struct SettlementTests {
         }
     }
 
-    @Test func `an attempt is the last one by either schedule, and a first one never is`() {
+    @Test func `an attempt is the last by either schedule, and a first attempt never is`() {
         let route = Route(
             retry: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 3),
             retryRateLimited: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
@@ -256,7 +256,7 @@ struct SettlementTests {
         #expect(isLast([record(429)]) && !isLast([record(429, retryAfter: 5)]))
     }
 
-    @Test func `a member's own status and what the server asked for decide together whether it counts`() {
+    @Test func `an element's status and the retry-after together decide whether the attempt counts`() {
         let answer = AttemptReport.Answer(
             status: 200, headers: [HeaderField(name: "Retry-After", value: "9")],
             body: Array(#"[{"s":503},{"s":500},{"s":429},{"s":400}]"#.utf8))
@@ -285,7 +285,7 @@ struct SettlementTests {
         }
     }
 
-    @Test func `the record of a batch's member has the status that the answer had for it`() {
+    @Test func `the record of a batch's operation has the status of its element`() {
         let report = SealedReport(result: .answer(.init(status: 207)), duration: .zero)
         let rule = Classification.verdict(onStatus: 422, route: Route()).rule
         var verdict = Verdict(outcome: .failed, rule: .member(rule))
@@ -301,7 +301,7 @@ struct SettlementTests {
         #expect(settled.record.rule == "batch results: status 422: default 400-499 fails")
     }
 
-    @Test func `an operation is due when it expires, if that is earlier`() {
+    @Test func `an operation is due at its expiry if earlier than the delay`() {
         let soon = Self.now + .seconds(2)
         #expect(
             settle(answer(503), expiresAt: soon).disposition == .deferred(until: soon, countsAttempt: true))
@@ -320,7 +320,7 @@ struct SettlementTests {
         #expect(Settlement.expiry(of: operation, route: route) == Self.created + .seconds(60))
     }
 
-    @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {
+    @Test func `an operation without a valid request fails or is put back, by the owner of the defect`() {
         let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
         #expect(own.disposition == .failed(countsAttempt: false))
         #expect(own.record.ruleCode == .request && !own.record.counted)

@@ -21,34 +21,34 @@ struct SharedSelectionTests {
         seconds.map { (rank, $0) }
     }
 
-    @Test func `a run alone chooses what Selection chooses`() {
+    @Test func `a single run chooses the same operations as Selection`() {
         let (chosen, newest) = choose(5, ranks: 1, all(0, (1...12).shuffled()))
         #expect(chosen == [1, 2, 3, 4, 5])
         #expect(newest == [12, 11, 10])
     }
 
-    @Test func `a run chooses its own share, the oldest first, and leaves older ones to their run`() {
+    @Test func `a run chooses its own share, oldest first, and leaves older operations to their run`() {
         let (chosen, newest) = choose(20, ranks: 2, all(1, 1...5) + all(0, 6...10))
         #expect(chosen == [6, 7, 8, 9, 10])
         #expect(newest == [5, 4, 3])
         #expect(choose(2, ranks: 2, all(1, 1...9) + all(0, 3...5)).newest.first == 5, "its own sample first")
     }
 
-    @Test func `a run without a share helps where it comes next, the newest of the oldest first`() {
+    @Test func `a run without a share helps its next rank with the oldest operations, in reverse order`() {
         #expect(choose(9, ranks: 3, all(1, 1...5) + all(2, 6...9)).chosen == [5, 4, 3, 2, 1])
         #expect(choose(3, ranks: 3, all(2, 1...5)).chosen == [3, 2, 1])
         let (chosen, _) = choose(9, ranks: 3, all(1, 1...2) + all(2, 3...20))
         #expect(chosen == [2, 1, 9, 8, 7, 6, 5, 4, 3], "each rank from its end, the next rank first")
     }
 
-    @Test func `a share that nobody serves is not left behind, however much of the own is due`() {
+    @Test func `a run helps an unserved share, however much of its own share is due`() {
         let (chosen, _) = choose(4, ranks: 2, all(0, 100...199) + all(1, 1...201))
         #expect(chosen == [100, 101, 2, 1])
         #expect(choose(4, ranks: 2, all(0, 100...199) + all(1, 1...200)).chosen == [100, 101, 102, 103])
     }
 
     @Test(arguments: [1, 2, 3, 7])
-    func `whatever is due, something is chosen, and never more than the limit`(ranks: Int) {
+    func `a selection is not empty if an operation is due, and never exceeds the limit`(ranks: Int) {
         var generator = SeededGenerator(seed: UInt64(ranks))
         for _ in 0..<200 {
             let count = Int.random(in: 0...30, using: &generator)

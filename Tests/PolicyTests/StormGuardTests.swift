@@ -5,8 +5,8 @@ import Testing
 struct StormGuardTests {
     typealias Guard = StormGuard<String>
 
-    /// Tells a guard a story and says what it did: each word is an operation and its answer, `a404`, `b200`, `c503` for
-    /// one that is put off, with a `*` for a sample; `end` is when nothing else waits or is in flight.
+    /// Plays a story for a storm guard and returns its steps. Each word is an operation and its answer: `a404`, `b200`,
+    /// or `c503` for a deferral. A `*` marks a sample. `end` means that no operation waits or is in flight.
     private func tell(_ story: String, _ start: Guard = Guard(threshold: 5)) -> String {
         var storm = start
         let steps = story.split(separator: " ").map { word -> String in
@@ -37,61 +37,61 @@ struct StormGuardTests {
     private static let five = "a404 b404 c404 d404 e404"
     private static let suspicion = "wait wait wait wait sample"
 
-    @Test func `five of the same and samples that meet the same end: all are put back, the destination is held`() {
+    @Test func `five identical answers and identical samples put all operations back and hold the destination`() {
         #expect(
             tell(Self.five + " x404* y404* z404*") == Self.suspicion + " wait wait hold(abcdexyz,404)")
     }
 
-    @Test func `five of the same and a sample that succeeds: the five are failed as usual, and what comes later too`() {
+    @Test func `a delivered sample after five identical answers fails the five and later operations as usual`() {
         #expect(tell(Self.five + " x200* y404* f404") == Self.suspicion + " apply(abcdex) apply(y) apply(f)")
         #expect(tell(Self.five + " x404* y404* z200*") == Self.suspicion + " wait wait apply(abcdexyz)")
     }
 
-    @Test func `five of the same and a sample that meets another end: the server tells operations apart`() {
+    @Test func `a sample with a different answer after five identical answers fails the five as usual`() {
         #expect(tell(Self.five + " x400*") == Self.suspicion + " apply(abcdex)")
     }
 
-    @Test func `five of the same and nothing else to try: they are failed as usual`() {
+    @Test func `five identical answers without a sample fail the operations as usual`() {
         #expect(tell(Self.five + " end") == Self.suspicion + " apply(abcde)")
     }
 
-    @Test func `fewer samples than wanted are enough where there are no more`() {
+    @Test func `fewer samples suffice if no further operation waits`() {
         #expect(tell(Self.five + " x404* end") == Self.suspicion + " wait hold(abcdex,404)")
     }
 
-    @Test func `fewer than five are failed when nothing else is there, and it watches anew`() {
+    @Test func `fewer than five operations fail at the end, and the storm guard watches anew`() {
         #expect(tell("a404 b404 end") == "wait wait apply(ab)")
         #expect(tell("a404 end " + Self.five) == "wait apply(a) " + Self.suspicion)
         #expect(tell("end") == "apply()")
     }
 
-    @Test func `a success among the first clears everything`() {
+    @Test func `a success among the first answers clears the storm guard`() {
         #expect(
             tell("a404 b404 c200 d404 e404 f404 g404")
                 == "wait wait apply(abc) apply(d) apply(e) apply(f) apply(g)")
         #expect(tell("a200 " + Self.five) == "apply(a) apply(a) apply(b) apply(c) apply(d) apply(e)")
     }
 
-    @Test func `different permanent answers among the first clear everything`() {
+    @Test func `different permanent answers among the first clear the storm guard`() {
         #expect(tell("a404 b404 c410 d404") == "wait wait apply(abc) apply(d)")
     }
 
-    @Test func `what is put off says nothing either way`() {
+    @Test func `deferred answers neither clear the storm guard nor count as failures`() {
         #expect(
             tell("a404 b503 c404 d404 e503 f404 g404 x404* y404* z404*")
                 == "wait apply(b) wait wait apply(e) wait sample wait wait hold(acdfgxyz,404)")
     }
 
-    @Test func `samples that say nothing are like no samples: the five fail, and the next one holds`() {
+    @Test func `deferred samples count as no samples: the five fail, and the next operation holds`() {
         #expect(tell(Self.five + " x503* y503* end") == Self.suspicion + " apply(x) apply(y) apply(abcde)")
-        // One that met the same end says enough.
+        // A single identical sample suffices.
         #expect(tell(Self.five + " x503* y404* end") == Self.suspicion + " apply(x) wait hold(abcdey,404)")
         #expect(
             tell(Self.five + " x503* end f404 y503* end", Guard(threshold: 5, limit: 5))
                 == Self.suspicion + " apply(x) apply(abcde) sample apply(y) hold(f,404)")
     }
 
-    @Test func `neighbours that were in flight with the first are no samples`() {
+    @Test func `operations in flight with the first are no samples`() {
         #expect(
             tell(Self.five + " f404 g404 h404 x404* i404 y404* z404*")
                 == Self.suspicion + " wait wait wait wait wait wait hold(abcdefghxiyz,404)")
@@ -99,14 +99,14 @@ struct StormGuardTests {
         #expect(tell(Self.five + " f200") == Self.suspicion + " apply(abcdef)")
     }
 
-    @Test func `what meets the same end after the decision is put back with the others, the rest takes effect`() {
+    @Test func `after a hold, identical answers are put back, and different answers take effect`() {
         #expect(
             tell(Self.five + " x404* y404* z404* f404 g200 h410 i503 end")
                 == Self.suspicion
                 + " wait wait hold(abcdexyz,404) hold(f,404) apply(g) apply(h) apply(i) apply()")
     }
 
-    @Test func `a threshold of nothing lets everything pass`() {
+    @Test func `a threshold of zero lets every answer pass`() {
         #expect(tell("a404 b404 end", Guard(threshold: 0)) == "apply(a) apply(b) apply()")
     }
 
@@ -131,11 +131,11 @@ struct StormGuardTests {
             (5, "a410 end", "wait apply(a)"),
             (5, "a200 b404", "apply(a) apply(b)"),
         ] as [(Int, String, String)])
-    func `what the runs before have failed counts on`(count: Int, story: String, steps: String) {
+    func `failures of earlier runs count`(count: Int, story: String, steps: String) {
         #expect(tell(story, guarding(after: count)) == steps)
     }
 
-    @Test func `it watches again after so many failures in a row, and each success begins anew`() {
+    @Test func `a cleared storm guard watches again after five failures, and a success restarts the count`() {
         let guarding = Guard(threshold: 5, limit: 5)
         #expect(
             tell("a200 b404 c404 d404 e404 f404 g404 end", guarding)
@@ -145,7 +145,7 @@ struct StormGuardTests {
                 == "apply(a) apply(b) apply(c) apply(d) apply(e) apply(f) apply(g) apply(h)")
     }
 
-    @Test func `an incident costs five operations, one a run or however they come`() {
+    @Test func `an incident fails at most five operations, however many a run attempts`() {
         for portion in 1...7 {
             var state = DestinationState()
             var (failed, runs) = (0, 0)
@@ -170,7 +170,7 @@ struct StormGuardTests {
         }
     }
 
-    @Test func `a delivery, another status and a change end what was counted`() {
+    @Test func `a delivery, a different status and a change restart the count`() {
         for event in [DestinationEvent.delivered, .disproved, .blameChanged, .released] {
             var state = DestinationState()
             state.apply(.failed(status: 404), DestinationSettings(), at: Timestamp(microseconds: 0))
@@ -186,13 +186,13 @@ struct StormGuardTests {
 
     // MARK: - Statuses that hold
 
-    @Test func `one refusal and samples that are refused too: the destination is held`() {
+    @Test func `a refusal and refused samples hold the destination`() {
         #expect(
             tell("a401 x401* y401* z401*", Guard(threshold: 1)) == "sample wait wait hold(axyz,401)")
         #expect(tell("a401 b401 x401* end", Guard(threshold: 1)) == "sample wait wait hold(abx,401)")
     }
 
-    @Test func `one refusal and a sample that succeeds: it is that one's own`() {
+    @Test func `a delivered sample after a refusal clears the storm guard`() {
         var storm = Guard(threshold: 1)
         guard case .sample = storm.take("a", .permanent(403)) else {
             Issue.record("no sample is asked for")
@@ -206,7 +206,7 @@ struct StormGuardTests {
         #expect(storm.phase == .cleared)
     }
 
-    @Test func `one refusal and nothing else: it means what it says`() {
+    @Test func `a refusal without a sample takes effect`() {
         var storm = Guard(threshold: 1)
         _ = storm.take("a", .permanent(401))
         guard case .apply(let elements) = storm.nothingElse() else {
@@ -214,13 +214,13 @@ struct StormGuardTests {
             return
         }
         #expect(elements == ["a"])
-        // Not cleared: nobody has said that it is this one's alone.
+        // Not cleared: no sample has shown that only this operation is refused.
         #expect(storm.phase == .watching)
     }
 
     // MARK: - Always
 
-    @Test func `the run's end gets back what is withheld, once`() {
+    @Test func `the end of a run takes the withheld answers once`() {
         var storm = Guard(threshold: 5)
         for element in ["a", "b", "c"] { _ = storm.take(element, .permanent(404)) }
         #expect(storm.takeWithheld() == ["a", "b", "c"])
@@ -228,7 +228,7 @@ struct StormGuardTests {
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `every answer takes effect, holds or is put back exactly once, and a storm fails none`(seed: UInt64) {
+    func `every answer takes effect, holds or is put back exactly once, and a storm fails no operation`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var storm = StormGuard<Int>(threshold: Int.random(in: 0...6, using: &generator))
         let isStorm = Bool.random(using: &generator) && storm.threshold > 0

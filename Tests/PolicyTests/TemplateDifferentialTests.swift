@@ -11,7 +11,7 @@ struct TemplateDifferentialTests {
         "\u{301}\u{200D}\u{FE0F}\u{1F3FD}\u{600}\u{20E3}\u{E33}\u{1100}\u{200C}\u{93E}eéé\u{0}\u{7}\n\r\t\u{7F}\u{85}\u{2028}\"\\/{}$%&=+?#.<>,; aA0~-_:\u{10FFE9}\u{10FFFF}\u{FFFD}\u{FEFF}😀"
             .unicodeScalars)
 
-    /// A text, each character in one of the ways in which JSON writes it, and now and then half a surrogate pair.
+    /// Returns a text with random JSON escapes and an occasional lone surrogate.
     private static func text(using generator: inout SeededGenerator) -> Value {
         var value = Value(kind: .text, written: [34])
         for _ in 0..<Int.random(in: 0...6, using: &generator) {
@@ -95,7 +95,7 @@ struct TemplateDifferentialTests {
             operation.kept = ["k": KeptValue(json: kept.written)!]
         }
 
-        /// The value of a word; `nil` if the operation has none.
+        /// Returns the value of a word; `nil` if the operation has none.
         func value(of word: Word) -> Value? {
             let isWhole = operation.body == payload.written
             switch word {
@@ -113,7 +113,7 @@ struct TemplateDifferentialTests {
         }
     }
 
-    /// The media types of a template's text, with the place of a word in it.
+    /// The media types of a template's text, with the place of the word.
     private static let media: [(type: String?, place: Place, text: @Sendable (String) -> String)] = [
         (nil, .json, { "{\"\u{301}x\":\($0)}" }),
         ("application/json; charset=utf-8", .quotes, { "[\"\u{301}\($0)\u{301}\"]" }),
@@ -125,7 +125,7 @@ struct TemplateDifferentialTests {
     ]
 
     @Test(arguments: [UInt64](0..<20))
-    func `a template sends the bytes that the manual says, or nothing`(seed: UInt64) throws {
+    func `a template sends the bytes described in the manual, or nothing`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<15 {
             let word = Word.allCases.randomElement(using: &generator)!
@@ -214,7 +214,7 @@ struct TemplateDifferentialTests {
         #expect(key.map { Array($0.utf8) } == bytes)
     }
 
-    /// Checks single requests and one for all operations that can be sent: as many lines as operations.
+    /// Checks single requests, and a batch of all valid operations: the batch has the lines of each operation.
     private func checkBody(
         _ route: Route, _ place: Place, _ samples: [Sample], _ expected: (Sample) -> [UInt8]?
     ) throws {
@@ -246,8 +246,8 @@ struct TemplateDifferentialTests {
         }
     }
 
-    /// Checks that the request that is shown is the one that is sent, once the secret is put in, escaped for its place.
-    /// `place`: that of a secret in the url or in the body.
+    /// Checks that the displayed request equals the sent request, with the secret filled in and escaped for its place.
+    /// `place` is the place of a secret in the url or in the body.
     private func checkShown(_ form: RequestForm, _ sample: Sample, _ made: OutgoingRequest?, _ place: Place) {
         var generator = SeededGenerator(seed: 7)
         let marks = SecretMarks(using: &generator)

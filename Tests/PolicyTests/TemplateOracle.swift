@@ -1,12 +1,12 @@
 import Foundation
 
-/// The sentences of TEMPLATES and BATCHES in drainq-config(5), on bytes. Knows nothing of the code.
+/// The sentences of TEMPLATES and BATCHES in drainq-config(5), applied to bytes. Independent of the code.
 enum TemplateOracle {
     enum Place: CaseIterable {
         case path, query, header, json, quotes, form, text, key, idempotencyKey
     }
 
-    /// A value as a person knows it: how it is written, and what it is.
+    /// A value, by its JSON text and its content.
     struct Value {
         enum Kind { case text, plain, null, container }
 
@@ -38,8 +38,8 @@ enum TemplateOracle {
         static func base64(of bytes: [UInt8]) -> Value { .text(Data(bytes).base64EncodedString()) }
     }
 
-    /// The bytes that stand for the value in its place; `nil` if the operation fails unsent. `isLined`: each line of
-    /// the body is an operation's.
+    /// Returns the bytes of the value in its place; `nil` if the operation fails unsent. With `isLined`, each line of
+    /// the body belongs to an operation.
     static func rendered(_ value: Value, in place: Place, isLined: Bool) -> [UInt8]? {
         switch place {
         case .json:
@@ -93,7 +93,7 @@ enum TemplateOracle {
             } + [34]
     }
 
-    /// The inside of a string, as code units: the form in which two such insides are compared.
+    /// Returns the inside of a string as code units, for comparison.
     private static func quoted(_ units: [UInt16]) -> [UInt8] {
         units.flatMap { Array(String(format: "\\u%04x", $0).utf8) }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Policy
 
-/// One table of places, values and the bytes that are sent.
+/// A table of places, values and sent bytes.
 struct TemplateTests {
     private static let payload =
         #"{"s":"a\"b/ é\n","n":1.10,"t":true,"z":null,"e":"","o":{"x": [1, 2]},"l":["p","q"],"twice":1,"twice":2}"#
@@ -49,7 +49,7 @@ struct TemplateTests {
         (#"/?z={payload.z|"none"}&n={payload.no|0}"#, "/?z=none&n=0"),
         ("/?a={payload.no?}&b={payload.n?}&c={payload.z?}", "/?b=1.10"), ("/?a={payload.no?}", "/?"),
     ])
-    func `in a url`(template: String, expected: String) throws {
+    func `a url template yields the expected url`(template: String, expected: String) throws {
         let route = Route(url: "https://a" + template)
         #expect(route.problems.isEmpty)
         #expect(try request(route, operation()).url == "https://a" + expected)
@@ -60,7 +60,7 @@ struct TemplateTests {
         (#"{"a":1} { {{id} $5"#, #"{"a":1} { {id} $5"#), ("Bearer ${secret:api}", #"Bearer s"1"#),
         ("{payload:base64}", "eyJz"),
     ])
-    func `in a header`(template: String, expected: String) throws {
+    func `a header template yields the expected value`(template: String, expected: String) throws {
         let route = Route(url: "https://a", headers: [HeaderField(name: "X-A", value: template)])
         #expect(route.problems.isEmpty)
         let value = try #require(try request(route, operation()).headers.first).value
@@ -91,7 +91,7 @@ struct TemplateTests {
             #"{"t":1795252500,"s":"1795252500","r":"2026-11-21T09:15:00Z","k":"ay8x"}"#
         ),
     ])
-    func `in JSON`(template: String, expected: String) throws {
+    func `a JSON template yields the expected body`(template: String, expected: String) throws {
         let route = Route(url: "https://a", body: template)
         #expect(route.problems.isEmpty)
         let made = try request(route, operation())
@@ -111,9 +111,9 @@ struct TemplateTests {
         #expect(String(decoding: made.body ?? [], as: UTF8.self) == expected)
     }
 
-    /// Every combination of members of an object and of elements of an array that are there, are optional and missing,
-    /// or are optional and there.
-    @Test func `an optional value leaves its member out, with one comma`() throws {
+    /// Tests every combination of members and of elements that are required, optional and missing, or optional and
+    /// present.
+    @Test func `a missing optional value omits its member and a comma`() throws {
         let kinds = ["1", "{payload.no?}", "{payload.n?}"]
         for count in 1...4 {
             for number in 0..<Int(repeatElement(3, count: count).reduce(1, *)) {
@@ -144,7 +144,7 @@ struct TemplateTests {
         }
     }
 
-    @Test func `an optional header or field of a form is left out`() throws {
+    @Test func `a missing optional header or form field is omitted`() throws {
         let form = Route(
             url: "https://a",
             headers: [
@@ -164,7 +164,7 @@ struct TemplateTests {
         ("/{payload.a|\"x}", "is not JSON"), ("/{id:epoch}", "unknown placeholder"),
         ("/{createdAt:year}", "unknown placeholder"), ("/{kept.a?}", "is never missing"),
     ])
-    func `a default, a form or an option that cannot be is an error of the configuration`(path: String, reason: String)
+    func `an inadmissible default, time format or optional value is a configuration error`(path: String, reason: String)
     {
         let problems = Route(url: "https://a" + path).problems
         #expect(problems.contains { $0.reason.contains(reason) }, "\(problems)")
@@ -175,7 +175,7 @@ struct TemplateTests {
         #expect(!Route(url: "https://a", body: body).problems.isEmpty)
     }
 
-    @Test func `in a form and in other text`() throws {
+    @Test func `a form template and a text template yield the expected body`() throws {
         func route(_ type: String, _ body: String) -> Route {
             Route(url: "https://a", headers: [HeaderField(name: "content-type", value: type)], body: body)
         }
@@ -199,7 +199,7 @@ struct TemplateTests {
 
     // MARK: - Values that do not fit
 
-    @Test func `a value that cannot stand in its place is the operation's defect`() {
+    @Test func `a value unusable in its place is a defect of the operation`() {
         let table: [(Route, RequestError)] = [
             (
                 Route(url: "https://a/{payload.o}"),
@@ -243,7 +243,7 @@ struct TemplateTests {
         ("{id", "'{id' is no placeholder: it has no '}'", ""),
         ("${secrets:x}", "'${secrets:x}' is not a secret reference", ""),
     ])
-    func `a word that is none is an error of the configuration, never sent`(text: String, reason: String, hint: String)
+    func `an unknown word is a configuration error and is never sent`(text: String, reason: String, hint: String)
         throws
     {
         for route in [
@@ -260,7 +260,7 @@ struct TemplateTests {
 
     // MARK: - Keys
 
-    @Test func `a route gives keys and idempotency keys`() throws {
+    @Test func `a route derives keys and idempotency keys from templates`() throws {
         let route = Route(url: "https://a", key: "{payload.l.0}-{type}", idempotencyKey: "{type}:{payload.n}")
         let form = RequestForm(route)
         #expect(try form.key(of: operation(key: nil)) == "p-note")
@@ -294,14 +294,14 @@ struct TemplateTests {
         return String(decoding: made.body ?? [], as: UTF8.self)
     }
 
-    @Test func `an envelope stands around a batch`() throws {
+    @Test func `an envelope wraps a batch`() throws {
         let route = Route(
             url: "https://a", body: #"{"value":{payload}}"#, batch: Batch(max: 9, body: #"{"records":[{items}]}"#))
         #expect(try batch(route, ["1"]) == #"{"records":[{"value":1}]}"#)
         #expect(try batch(route, ["1", #"{"a":2}"#]) == #"{"records":[{"value":1},{"value":{"a":2}}]}"#)
     }
 
-    @Test func `an operation may be several lines of a batch`() throws {
+    @Test func `an operation may have several lines in a batch`() throws {
         let route = Route(
             url: "https://a", body: "{\"create\":{\"_id\":\"{id}\"}}\n{payload}", batch: Batch(max: 9, format: .ndjson))
         #expect(
@@ -309,7 +309,7 @@ struct TemplateTests {
                 == "{\"create\":{\"_id\":\"i0\"}}\n{ \"a\": 1}\n{\"create\":{\"_id\":\"i1\"}}\n2\n")
     }
 
-    @Test func `the bytes of a batch count what stands around it`() throws {
+    @Test func `the size limit of a batch includes the envelope`() throws {
         let envelope = #"{"records":[{items}]}"#
         for limit in 15...40 {
             let route = Route(url: "https://a", batch: Batch(max: 99, maxBytes: limit, body: envelope))
@@ -326,14 +326,14 @@ struct TemplateTests {
     }
 
     @Test(arguments: ["{}", #"{"a": "{items}"}"#, "[{items},{items}]", #"{"a": {items}}"#, "[{id}]", "[{items}"])
-    func `an envelope that cannot hold a batch is an error of the configuration`(text: String) {
+    func `an envelope unsuitable for a batch is a configuration error`(text: String) {
         #expect(Route(url: "https://a", batch: Batch(max: 2, body: text)).problems.map(\.key) == ["batch.body"])
     }
 
     // MARK: - Any values
 
     @Test(arguments: [UInt64](0..<40))
-    func `whatever the payload is, a JSON template makes JSON, and its values come back`(seed: UInt64) throws {
+    func `a JSON template makes JSON with the original values from any payload`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let letters = Array("{}\"\\$:a/\n\u{0}\u{1F}é\u{2028}😀 ,[]%&=".unicodeScalars)
         for _ in 0..<50 {
@@ -355,7 +355,7 @@ struct TemplateTests {
     }
 
     @Test(arguments: [UInt64](0..<40))
-    func `any text is a template or is refused, and one without words stands for itself`(seed: UInt64) throws {
+    func `any text is a template or is refused, and a template without words stands for itself`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pieces = [
             "{", "}", "{{", "{id}", "{payload", ".x}", ":base64}", "${", "secret:", "$", "\"", "\\", "a", "\n", "é",

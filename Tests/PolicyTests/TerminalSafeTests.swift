@@ -8,11 +8,11 @@ struct TerminalSafeTests {
         ("a\u{2028}\u{2029}", "a\\u{2028}\\u{2029}"), ("\u{FEFF}\u{E0041}", "\\u{feff}\\u{e0041}"),
         ("e\r\nf", "e\\r\\nf"),
     ])
-    func `nothing that steers a terminal gets through`(text: String, escaped: String) {
+    func `characters that steer a terminal are escaped`(text: String, escaped: String) {
         #expect(escapedForDisplay(text) == escaped)
     }
 
-    @Test func `an excerpt is one short line`() {
+    @Test func `an excerpt is a single short line`() {
         #expect(excerpt(of: Array("\n {\r\n  \"a\": 1\t}\n".utf8)) == "{ \"a\": 1 }")
         #expect(excerpt(of: []) == nil)
         #expect(excerpt(of: Array(" \n".utf8)) == nil)

@@ -32,7 +32,7 @@ struct TimestampTests {
         "+2026-11-21T09:15:00Z", "2026/11/21T09:15:00Z", "2026-11-21T09.15.00Z", "2026-11-21T09:15:0xZ",
         "２026-11-21T09:15:00Z", "2026-11-21T09:15:00\u{0}", "2026-11-21T09:15:00.5", "2026-11-21T09:15:00*01:00",
     ])
-    func `what is not an RFC 3339 time is not read`(text: String) {
+    func `an invalid RFC 3339 time is refused`(text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
@@ -46,7 +46,7 @@ struct TimestampTests {
             (.min, "0000-01-01T00:00:00Z"),
             (.max, "9999-12-31T23:59:59.999999Z"),
         ] as [(Int64, String)])
-    func `a time is written with no more digits than it needs`(microseconds: Int64, text: String) {
+    func `a time is written with the fewest digits needed`(microseconds: Int64, text: String) {
         #expect(Timestamp(microseconds: microseconds).rfc3339 == text)
     }
 
@@ -60,7 +60,7 @@ struct TimestampTests {
             (.min, "19700101T000000.000000Z", "19700101T000000Z"),
             (.max, "99991231T235959.999999Z", "99991231T235959.999Z"),
         ] as [(Int64, String, String)])
-    func `a name's times are in UTC, and one that is waited for is rounded up`(
+    func `an entry name's times are in UTC, and a due time is rounded up`(
         microseconds: Int64, fine: String, coarse: String
     ) {
         #expect(Timestamp(microseconds: microseconds).compactMicroseconds == fine)
@@ -70,12 +70,12 @@ struct TimestampTests {
     @Test(arguments: [
         "", "Z", "20261121T091500.12Z", "20261121T091500.000Z", "20261121T091500", "20261121T0915.123456Z",
     ])
-    func `what is not a name's time is not read`(text: String) {
+    func `an invalid time of an entry name is refused`(text: String) {
         #expect(Timestamp(compact: text) == nil)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `a time survives each of its texts`(seed: UInt64) throws {
+    func `a time survives a round trip through each text form`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             let moment = Timestamp(
@@ -88,7 +88,7 @@ struct TimestampTests {
         }
     }
 
-    @Test func `every day of four centuries follows the one before`() {
+    @Test func `every day of four centuries follows the previous day`() {
         var moment = Timestamp(rfc3339: "1900-01-01T12:00:00Z")!
         var last = moment.rfc3339
         for _ in 0..<146_097 {
@@ -120,7 +120,7 @@ struct TimestampTests {
 }
 
 extension Timestamp {
-    /// `YYYYMMDDThhmmss[.mmm]Z`, as the name of a deferred operation has it.
+    /// `YYYYMMDDThhmmss[.mmm]Z`, as in the name of a deferred operation.
     var compactMilliseconds: String {
         String(unsafeUninitializedCapacity: 24) { buffer in
             var writer = NameWriter(buffer)

@@ -61,7 +61,7 @@ struct TransportChoiceTests {
     }
 
     @Test(arguments: needs.indices, orders)
-    func `what URLSession cannot do is libcurl's in each order, and without it is refused with a way out`(
+    func `a request beyond URLSession takes libcurl in each order, or is refused with a way out`(
         index: Int, order: [Transport]
     ) throws {
         let (request, reason, name) = Self.needs[index]
@@ -89,7 +89,7 @@ struct TransportChoiceTests {
         request(connect: .milliseconds(1500)), request(method: "GET", body: nil, connect: .seconds(60)),
         request(url: "http://127.0.0.1/"),
     ])
-    func `what both can carry goes by the first of the order that is installed`(request: OutgoingRequest) throws {
+    func `a request both transports support takes the first installed transport`(request: OutgoingRequest) throws {
         let (curl, session) = (Self.orders[0], Self.orders[1])
         #expect(
             try Self.choose(request, order: curl)
@@ -109,7 +109,7 @@ struct TransportChoiceTests {
         }
     }
 
-    @Test func `the order begins with the transport that passes every suite on this platform`() {
+    @Test func `libcurl is the first transport on Linux, and URLSession elsewhere`() {
         #if os(Linux)
             #expect(TransportChoice.order == [.libcurl, .urlsession])
         #else
@@ -118,7 +118,7 @@ struct TransportChoiceTests {
     }
 
     @Test(arguments: orders)
-    func `either transport can be named, by the destination before the environment`(order: [Transport]) throws {
+    func `either transport can be named, and the destination precedes the environment`(order: [Transport]) throws {
         for (preference, transport) in [(TransportPreference.urlsession, Transport.urlsession), (.libcurl, .libcurl)] {
             for variable in [nil, Transport.urlsession, .libcurl] {
                 #expect(
@@ -131,7 +131,7 @@ struct TransportChoiceTests {
         }
     }
 
-    @Test func `a transport that is named and not installed is refused with a way out`() throws {
+    @Test func `a named but missing transport is refused with a way out`() throws {
         #expect(
             try Self.choose(Self.request(), .libcurl, available: [.urlsession])
                 == "'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'")
@@ -161,7 +161,7 @@ struct TransportChoiceTests {
         }
     }
 
-    @Test func `a route can say beforehand which transport it takes`() throws {
+    @Test func `a route's transport can be determined before a request`() throws {
         let settings = DestinationSettings(connection: ConnectionOptions(caFile: "/c"))
         let route = Route(url: "https://a/{id}?k=${secret:x}")
         #expect(try route.transportChoice(settings: settings, available: Transport.allCases).transport == .libcurl)
