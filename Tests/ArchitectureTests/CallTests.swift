@@ -1,9 +1,9 @@
 import Testing
 
-/// A thing that is done in one place, so that it is done one way.
+/// Functions with a single place, so that all code uses them the same way.
 struct Law: Sendable, CustomTestStringConvertible {
     var functions: [String]
-    /// The files that may, from Sources/.
+    /// The files that may call the functions, relative to Sources/.
     var places: [String]
     var reason: String
 
@@ -28,7 +28,7 @@ struct `What is done in one place only` {
                 "rename", "renameat", "renameat2", "renameatx_np", "csystem_rename_noreplace", "unlink", "unlinkat",
                 "rmdir", "link", "linkat",
             ],
-            // The receiver removes the socket that it has made itself.
+            // The receiver removes its own socket.
             places: ["Spool/FileSystem/SystemCalls.swift", "LoopbackReceiver/LoopbackReceiver.swift"],
             reason: "rename is the transaction: call it through SystemCalls, so that a test can fail the nth"),
         Law(
@@ -46,7 +46,7 @@ struct `What is done in one place only` {
     ]
 
     @Test(arguments: laws)
-    func `a function is called only where it may be`(law: Law) {
+    func `a function is called only in its allowed files`(law: Law) {
         let files = House.sources.filter { !law.places.map { "Sources/\($0)" }.contains($0.path) }
         for call in files.flatMap({ $0.calls(of: law.functions) }) {
             Issue.record("\(call)\n\(law.reason)")
@@ -56,7 +56,7 @@ struct `What is done in one place only` {
     @Test(arguments: [
         Law(
             functions: [".moveItem(", ".removeItem(", ".replaceItem(", ".replaceItemAt(", ".trashItem(", ".linkItem("],
-            // The demo removes the temporary directory that it has made itself.
+            // The demo removes its own temporary directory.
             places: ["DrainqCLI/Commands/DemoCommand.swift"],
             reason: "FileManager.moveItem is not race-free: only SystemCalls renames and unlinks"),
         Law(
@@ -70,7 +70,7 @@ struct `What is done in one place only` {
             functions: [".standardOutput", ".standardError"], places: ["DrainqCLI/Output/Messages.swift"],
             reason: "words are DrainqCLI's: return a value and let Messages.swift say it"),
     ])
-    func `a member is called only where it may be`(law: Law) {
+    func `a member is called only in its allowed files`(law: Law) {
         for file in House.sources where !law.places.contains(where: { "Sources/\($0)" == file.path }) {
             for line in file.lines(where: { $0.words.contains(where: law.functions.contains) }) {
                 Issue.record("\(line)\n\(law.reason)")
@@ -78,7 +78,7 @@ struct `What is done in one place only` {
         }
     }
 
-    @Test func `Policy asks no clock, no chance and no machine`() {
+    @Test func `Policy reads no clock, no random numbers and no machine`() {
         let words: Set = [
             ".now", "ContinuousClock", "ContinuousClock(", "SuspendingClock", "SuspendingClock(",
             "SystemRandomNumberGenerator", "SystemRandomNumberGenerator(", "FileManager", "ProcessInfo", "URLSession",
@@ -94,8 +94,8 @@ struct `What is done in one place only` {
         }
     }
 
-    /// The files that may read the machine's clocks and draw its chance, from Sources/, of each target in which all
-    /// others get both from there.
+    /// The files of a target that may read the machine's clocks and random numbers. The rest of the target gets both
+    /// from these files.
     static let origins = [
         "Spool": ["FileSystem/SystemCalls.swift"],
         "Drain": ["Surroundings/RunClock+Process.swift"],
@@ -105,7 +105,7 @@ struct `What is done in one place only` {
     ]
 
     @Test(arguments: origins)
-    func `a target reads clocks and draws chance in one place`(target: String, places: [String]) {
+    func `a target reads clocks and random numbers only in its allowed files`(target: String, places: [String]) {
         let others = House.sources.filter {
             $0.target == target && !places.map { "Sources/\(target)/\($0)" }.contains($0.path)
         }
@@ -115,7 +115,7 @@ struct `What is done in one place only` {
         }
     }
 
-    /// Whether a line reads a clock of the machine or draws its chance: `.now` of a clock, `Date()`, `UUID()`, the
+    /// Whether a line reads a clock of the machine or a random number: `.now` of a clock, `Date()`, `UUID()`, the
     /// system's generator, or `random(in:)` without a generator.
     static func readsTheMachine(_ line: SourceFile.Line) -> Bool {
         line.words.contains { ["SystemRandomNumberGenerator", "SystemRandomNumberGenerator("].contains($0) }
@@ -130,12 +130,12 @@ struct `What is done in one place only` {
         ("self.now = now", false), ("settings(at: .now())", false), ("Int.random(in: 0..<4, using: &chance)", false),
         ("system.random()", false), ("Date(timeIntervalSince1970: 1)", false),
     ])
-    func `the reader of clocks and chance sees them and nothing else`(code: String, isFound: Bool) {
+    func `the search for clocks and random numbers finds only these`(code: String, isFound: Bool) {
         let file = SourceFile(path: "Sources/Spool/X.swift", text: code)
         #expect(Self.readsTheMachine(file.lines[0]) == isFound)
     }
 
-    @Test func `nothing is public but the library for programs that enqueue`() {
+    @Test func `only SpoolWriter has public declarations`() {
         let sources = House.sources.filter { $0.target != "SpoolWriter" }
         for line in sources.flatMap({ $0.lines { $0.words.first == "public" || $0.code.hasPrefix("open ") } }) {
             Issue.record("\(line)\nwrite package, or nothing")
@@ -189,7 +189,7 @@ struct `What is done in one place only` {
         #expect(Self.countOfParameters(in: code[...]) == count)
     }
 
-    @Test func `no type has a name that hides a noun`() {
+    @Test func `no type is named Manager, Helper, Handler or the like`() {
         let kinds: Set = ["struct", "class", "enum", "actor", "protocol", "typealias"]
         let hiding = [
             "Manager", "Helper", "Util", "Utils", "Utility", "Handler", "Service", "Engine", "Context", "Info",
@@ -204,7 +204,7 @@ struct `What is done in one place only` {
         }
     }
 
-    @Test func `the reader of calls sees calls and nothing else`() {
+    @Test func `the search for calls finds only calls`() {
         let file = SourceFile(
             path: "Sources/Spool/X.swift",
             text: #"""
@@ -225,16 +225,16 @@ struct `What is done in one place only` {
         #expect(found == ["1", "2", "3", "12"])
     }
 
-    /// Calls whose only error is that a text is not what it should be.
+    /// Calls whose only error is an invalid text.
     private static let readers = [
         "JSONScanner.", "scanner.next()", "OperationFields(", "decodeHeader(", "OperationFile.split(", "JSONDocument(",
         "JSONDecoder()", "encoder.encode(", "fields.", "answer.",
     ]
-    /// Calls that tidy up. What they leave is swept, or ends with the process.
+    /// Calls that tidy up. A sweep or the end of the process removes the rest.
     private static let tidying = ["close(", "unlock(", "unlink(", "removeDirectory("]
 
     @Test(arguments: House.sources.filter { ["Drain", "Spool"].contains($0.target) })
-    func `a missing result is not taken for an error`(file: SourceFile) {
+    func `every optional try reads a text, tidies up or has a comment`(file: SourceFile) {
         if file.path.hasPrefix("Sources/Spool/Format/") { return }
         let text = House.text(file.path).split(separator: "\n", omittingEmptySubsequences: false)
         for line in file.lines {

@@ -2,7 +2,7 @@ import Testing
 
 /// Imports run one way: Policy ← Spool, Delivery ← Drain ← DrainqCLI ← drainq.
 struct `Who may import whom` {
-    /// What a target may import: a new target needs a row, and a new import a reason.
+    /// The modules that a target may import. A new target needs a row, and a new import a reason.
     static let allowed: [String: Set<String>] = [
         "CSystem": cLibraries.union(foundation).union(["CPlatform"]),
         "Policy": [],
@@ -41,7 +41,7 @@ struct `Who may import whom` {
     ]
 
     @Test(arguments: House.sources)
-    func `a file imports only what its target may know of`(file: SourceFile) throws {
+    func `a file imports only the modules allowed for its target`(file: SourceFile) throws {
         let allowed = try #require(
             Self.allowed[file.target], "\(file.target) is a new target: give it a row in ImportTests.allowed")
         for (module, line) in file.imports where !allowed.contains(module) {
@@ -62,15 +62,15 @@ struct `Who may import whom` {
     }
 
     @Test(arguments: House.sources)
-    func `only CSystem asks which modules a system has`(file: SourceFile) {
+    func `only CSystem uses canImport`(file: SourceFile) {
         if file.target == "CSystem" { return }
         for line in file.lines(where: { $0.words.contains("canImport(") }) {
             Issue.record("\(line)\nimport CSystem: it has the C library and the types of Foundation of every system")
         }
     }
 
-    /// A model that asked the program what is right would find nothing wrong with it.
-    @Test func `the model of the simulation has of Policy names and times alone`() {
+    /// A model that asked the program for the right result would find no defect.
+    @Test func `the model of the simulation uses only names and times of Policy`() {
         let simulation = House.tests.filter { $0.path.hasPrefix("Tests/Simulation/Simulation/") }
         let model = simulation.filter { $0.path.contains("/Model/") }
         #expect(model.count > 20 && model.allSatisfy { $0.imports.allSatisfy { $0.module == "Policy" } })
@@ -94,7 +94,7 @@ struct `Who may import whom` {
             })
     }
 
-    @Test func `URLSession is in one file, of a program of its own`() {
+    @Test func `URLSession is in a single file of a separate program`() {
         let files = House.sources.filter { $0.imports.contains { $0.module == "FoundationNetworking" } }.map(\.path)
         #expect(
             files == ["Sources/drainq-urlsession/URLSessionTransport.swift"],
@@ -102,7 +102,7 @@ struct `Who may import whom` {
         )
     }
 
-    @Test func `libcurl is in the files of Delivery that are named after it`() {
+    @Test func `libcurl is only in the files of Delivery named after libcurl`() {
         let files = House.sources.filter { $0.imports.contains { $0.module == "CCurl" } }.map(\.path)
         #expect(
             files.allSatisfy {
@@ -111,7 +111,7 @@ struct `Who may import whom` {
             "libcurl is behind one transport: what others need of it is a value")
     }
 
-    @Test func `the reader of imports sees all the ways to write one`() {
+    @Test func `the search for imports finds every form of import`() {
         let file = SourceFile(
             path: "Sources/Policy/X.swift",
             text: """

@@ -1,18 +1,18 @@
 import Testing
 
-/// Where the code names a number that came from outside.
+/// A kind of number from outside, by its names in the code.
 struct ForeignNumber: Sendable, CustomTestStringConvertible {
-    /// What a line of code has in it that names one.
+    /// The texts in a line of code that name the number.
     var names: [String]
     var origin: String
 
     var testDescription: String { origin }
 }
 
-/// Numbers from outside are any numbers, and Swift's operators and conversions end the process where a result does not fit.
+/// Numbers from outside can be any numbers. Swift's operators and conversions end the process if a result does not fit.
 ///
-/// What these rules see is a line that names such a number, by one of the names below. They do not see one that was given
-/// another name first: whoever reads a new kind of number adds its name here.
+/// These rules find a line with a name of such a number, from the list below. They do not find a number under a new
+/// name: code that reads a new kind of number needs its name here.
 struct `Numbers never trap` {
     static let foreign = [
         ForeignNumber(
@@ -37,7 +37,7 @@ struct `Numbers never trap` {
             origin: "an operation's file"),
     ]
 
-    /// What looks unchecked and is in range all the same: a file, a piece of the line, and why.
+    /// Code that looks unchecked but is in range: a file, a piece of the line, and the reason.
     static let inRange = [
         ("Spool/Admission/AdmissionControl.swift", "free -= size", "size is that of bytes in memory"),
         (
@@ -56,7 +56,7 @@ struct `Numbers never trap` {
         ("Policy/Requests/BatchDraft.swift", "bytes + item.count < batch.maxBytes", "both are bytes in memory"),
     ]
 
-    /// An operator that traps, or a conversion without a word that says what happens to a number that does not fit.
+    /// Whether the code has an operator that traps, or a conversion without a label for numbers out of range.
     static func isUnchecked(_ code: String) -> Bool {
         let conversion = #/\bU?Int(8|16|32|64)?\((?!clamping:|exactly:|saturating:|truncatingIfNeeded:|bitPattern:|\))/#
         return code.contains(#/ (\+|-|\*|\+=|-=|\*=) /#) || code.contains(conversion)
@@ -81,7 +81,7 @@ struct `Numbers never trap` {
         }
     }
 
-    @Test func `a fraction becomes a whole number by saturating`() {
+    @Test func `a rounded floating-point number is converted by saturating`() {
         for file in House.sources where file.path != "Sources/Policy/Saturation.swift" {
             let conversion = #/\bU?Int(8|16|32|64)?\((?!saturating:).*\.rounded\(/#
             for line in file.lines(where: { $0.code.contains(conversion) }) {
@@ -90,8 +90,8 @@ struct `Numbers never trap` {
         }
     }
 
-    @Test func `a duration is taken apart where it is bounded`() {
-        // The receiver knows nothing of Policy; its durations are those of its script.
+    @Test func `a duration is taken apart only by boundedComponents`() {
+        // The receiver does not import Policy. Its durations come from its script.
         for file in House.sources where file.target != "LoopbackReceiver" && !file.path.hasSuffix("/Timestamp.swift") {
             for line in file.lines(where: { $0.words.contains("attoseconds") && $0.code.contains(#/\bcomponents\b/#) })
             {
@@ -100,7 +100,7 @@ struct `Numbers never trap` {
         }
     }
 
-    @Test func `what the system says of a file is read in few places`() {
+    @Test func `the fields of a file's status are read only in the allowed files`() {
         let fields = ["st_size", "st_mtim", "st_ctim", "st_mtimespec", "tv_sec", "tv_nsec", "f_bavail", "f_blocks"]
         let places = ["Spool/FileSystem/SystemCalls.swift", "Delivery/Transports/OpenBodyFile.swift"].map {
             "Sources/\($0)"
@@ -112,7 +112,7 @@ struct `Numbers never trap` {
         }
     }
 
-    @Test func `a reason that a number is in range has a line that it is for`() {
+    @Test func `every row of inRange matches a line of its file`() {
         for (path, code, reason) in Self.inRange {
             let file = House.sources.first { $0.path == "Sources/\(path)" }
             #expect(file?.lines.contains { $0.code.contains(code) } == true, "\(path): \(code) (\(reason))")
@@ -124,16 +124,16 @@ struct `Numbers never trap` {
         ("status.size +| 1", false), ("Int(clamping: status.st_size)", false), ("[UInt8]()", false),
         ("Timestamp(microseconds: 0)", false), ("a &- b", false), ("-1", false),
     ])
-    func `the reader of arithmetic sees what can trap`(code: String, isUnchecked: Bool) {
+    func `the search for arithmetic finds operations that can trap`(code: String, isUnchecked: Bool) {
         #expect(Self.isUnchecked(code) == isUnchecked)
     }
 }
 
-/// Paths are bytes: `String(raw:)` keeps them, and a call that got their text would find another file.
+/// Paths are bytes: `String(raw:)` keeps them, and a call with their text would find a different file.
 struct `Paths are bytes` {
     @Test func `a system call gets a path as bytes`() {
         let calls: Set = ["open(", "openat(", "stat(", "access(", "realpath(", "strdup(", "opendir(", "mkdir("]
-        // The first has pointers already, the others name files of the kernel.
+        // The first file has pointers already. The rest name files of the kernel.
         let places = [
             "Spool/FileSystem/SystemCalls.swift", "Spool/FileSystem/FileSystem+Read.swift",
             "Delivery/Surroundings/KernelFile.swift",

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 struct `The package` {
-    @Test func `the top level has the agreed folders and nothing else`() throws {
+    @Test func `the top level has only the agreed files and folders`() throws {
         let agreed: Set = ["Package.swift", "README.md", "Sources", "Tests", "etc", "man", "completions"]
         let files = try House.committedFiles()
         #expect(files.contains("Package.swift"), "git ls-files names the files of this package")
@@ -13,7 +13,7 @@ struct `The package` {
             "what an administrator installs is in etc/, documents in man/, everything else in Sources/ and Tests/")
     }
 
-    @Test func `nothing is downloaded to build it`() throws {
+    @Test func `the build downloads nothing`() throws {
         #expect(
             !House.text("Package.swift").contains(".package("),
             "the toolchain's Foundation, Dispatch, Synchronization, the C library and Testing are all there is")
@@ -60,7 +60,8 @@ struct `The package` {
         }
     }
 
-    /// A type with tests is a suite anyway, and the macro more than doubles the time in which its module is checked.
+    /// A type with tests is a suite without the attribute. The macro more than doubles the type-checking time of its
+    /// module.
     @Test(arguments: House.tests)
     func `a suite has its attribute only for a trait`(file: SourceFile) {
         for line in file.lines where line.code.contains("@Suite") && !line.code.contains("@Suite(") {

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 
-/// A file of this package, read as far as these tests need: its code without comments and without what is quoted.
+/// A file of this package: its code without comments and without quoted texts.
 struct SourceFile: Sendable, CustomTestStringConvertible {
     struct Line: Sendable {
         var number: Int
         var code: String
-        /// The names in the code, in order; a called one ends with `(`, a member begins with `.`: `.unlink(`.
+        /// The names in the code, in order. The name of a call ends with `(`, and of a member begins with `.`:
+        /// `.unlink(`.
         var words: [String]
     }
 
@@ -33,7 +34,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A line up to its comment, with `""` for each text.
+    /// Returns a line up to its comment, with `""` for each text.
     private static func code(of line: Substring.UTF8View) -> [UInt8] {
         var code: [UInt8] = []
         var isQuoted = false
@@ -87,7 +88,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var imports: [(module: String, line: Int)] {
         let kinds: Set = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
         return lines.compactMap { line in
-            // What may stand before it is an attribute or who may see it.
+            // An attribute or an access level may precede the import.
             let access: Set<Substring> = ["public", "package", "internal", "fileprivate", "private"]
             let texts = line.code.split(separator: " ").drop { $0.hasPrefix("@") || access.contains($0) }
             guard texts.first == "import", let place = line.words.firstIndex(of: "import") else { return nil }
@@ -95,7 +96,8 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// `path:line: code` of each line that calls a free function of that name which the file does not declare itself.
+    /// Returns `path:line: code` of each line that calls a free function of these names, unless the file declares the
+    /// function.
     func calls(of names: [String]) -> [String] {
         let called = Set(names.map { $0 + "(" })
         let declared = Set(
@@ -130,7 +132,7 @@ enum House {
         }
     }
 
-    /// What git knows of: the files of a clone.
+    /// Returns the files that git tracks: the files of a clone.
     static func committedFiles() throws -> [String] {
         let git = Process()
         git.executableURL = URL(filePath: "/usr/bin/env")

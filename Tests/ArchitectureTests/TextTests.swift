@@ -11,7 +11,7 @@ struct `Foreign text is bytes` {
     private static let words: Set = [
         "Character", "Character(", ".hasPrefix(", ".hasSuffix(", ".replacing(", ".trimmingPrefix(", ".commonPrefix(",
     ]
-    /// Makes letters of digits.
+    /// Files that convert digits to letters.
     private static let exceptions = ["Policy/Destinations/CredentialFingerprint.swift"]
 
     /// Whether a line takes a text apart by its characters. A quoted text is `""` in the code of a line; bytes are
@@ -23,7 +23,7 @@ struct `Foreign text is bytes` {
             || line.code.contains(#/\.(firstIndex|lastIndex)\(of: ""/#)
     }
 
-    @Test func `no room that reads foreign text looks at characters`() {
+    @Test func `code for foreign text does not look at characters`() {
         let files = House.sources.filter { file in
             Self.rooms.contains { file.path.hasPrefix("Sources/\($0)") }
                 && !Self.exceptions.contains { file.path == "Sources/\($0)" }
@@ -42,11 +42,11 @@ struct `Foreign text is bytes` {
         (#"text.utf8.prefix { $0 != UInt8(ascii: "?") }"#, false), (#"text.hasPrefix("x")"#, true),
         (#"text.firstIndex(of: ":")"#, true), ("text.utf8.firstIndex(of: 58)", false),
     ])
-    func `the reader of characters sees them and nothing else`(code: String, isFound: Bool) {
+    func `the search for characters finds only characters`(code: String, isFound: Bool) {
         #expect(Self.looksAtCharacters(SourceFile(path: "Sources/Policy/X.swift", text: code).lines[0]) == isFound)
     }
 
-    @Test func `only a place that was given bytes makes a text of them that carries any`() {
+    @Test func `only the allowed files make a text of raw bytes`() {
         let places = [
             "Policy/RawText.swift", "Delivery/OwnEnvironment.swift", "Delivery/Agents/Installation.swift",
             "Spool/FileSystem/FileContents.swift",

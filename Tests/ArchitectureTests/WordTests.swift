@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One word for each state, in code, messages and manual pages: these are the words that have gone.
+/// Each state has a single word in code, messages and manual pages. These words are no longer used.
 struct `Words that have gone` {
     static let gone: [(pattern: String, instead: String)] = [
         (#"suspen(d|sion)"#, "the circuit breaker is open"), (#"\bleft alone\b"#, "name the state: held, paused, open"),
@@ -29,7 +29,7 @@ struct `Words that have gone` {
     ]
 
     @Test(arguments: gone.map(\.pattern))
-    func `they stay away`(pattern: String) throws {
+    func `removed words stay away`(pattern: String) throws {
         let regex = try NSRegularExpression(pattern: pattern)
         let instead = Self.gone.first { $0.pattern == pattern }?.instead ?? ""
         for path in try House.committedFiles() where path.hasPrefix("Sources/") || path.hasPrefix("man/") {

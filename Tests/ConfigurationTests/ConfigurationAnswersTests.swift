@@ -4,7 +4,7 @@ import Testing
 @testable import Policy
 
 struct `The rules for answers of a route` {
-    @Test func `every key has its value, and every rule its line`() throws {
+    @Test func `every key is read, and every rule has its line`() throws {
         let route = try configured(
             """
             { routes: { default: { answers: [
@@ -38,7 +38,7 @@ struct `The rules for answers of a route` {
         #expect(route.answers.map(\.line.number) == [2, 3, 5, 6, 7])
     }
 
-    @Test func `a route inherits the list as a whole, and an empty one takes it back`() throws {
+    @Test func `a route inherits the answers as a whole, and an empty list clears the inherited rules`() throws {
         let configuration = try configured(
             """
             { routes: { default: { answers: [{ status: 404, is: "defer" }], classify: { "410": "hold" },
@@ -103,13 +103,13 @@ struct `The rules for answers of a route` {
             ": this rule never decides: the rules up to line 1 match the same answers; the first rule that matches decides"
         ),
     ])
-    func `a wrong rule says what is wrong and how it is written`(rules: String, expected: String) {
+    func `the error for an invalid rule names the defect and the correct form`(rules: String, expected: String) {
         let errors = configurationErrors("{ routes: { default: { answers: \(rules) } } }")
         #expect(errors.count == 1)
         #expect(errors.first?.contains("routes.default.answers" + expected) == true, "\(errors)")
     }
 
-    /// To `Character`, the slash and the combining acute are one letter.
+    /// The slash and the combining acute are a single `Character`.
     @Test func `a pointer may begin with a combining mark`() throws {
         let route = try configured(
             "{ routes: { default: { answers: [{ status: 409, is: 'defer', until: '/\u{301}a' }] } } }"
@@ -117,7 +117,7 @@ struct `The rules for answers of a route` {
         #expect(route.answers.map(\.until) == [.time(.pointer(JSONPointer("/\u{301}a")!))])
     }
 
-    @Test func `a rule that never decides is said where it stands`() {
+    @Test func `a rule that never decides is reported with its position`() {
         let errors = configurationErrors(
             """
             { routes: { default: { answers: [
@@ -132,7 +132,7 @@ struct `The rules for answers of a route` {
                 "drainq.json:4:3: routes.default.answers: this rule never decides: the rules up to line 2") == true)
     }
 
-    @Test func `an answer that has no body cannot be looked into`() {
+    @Test func `a rule on the body is refused for an answer without a body`() {
         let errors = configurationErrors(
             "{ routes: { default: { method: 'HEAD', answers: [{ status: 409, body: 'x', is: 'defer' }] } } }")
         #expect(

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Configuration
 
-/// What is kept of answers, and who sends it.
+/// The values kept from answers, and the routes that send them.
 struct `The configuration of a chain` {
     private func routes(_ create: String, _ update: String = "url: 'http://h/{kept.id}'") -> String {
         "{ routes: {\n default: { url: 'http://h/' },\n create: { \(create) },\n update: { \(update) },\n} }"
     }
 
-    @Test func `values are kept of the body and of header fields, answers as a whole`() throws {
+    @Test func `a route keeps values from the body, values from header fields, and whole answers`() throws {
         let configuration = try configured(routes("keep: { id: '/data/id', tag: 'ETag' }, keepAnswer: true"))
         let route = configuration.route(of: TypeName("create")!)
         #expect(route.keep == ["id": .pointer(JSONPointer("/data/id")!), "tag": .header("ETag")])
@@ -23,7 +23,7 @@ struct `The configuration of a chain` {
         #expect(plain.retention.kept == .seconds(30 * 86_400))
     }
 
-    @Test func `a route that keeps nothing takes an inherited one back`() throws {
+    @Test func `an empty keep clears the inherited values`() throws {
         let configuration = try configured(
             "{ routes: { default: { url: 'http://h/', keep: { id: '/id' } }, a: {}, b: { keep: {} } } }")
         #expect(configuration.route(of: TypeName("a")!).keep.count == 1)
@@ -52,7 +52,7 @@ struct `The configuration of a chain` {
         ),
         ("keep: { id: '/id' }, answerLimit: 0", "routes.create.answerLimit: the route reads the answer's body"),
     ])
-    func `what cannot work is found with its line`(create: String, expected: String) {
+    func `an impossible chain is reported with its position`(create: String, expected: String) {
         let errors = configurationErrors(routes(create))
         #expect(errors.contains { $0.contains(expected) }, "\(errors)")
     }

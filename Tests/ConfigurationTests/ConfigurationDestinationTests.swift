@@ -5,7 +5,7 @@ import Testing
 
 /// Destinations, secrets and conditions.
 struct `The configuration of destinations` {
-    @Test func `every key has its value, and paths start from the file's directory`() throws {
+    @Test func `every key is read, and paths are relative to the file's directory`() throws {
         let configuration = try configured(
             """
             { routes: { default: { url: "https://api.example.com/", destination: "main" } },
@@ -94,7 +94,7 @@ struct `The configuration of destinations` {
             "destinations.reports.clientCertificate.passphrase: there is no secret 'q'; define it: secrets: { q: { file: \"/etc/drainq/q\" } }"
         ),
     ])
-    func `what is wrong with a destination is said with its place`(member: String, expected: String) {
+    func `an invalid destination is reported with its path`(member: String, expected: String) {
         let text = "{ routes: { default: { destination: 'reports' } }, destinations: { \(member) } }"
         let error = configurationErrors(text).first?.replacing("'https://h:443/'", with: "https://h:443/")
         #expect(error?.contains(expected) == true, "\(error ?? "no error")")
@@ -118,7 +118,7 @@ struct `The configuration of destinations` {
         #expect(error?.contains("p w") == false)
     }
 
-    @Test func `a secret has one source`() throws {
+    @Test func `every source of a secret is read`() throws {
         let configuration = try configured(
             """
             { secrets: {
@@ -167,7 +167,7 @@ struct `The configuration of destinations` {
             "secrets.a.oauth2.assertion.claims.iss: 1 is not a text"
         ),
     ])
-    func `what is wrong with a secret is said with its place`(value: String, expected: String) {
+    func `an invalid secret is reported with its path`(value: String, expected: String) {
         let errors = configurationErrors(
             "{ secrets: { a: \(value) }, routes: { t: { headers: { X: '${secret:a}' } } } }")
         #expect(errors.count == 1)
@@ -188,11 +188,11 @@ struct `The configuration of destinations` {
             "drainq.json:1:14: secrets.a b: 'a b' is not a name; a name is 1 to 64 of A-Z a-z 0-9 _ - and ., and does not begin with a dot"
         ),
     ])
-    func `a secret that is named has to be defined`(text: String, expected: String) {
+    func `an undefined or misnamed secret is an error`(text: String, expected: String) {
         #expect(configurationErrors(text) == [expected])
     }
 
-    @Test func `a secret may be defined after it is named, in a header and in a query`() throws {
+    @Test func `a header and a query may name a secret before its definition`() throws {
         let configuration = try configured(
             """
             { routes: { default: { url: "http://h/{id}?k=${secret:b}&t={type}", headers: { A: "${secret:a}.${secret:b}" } } },
@@ -221,18 +221,18 @@ struct `The configuration of destinations` {
         ("bodyFiles: '/var'", "bodyFiles: '/var' is not a list of directories"),
         ("bodyFiles: ['uploads']", "bodyFiles: 'uploads' is not an absolute path; directories are absolute paths"),
     ])
-    func `what is wrong with a condition or a directory is said with its place`(member: String, expected: String) {
+    func `an invalid condition or directory is reported with its path`(member: String, expected: String) {
         let error = configurationErrors("{ \(member) }").first
         #expect(error?.contains(expected) == true, "\(error ?? "no error")")
     }
 
-    @Test func `directories of body files are taken without the slash at their end`() throws {
+    @Test func `directories of body files lose their trailing slash`() throws {
         #expect(try configured("{ bodyFiles: ['/var/a/', '/', '/b'] }").bodyFileRoots == ["/var/a", "/", "/b"])
         #expect(try configured("{ bodyFiles: [] }").bodyFileRoots == [])
     }
 }
 
-/// The configuration that the text says, as /etc/drainq/drainq.json.
+/// Returns the configuration of the text, read as /etc/drainq/drainq.json.
 func configured(_ text: String) throws(ConfigurationErrors) -> Configuration {
     try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/etc/drainq")
 }

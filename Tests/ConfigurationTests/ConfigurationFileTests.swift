@@ -18,7 +18,7 @@ struct `The configuration file` {
         }
     }
 
-    /// The error of one key of the default route.
+    /// Returns the error of a key of the default route.
     private func routeError(_ member: String) -> String? {
         errors("{ routes: { default: { \(member) } } }").first.map {
             String($0.dropFirst("drainq.json:1:".count).drop { $0 != " " }.dropFirst())
@@ -29,7 +29,7 @@ struct `The configuration file` {
         #expect(try read("{}") == Configuration())
     }
 
-    @Test func `every key has its value`() throws {
+    @Test func `every key is read`() throws {
         let configuration = try read(
             """
             {
@@ -69,7 +69,7 @@ struct `The configuration file` {
         #expect(configuration.retention == Retention(delivered: .seconds(3_600), failed: .seconds(2_592_000)))
     }
 
-    @Test func `a route inherits what it leaves out, wherever "default" stands`() throws {
+    @Test func `a route inherits missing keys, wherever "default" stands`() throws {
         let configuration = try read(
             """
             { routes: {
@@ -114,14 +114,14 @@ struct `The configuration file` {
             "1:3: 'limits.bytes': there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, log, metrics, hooks"
         ),
     ])
-    func `an unknown key names the nearest known one`(text: String, expected: String) {
+    func `the error for an unknown key names the nearest known key`(text: String, expected: String) {
         #expect(errors(text) == ["drainq.json:" + expected])
     }
 
     @Test(arguments: [
         "plugins", "hooks.deferred", "metrics.port", "routes.default.secrets", "routes.default.concurrency",
     ])
-    func `a key that comes later is refused, never ignored`(path: String) {
+    func `a key of a future version is refused, not ignored`(path: String) {
         let names = path.split(separator: ".")
         let text = names.reversed().reduce("{}") { "{ \($1): \($0) }" }
         #expect(errors(text).first?.contains(": there is no such key") == true)
@@ -245,7 +245,7 @@ struct `The configuration file` {
             "routes.default.classify.cancelled: 'cancelled' is neither a status, a range of statuses nor an error"
         ),
     ])
-    func `a wrong value says what is wrong and how it is written`(member: String, expected: String) {
+    func `the error for an invalid value names the defect and the correct form`(member: String, expected: String) {
         #expect(routeError(member)?.hasPrefix(expected) == true, "\(routeError(member) ?? "no error")")
     }
 
@@ -279,7 +279,7 @@ struct `The configuration file` {
         ("https://h/<x>", "has a character that is invalid in a URL, '<'"),
         ("https://h/" + String(repeating: "x", count: 9_000), "is longer than 8192 bytes"),
     ])
-    func `a URL that cannot be requested is refused`(url: String, reason: String) {
+    func `an invalid URL is refused`(url: String, reason: String) {
         #expect(ConfigurationFile.urlError(url)?.contains(reason) == true)
         #expect(routeError("url: '\(url)'")?.contains(reason) == true)
     }
@@ -288,7 +288,7 @@ struct `The configuration file` {
         "https://user:SECRETPW@h/", "http://user:SECRET/SECRETPW@h/", "ftp://user:SECRETPW@h/",
         "https://user:SECRETPW@h:0/{id}", "https://user:SECRETPW@", "user:SECRETPW@h",
     ])
-    func `a URL that is refused is told without its password`(url: String) throws {
+    func `a refused URL is reported without its password`(url: String) throws {
         #expect(!(try #require(ConfigurationFile.urlError(url))).contains("SECRET"))
         #expect(!(try #require(routeError("url: '\(url)'"))).contains("SECRET"))
     }
@@ -297,12 +297,12 @@ struct `The configuration file` {
         "https://h", "http://127.0.0.1:8080?q={payload.a.b}", "https://xn--bcher-kva.example/%7B{id}",
         "http://[::1]:8080/$1", "https://[fe80::1]?a=$",
     ])
-    func `a URL that can be requested is taken`(url: String) {
+    func `a valid URL is accepted`(url: String) {
         #expect(ConfigurationFile.urlError(url) == nil)
         #expect(Route(url: url).origin != nil)
     }
 
-    @Test func `a newer version is refused without another word`() {
+    @Test func `a newer version is refused without further errors`() {
         #expect(
             errors("{ version: 2, novelty: {} }") == [
                 "drainq.json:1:12: version: 2 is newer than this drainq; this drainq reads version 1"
@@ -313,14 +313,14 @@ struct `The configuration file` {
             ])
     }
 
-    @Test func `a key that is written twice is refused`() {
+    @Test func `a repeated key is refused`() {
         #expect(
             errors("{ limits: { bytes: 1,\n bytes: 2 } }") == [
                 "drainq.json:2:2: limits.bytes: this key is written twice; the other one is in line 1"
             ])
     }
 
-    @Test func `a type that no file name can carry is refused`() {
+    @Test func `a type unfit for a file name is refused`() {
         #expect(
             errors("{ routes: { 'a/b': {} } }") == [
                 "drainq.json:1:13: routes.a/b: 'a/b' is not a type; a type is 1 to 64 of A-Z a-z 0-9 _ - and ., and does not begin with a dot"
@@ -328,7 +328,7 @@ struct `The configuration file` {
         #expect(errors("{ routes: [] }").first?.contains("a list is not an object; routes are written") == true)
     }
 
-    @Test func `all that is wrong is reported in the order of the file, up to ten`() {
+    @Test func `errors are reported in the order of the file, up to ten`() {
         let text =
             "{ x: 1,\n routes: { a: { method: 'get' }, default: { url: 'h' } },\n limits: { whenFull: 'rejcet' } }"
         #expect(
@@ -346,7 +346,7 @@ struct `The configuration file` {
         #expect(errors("{\n  a: }") == ["drainq.json:2:6: expected a value, found '}'"])
     }
 
-    @Test func `a file that is too large, and one that is no object, are refused`() {
+    @Test func `a file that is too large or has no object is refused`() {
         #expect(
             errors(String(repeating: " ", count: 1_048_577)) == [
                 "drainq.json:1:1: the file is larger than 1048576 bytes"

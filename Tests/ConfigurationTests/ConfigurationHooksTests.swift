@@ -28,11 +28,11 @@ struct ConfigurationHooksTests {
         #"{ hooks: { held: "notify" } }"#, "{ hooks: { held: [] } }", "{ hooks: { hold: [\"x\"] } }",
         #"{ hooks: { atMostEvery: "soon" } }"#, "{ metrics: { textfile: \"\" } }", "{ metrics: { textfile: 1 } }",
     ])
-    func `what is no command, event, duration or path is refused`(text: String) {
+    func `an invalid command, event, duration or path is refused`(text: String) {
         #expect(throws: ConfigurationErrors.self) { try read(text) }
     }
 
-    @Test func `the file of metrics starts from the directory of the configuration`() throws {
+    @Test func `the path of the metrics file is relative to the directory of the configuration`() throws {
         #expect(try read("{ metrics: { textfile: \"a.prom\" } }").metricsTextfile == "/etc/drainq/a.prom")
         #expect(try read("{}").metricsTextfile == nil)
     }

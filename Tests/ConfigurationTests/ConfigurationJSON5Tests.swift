@@ -17,7 +17,7 @@ struct `JSON5 as the configuration reads it` {
             ("'a\\\nb\\\r\nc'", .string("abc")), (#""\b\f\r\t\v\\""#, .string("\u{8}\u{C}\r\t\u{B}\\")),
             ("[]", .array([])), ("{}", .object([])), ("\u{FEFF} // c\n /* * / **/ null // end", .null),
         ] as [(String, JSON5Value.Content)])
-    func `a value is read as it is meant`(text: String, expected: JSON5Value.Content) throws {
+    func `a value is read as specified`(text: String, expected: JSON5Value.Content) throws {
         #expect(try content(text) == expected)
     }
 
@@ -31,11 +31,11 @@ struct `JSON5 as the configuration reads it` {
     }
 
     @Test(arguments: [#"{\u0030a: 1}"#, #"{a\u002d: 1}"#, #"{a\x41: 1}"#, #"{\ud83d\ude00: 1}"#, "{\u{85}}"])
-    func `what no name and no space is in JSON5 is an error`(text: String) {
+    func `invalid names and white space are errors`(text: String) {
         #expect(throws: JSON5SyntaxError.self) { try content(text) }
     }
 
-    @Test func `values and names know where they stand, whatever ends a line`() throws {
+    @Test func `values and names have positions, with any line ending`() throws {
         let value = try JSON5Parser.value(of: Array("{\r\n  $a_1: [1,\r 'é', 2,],\n}".utf8))
         guard case .object(let members) = value.content, case .array(let elements) = members[0].value.content else {
             Issue.record("no object of a list")
@@ -69,7 +69,7 @@ struct `JSON5 as the configuration reads it` {
         (#"'\uD800'"#, "1:1 half of a surrogate pair in this text"),
         (String(repeating: "[", count: 40), "1:33 nested deeper than 32"),
     ])
-    func `a syntax error says where and what`(text: String, expected: String) {
+    func `a syntax error has a position and a reason`(text: String, expected: String) {
         let error = #expect(throws: JSON5SyntaxError.self) { try JSON5Parser.value(of: Array(text.utf8)) }
         let described = error.map { error in
             "\(error.position.line):\(error.position.column) \(error.reason)" + (error.hint.map { "; \($0)" } ?? "")
@@ -78,7 +78,7 @@ struct `JSON5 as the configuration reads it` {
     }
 
     @Test(arguments: ["\n", "\r\n", "\r"])
-    func `bytes that are not UTF-8 are found where they stand`(lineEnd: String) {
+    func `bytes outside UTF-8 are reported with their position`(lineEnd: String) {
         let error = #expect(throws: JSON5SyntaxError.self) {
             try JSON5Parser.value(of: Array("{\(lineEnd) é: '".utf8) + [0xFF] + Array("'}".utf8))
         }
@@ -86,7 +86,7 @@ struct `JSON5 as the configuration reads it` {
     }
 
     @Test(arguments: 0..<200)
-    func `no prefix of a file and no byte changed in it makes the reader trap`(seed: Int) throws {
+    func `no truncated and no changed file makes the reader trap`(seed: Int) throws {
         let text = Array(
             """
             {

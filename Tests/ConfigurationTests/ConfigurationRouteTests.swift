@@ -3,13 +3,13 @@ import Testing
 
 @testable import Configuration
 
-/// What a route says of payloads, answers and order.
+/// The keys of a route about payloads, answers and order.
 struct `The configuration of a route` {
     private func route(_ members: String) throws -> Route {
         try configured("{ routes: { default: { \(members) } } }").defaultRoute
     }
 
-    @Test func `every key has its value`() throws {
+    @Test func `every key is read`() throws {
         let route = try route(
             """
             destination: "HTTP://Reports.example:80/",
@@ -52,7 +52,7 @@ struct `The configuration of a route` {
         #expect(route.overrides == [.headers])
     }
 
-    @Test func `a route inherits rules as a whole, and null takes them back`() throws {
+    @Test func `a route inherits rules as a whole, and null clears them`() throws {
         let configuration = try configured(
             """
             { routes: {
@@ -151,7 +151,7 @@ struct `The configuration of a route` {
         ),
         ("overrides: 'url'", "overrides: 'url' is not a list; a list of method, url, headers"),
     ])
-    func `a wrong value says what is wrong and how it is written`(member: String, expected: String) {
+    func `the error for an invalid value names the defect and the correct form`(member: String, expected: String) {
         let errors = configurationErrors("{ routes: { default: { \(member) } } }")
         #expect(errors.count == 1)
         #expect(errors.first?.contains("routes.default." + expected) == true, "\(errors)")
@@ -175,11 +175,11 @@ struct `The configuration of a route` {
             "drainq.json:1:53: routes.a.answerLimit: the route reads the answer's body, but 'answerLimit' is 0; leave out 'answerLimit'"
         ),
     ])
-    func `settings that contradict each other are an error of the route`(route: String, expected: String) {
+    func `contradicting settings are an error of the route`(route: String, expected: String) {
         #expect(configurationErrors("{ routes: { a: \(route) } }") == [expected])
     }
 
-    @Test func `a contradiction with what is inherited is said where it begins, and once`() {
+    @Test func `a contradiction with an inherited setting is reported once, where the contradiction begins`() {
         let errors = configurationErrors(
             "{ routes: { default: { batch: { max: 5 } }, a: { protocol: 'callable' }, b: {} } }")
         #expect(
@@ -192,7 +192,7 @@ struct `The configuration of a route` {
         #expect(inherited.first?.contains("routes.default.batch: callable") == true)
     }
 
-    @Test func `canonical names are classified like errors`() throws {
+    @Test func `canonical statuses are classified like errors`() throws {
         let route = try route("protocol: 'callable', classify: { ALREADY_EXISTS: 'deliver' }")
         #expect(route.classify == [AnswerRule.classify(.canonical(.alreadyExists), outcome: .delivered)])
         let error = configurationErrors("{ routes: { a: { classify: { UNAVAILABEL: 'fail' } } } }").first

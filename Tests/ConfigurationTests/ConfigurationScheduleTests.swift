@@ -32,7 +32,7 @@ struct `The schedules of a configuration` {
                 .init(delays: .list([.seconds(1)]), maxAge: .seconds(259_200))
             ),
         ] as [(String, BackoffSchedule)])
-    func `a schedule of one's own always ends, unless it says that it does not`(text: String, expected: BackoffSchedule)
+    func `a custom schedule has an end, unless maxAge null removes the end`(text: String, expected: BackoffSchedule)
         throws
     {
         #expect(try configured("{ routes: { default: { retry: \(text) } } }").defaultRoute.retry == expected)
@@ -75,7 +75,7 @@ struct `The schedules of a configuration` {
         }
     }
 
-    @Test func `a schedule that names no delays changes the preset it names, or "standard"`() throws {
+    @Test func `a schedule without delays changes its preset, or "standard"`() throws {
         let configuration = try configured(
             "{ routes: { default: { retry: { attempts: 8 } }, a: { retry: { preset: 'quick', max: '9s', jitter: 0 } } } }"
         )

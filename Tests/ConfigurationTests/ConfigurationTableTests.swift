@@ -4,7 +4,7 @@ import Testing
 @testable import Policy
 
 struct `The table of configuration keys` {
-    @Test func `the example of every key can be read, and is not its default`() throws {
+    @Test func `the example of every key can be read and differs from the default`() throws {
         try readExamples(of: ConfigurationKeys.file, into: Configuration())
         try readExamples(of: ConfigurationKeys.route, into: Route())
         try readExamples(of: ConfigurationKeys.destination, into: DestinationSettings())
@@ -15,7 +15,7 @@ struct `The table of configuration keys` {
     }
 
     private func readExamples<Draft: Equatable>(of keys: [ConfigurationKey<Draft>], into draft: Draft) throws {
-        // What only an editor reads changes nothing.
+        // Only editors read $schema.
         for key in keys where key.entry.path != "$schema" {
             guard let text = key.entry.exampleText else { continue }
             var findings = ConfigurationFindings(directory: "/")
@@ -26,7 +26,7 @@ struct `The table of configuration keys` {
         }
     }
 
-    @Test func `null leaves out every key that has no default, and takes back its inherited value`() throws {
+    @Test func `null for a key without a default is the same as a missing key`() throws {
         try leaveOut(ConfigurationKeys.file, of: Configuration())
         try leaveOut(ConfigurationKeys.route, of: Route())
         try leaveOut(ConfigurationKeys.destination, of: DestinationSettings())
@@ -34,7 +34,7 @@ struct `The table of configuration keys` {
         try leaveOut(ConfigurationKeys.answer, of: AnswerDraft())
         try leaveOut(ConfigurationKeys.batch, of: Batch(max: 7))
         try leaveOut(ConfigurationKeys.results, of: ResultsDraft())
-        // null has a meaning of its own there.
+        // null is a value of these keys.
         try leaveOut(ConfigurationKeys.condition.filter { $0.entry.path != "equals" }, of: ConditionDraft())
         let own = ["attempts", "maxAge"]
         try leaveOut(ConfigurationKeys.schedule.filter { !own.contains($0.entry.path) }, of: ScheduleDraft())
@@ -61,7 +61,7 @@ struct `The table of configuration keys` {
         }
     }
 
-    @Test func `null in a route takes back what it inherits, also a whole object of keys`() throws {
+    @Test func `null in a route clears an inherited value, even a whole object`() throws {
         let configuration = try configured(
             """
             { routes: { default: { url: "https://sqs.eu-central-1.amazonaws.com/1/q", timeouts: { total: "5m" },
@@ -81,19 +81,19 @@ struct `The table of configuration keys` {
         (#"{ answers: [{ status: 409, is: null }] }"#, "'is' is missing"),
         (#"{ require: { pointer: null, exists: true } }"#, "'pointer' is missing"),
     ])
-    func `null leaves out a required key, which is then missing`(route: String, reason: String) throws {
+    func `null for a required key reports the key as missing`(route: String, reason: String) throws {
         let error = #expect(throws: ConfigurationErrors.self) { try configured("{ routes: { default: \(route) } }") }
         #expect(error.map { "\($0)".contains(reason) } == true, "\(String(describing: error))")
     }
 
     @Test(arguments: [nil, "https://example.com/{type}?k={key}"])
-    func `the template says nothing but its version and its URL`(url: String?) throws {
+    func `the template sets only its version and its URL`(url: String?) throws {
         let configuration = try ConfigurationFile.read(
             Array(ConfigurationFile.initial(url: url).utf8), name: "t", directory: "/")
         #expect(configuration == Configuration(defaultRoute: Route(url: url)))
     }
 
-    @Test func `every line of the template can be taken out of its comment`() throws {
+    @Test func `every commented line of the template is valid without its comment marks`() throws {
         let lines = ConfigurationFile.initial(url: nil).split(separator: "\n", omittingEmptySubsequences: false)
         let uncommented = lines.map { line in
             let isMember = line.contains(/^ *\/\/ +([a-zA-Z]+: |},)/)
@@ -110,7 +110,7 @@ struct `The table of configuration keys` {
         #expect(configuration.retention.failed == .seconds(30 * 86_400))
     }
 
-    @Test func `the defaults that are printed are the defaults that hold`() throws {
+    @Test func `the printed defaults are the actual defaults`() throws {
         var route = Route(
             method: "GET", protocol: .callable,
             require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)],
@@ -143,7 +143,7 @@ struct `The table of configuration keys` {
 
     private func readDefaults<Draft>(of keys: [ConfigurationKey<Draft>], into draft: inout Draft) throws {
         var findings = ConfigurationFindings(directory: "/")
-        // What only an editor reads changes nothing.
+        // Only editors read $schema.
         for key in keys where key.entry.path != "$schema" {
             guard let text = key.entry.defaultText else { continue }
             key.read(try JSON5Parser.value(of: Array(text.utf8)), &draft, &findings)

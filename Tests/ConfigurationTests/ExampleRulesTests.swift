@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-/// The rules of the examples that deliver or fail something: a rule that matches too much loses operations.
+/// The example rules that deliver or fail operations: a rule that matches too much loses operations.
 struct `The rules of the examples` {
     struct Reply: Sendable {
         var status: Int
@@ -16,7 +16,7 @@ struct `The rules of the examples` {
         }
     }
 
-    /// An answer that a rule is for, and the nearest answers that the rule must not match, with their outcomes.
+    /// An answer for a rule, and the nearest answers that the rule must not match, with their outcomes.
     struct Case: Sendable, CustomTestStringConvertible {
         var example: String
         var type: String
@@ -53,7 +53,7 @@ struct `The rules of the examples` {
         Reply(status, "Code: \(code). DB::Exception: as ClickHouse says. (NAME) (version 24.3.1.1)")
     }
 
-    /// As versions before 20.8 say it.
+    /// The error text of versions before 20.8.
     private static func oldClickhouse(_ code: Int, _ status: Int = 500) -> Reply {
         Reply(status, "Code: \(code), e.displayText() = DB::Exception: as ClickHouse says., e.what() = DB::Exception")
     }
@@ -260,7 +260,7 @@ struct `The rules of the examples` {
     ]
 
     @Test(arguments: cases)
-    func `a rule matches its answer, and not the nearest other ones`(of one: Case) throws {
+    func `a rule matches its answer and not the nearest different answers`(of one: Case) throws {
         let route = try Self.configuration(one.example).route(of: try #require(TypeName(one.type)))
         let hit = Self.verdict(on: one.reply, route)
         #expect(hit.outcome == one.outcome, "\(hit.rule)")
@@ -273,7 +273,7 @@ struct `The rules of the examples` {
         }
     }
 
-    @Test func `every rule of an example that delivers or fails has its case`() throws {
+    @Test func `every example rule that delivers or fails has a case`() throws {
         var seen: [String: Set<AnswerRule>] = [:]
         for one in Self.cases {
             let route = try Self.configuration(one.example).route(of: try #require(TypeName(one.type)))
@@ -293,7 +293,7 @@ struct `The rules of the examples` {
         }
     }
 
-    @Test func `a search of the example memory is sent again within seconds, however long the outage was`() throws {
+    @Test func `the example memory repeats a search within seconds after an outage of any length`() throws {
         let settings = try #require(try Self.configuration("memory").destinations["memory-search"])
         for failures in 0..<100 {
             #expect(DestinationState.coolDown(after: failures, settings) <= .seconds(5))
@@ -305,7 +305,7 @@ struct `The rules of the examples` {
         ("memory", "https://us-central1-example.cloudfunctions.net"), ("profile", "https://api.example.com"),
         ("notes", "https://notes.example.com"),
     ])
-    func `an exact schedule has no jitter, and the circuit breaker that keeps schedules`(
+    func `an exact schedule has no jitter and the default circuit breaker`(
         example: String, destination: String
     ) throws {
         let configuration = try Self.configuration(example)
