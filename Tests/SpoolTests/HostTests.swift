@@ -283,6 +283,24 @@ struct `Several hosts` {
         try run.sync()
     }
 
+    @Test func `a run reports no error if its claim has gone while another run has the file`() throws {
+        let entry = try queue.add(["a"])[0]
+        var later = entry.name
+        later.attempts = 1
+        link("\(queue.path)/\(entry.path)", "\(queue.path)/deferred/\(later)")
+        let other = try queue.open().beginRun(now: now)
+        let claim = try #require(try other.claim(entry))
+        var system = SystemCalls.real
+        system.renameNoReplace = { (directory, from, _) throws(Errno) in
+            unlinkat(directory, from, 0)
+            throw Errno(ENOENT)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        #expect(try run.take(Entry(state: .deferred, name: later)) == nil)
+        try run.end()
+        guard case .operation = try other.read(claim) else { throw Errno(0) }
+    }
+
     @Test func `two runs that claim an operation with two names do not remove each other's claim`() throws {
         let entry = try queue.add(["a"])[0]
         var later = entry.name

@@ -101,12 +101,12 @@ extension Settling {
     }
 
     private mutating func expire(_ candidate: Candidate) throws(SpoolError) {
-        guard let claim = try spoolRun.claim(candidate.entry) else { return }
+        guard let (claim, file) = try spoolRun.take(candidate.entry) else { return }
         let destination = book[candidate]
         let maker = book.maker(of: claim.name.type, to: destination)
-        guard case .operation(let stored) = try spoolRun.read(claim),
-            let settlement = try settlementOfAge(stored.operation, maker)
-        else { return try putBack(claim) }
+        guard case .operation(let stored) = file, let settlement = try settlementOfAge(stored.operation, maker) else {
+            return try putBack(claim)
+        }
         let attempt = Attempt(members: [], destination: destination, maker: maker, began: world.now())
         try apply(settlement, Member(claim: claim, operation: stored.operation), attempt, isSent: false)
     }

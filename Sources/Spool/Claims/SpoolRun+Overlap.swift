@@ -48,10 +48,7 @@ extension SpoolRun {
 
     private func takeUntimed(_ entry: Entry, _ leavingBodies: Bool) throws(SpoolError) -> Taken? {
         guard let claim = try claim(entry) else { return nil }
-        guard let file = try read(claim, leavingBodies: leavingBodies) else {
-            try putBack(claim)
-            return nil
-        }
+        guard let file = try read(claim, leavingBodies: leavingBodies) else { return nil }
         return (claim, file)
     }
 

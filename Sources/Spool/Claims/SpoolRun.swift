@@ -234,7 +234,7 @@ package final class SpoolRun {
     /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, and the file stays
     /// open.
     ///
-    /// Returns `nil` if another run has a claim on the file, under another name. The caller puts its claim back.
+    /// Returns `nil` if another run has a claim on the file, under another name. The claim has then been given up.
     package func read(_ claim: Claim, leavingBodies: Bool = false) throws(SpoolError) -> StoredFile? {
         let path = claim.path
         // A shared file system keeps an open file under a hidden name after its removal, and then the directory cannot
@@ -250,12 +250,24 @@ package final class SpoolRun {
         }
         // A second name of its inode is an interrupted move, or a link from outside the queue.
         if stored.status.links > 1 {
-            guard let links = try removeOtherNames(of: claim) else { return nil }
+            guard let links = try removeOtherNames(of: claim) else {
+                try giveUp(claim)
+                return nil
+            }
             if links > 1 {
                 return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
             }
         }
         return file
+    }
+
+    /// Puts back a claim on a file that another run has claimed, too. The name of the claim may have gone meanwhile, by
+    /// the other run's move or by a rename that a shared file system answered twice: then only the other run has the
+    /// file.
+    private func giveUp(_ claim: Claim) throws(SpoolError) {
+        do throws(SpoolError) { try putBack(claim) } catch let error where error.code == Errno.missing.code {
+            forget(claim)
+        }
     }
 
     /// The length above which a file stays open and its body out of memory. A smaller body is sent with a single call,
