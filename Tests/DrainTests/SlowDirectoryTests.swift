@@ -138,6 +138,22 @@ struct SlowDirectoryTests {
         #expect(parts.tally.summary.delivered == 24 && parts.dispatch.queue.lostClaimCount == 1)
     }
 
+    @Test func `two names of an operation are not claimed together`() throws {
+        let bench = try Bench(system: SlowCalls().calls)
+        let parts = try slowParts(bench)
+        try bench.add(1)
+        let first = try parts.candidates()[0]
+        var name = first.entry.name
+        name.attempts = 1
+        let second = Entry(state: .deferred, name: name)
+        link("\(bench.directory.path)/\(first.entry.path)", "\(bench.directory.path)/\(second.path)")
+        try parts.send([
+            first, Candidate(entry: second, destination: first.destination, sequence: nil, isHead: true),
+        ])
+        #expect(parts.tally.summary.delivered == 21 && parts.tally.summary.inputOutputErrors == 0)
+        for state in [QueueState.new, .deferred, .claimed] { #expect(try bench.names(state).isEmpty) }
+    }
+
     @Test func `a slot is taken before the operation is claimed`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         bench.configuration.destinations = ["http://one": DestinationSettings(concurrency: 2)]

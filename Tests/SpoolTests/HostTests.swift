@@ -413,6 +413,29 @@ struct `Several hosts` {
         #expect(queue.names("new") == [entry.name.description])
     }
 
+    @Test(arguments: [true, false])
+    func `a move waits while a shared file system takes the name of the file for missing`(isThere: Bool) throws {
+        let entry = try queue.add(["a"])[0]
+        var (pauses, system) = (0, SystemCalls.real)
+        system.fileSystem = { _ in FileSystem(type: "fuse.glusterfs") }
+        system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) }
+        system.sleep = { _ in pauses += 1 }
+        system.link = { (directory, from, to) throws(Errno) in
+            if !isThere { unlinkat(directory, from, 0) }
+            if pauses < 3 { throw Errno(ENOENT) }
+            try SystemCalls.real.link(directory, from, to)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        if isThere {
+            #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(entry))
+            #expect(pauses == 3 && queue.names("new") == [entry.name.description])
+        } else {
+            #expect(throws: SpoolError.self) { try run.settle(claim, .putBack, record: nil, now: now) }
+            #expect(pauses == 0)
+        }
+    }
+
     @Test func `a move counts as done if link and unlink both lost their replies`() throws {
         let entry = try queue.add(["a"])[0]
         var system = SystemCalls.real

@@ -24,10 +24,11 @@ extension Dispatch {
     /// its turn.
     mutating func takeTogether(_ candidates: [Candidate], _ settling: inout Settling) {
         sender.flush()
-        var names: Set<EntryName> = []
-        // Of two files with the same name, one is a copy. The second file is claimed alone, at its turn.
+        var ids: Set<OperationID> = []
+        // Of two files with the same id, one is a copy or the other name of an interrupted move. The second file is
+        // claimed alone, at its turn: two claims at once would each remove the other's name.
         let candidates = candidates.filter {
-            !settling.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
+            !settling.mustSync(before: $0.sequence) && ids.insert($0.entry.name.id).inserted
         }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
         let outcomes = settling.spoolRun.take(candidates.map(\.entry), leavingBodies: leavesBodies)

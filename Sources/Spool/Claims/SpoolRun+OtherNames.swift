@@ -6,8 +6,8 @@ import Policy
 extension SpoolRun {
     /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
     /// durably. Returns how many names the inode then has; `nil` if another run has a claim on the file, or has brought
-    /// a name back meanwhile. Only a run itself, or its recovery, removes its claims: two runs with claims on a file
-    /// would remove each other's.
+    /// a name back meanwhile, or if the claim's own name has gone. Only a run itself, or its recovery, removes its
+    /// claims: two runs with claims on a file would remove each other's.
     ///
     /// A process in the middle of such a move finds the name to be removed gone, as intended. A shared file system may
     /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.
@@ -28,7 +28,7 @@ extension SpoolRun {
             if try queue.status(path, "look at")?.links ?? 0 < 2 { break }
             queue.system.sleep(.milliseconds(10 << attempt))
         }
-        let links = try queue.status(path, "look at")?.links ?? 0
+        guard let links = try queue.status(path, "look at")?.links else { return nil }
         if links < 2 { return links }
         return try otherNames(of: claim).isEmpty ? links : nil
     }

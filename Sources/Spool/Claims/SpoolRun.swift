@@ -194,7 +194,7 @@ package final class SpoolRun {
                 try queue.system.rename(source.directory, source.name.bytes, target.directory, target.name.bytes)
                 return true
             } catch {
-                if try hasInDirectory(file) { return true }
+                if try hasInDirectory(to) { return true }
                 if error == .missing { return false }
                 throw error
             }
@@ -206,18 +206,12 @@ package final class SpoolRun {
         return claim
     }
 
-    /// Whether a file of this name is in this run's directory.
+    /// Whether this run has a file of this name.
     ///
     /// Lists the names on a shared file system: after a failed rename ceph-fuse (16.2) never answers a stat of its
     /// target.
-    private func hasInDirectory(_ file: String.UTF8View) throws(Errno) -> Bool {
-        if queue.fileSystem.isLocal { return try queue.exists(QueuePath(in: directory.path, file)) }
-        var isThere = false
-        try queue.system.list(queue.root, directory.path.bytes) { name in
-            isThere = name.elementsEqual(file)
-            return !isThere
-        }
-        return isThere
+    private func hasInDirectory(_ path: QueuePath) throws(Errno) -> Bool {
+        queue.fileSystem.isLocal ? try queue.exists(path) : try queue.lists(path)
     }
 
     /// Upper bound on the lines read behind a body, in bytes.

@@ -252,7 +252,7 @@ extension SpoolDirectory {
             }
         }
         do throws(Errno) {
-            try system.link(root, from.bytes, to.bytes)
+            try link(from, to)
         } catch let error where error == .exists {
             try finishMove(from, to)
             return
@@ -271,6 +271,31 @@ extension SpoolDirectory {
             try? system.unlink(root, to.bytes)
             throw error
         }
+    }
+
+    /// Gives a file a second name. Tries again for two seconds if the file is said to be missing and its directory lists
+    /// it: the client of a shared file system can take a name that it has just made for missing (GlusterFS).
+    private func link(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
+        for attempt in 0..<8 where !fileSystem.isLocal {
+            do throws(Errno) {
+                return try system.link(root, from.bytes, to.bytes)
+            } catch let error where error == .missing {
+                guard try lists(from) else { throw error }
+                system.sleep(.milliseconds(10 << attempt))
+            }
+        }
+        try system.link(root, from.bytes, to.bytes)
+    }
+
+    /// Whether the directory of a path lists its name. On a shared file system a stat of the path can say otherwise.
+    func lists(_ path: QueuePath) throws(Errno) -> Bool {
+        let name = path.nameBytes
+        var isThere = false
+        try system.list(root, path.parent.bytes) { listed in
+            isThere = listed.elementsEqual(name)
+            return !isThere
+        }
+        return isThere
     }
 
     /// Replaces the file that has the target's name. No other process moves the source: if the source is gone, the move
