@@ -413,6 +413,30 @@ struct `Several hosts` {
         #expect(queue.names("new") == [entry.name.description])
     }
 
+    @Test func `a move waits while a shared file system takes a removed target for there`() throws {
+        let entry = try queue.add(["a"])[0]
+        var (pauses, system) = (0, SystemCalls.real)
+        var remembered: FileStatus?
+        system.fileSystem = { _ in FileSystem(type: "fuse.glusterfs") }
+        system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) }
+        system.sleep = { _ in pauses += 1 }
+        system.link = { (directory, from, to) throws(Errno) in
+            if pauses < 3 { throw Errno(EEXIST) }
+            try SystemCalls.real.link(directory, from, to)
+        }
+        system.statusAt = { (directory, path) throws(Errno) in
+            if pauses < 3, let remembered, String(cString: path) == entry.path { return remembered }
+            return try SystemCalls.real.statusAt(directory, path)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        remembered = try SystemCalls.real.statusAt(
+            AT_FDCWD, Array("\(queue.path)/claimed/\(run.name)/\(entry.name)".utf8CString))
+        #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(entry))
+        #expect(pauses == 3 && queue.names("new") == [entry.name.description])
+        try run.end()
+    }
+
     @Test(arguments: [true, false])
     func `a move waits while a shared file system takes the name of the file for missing`(isThere: Bool) throws {
         let entry = try queue.add(["a"])[0]

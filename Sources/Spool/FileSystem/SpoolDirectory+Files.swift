@@ -234,6 +234,18 @@ extension SpoolDirectory {
     /// inode are an interrupted move; this call finishes the move. With `isOwn` no other process moves the source: if
     /// the source is gone and the target is there, the move has happened, whatever the call returned.
     func move(_ from: QueuePath, _ to: QueuePath, isOwn: Bool = true) throws(Errno) {
+        // The client of a shared file system remembers names for a second: it takes a name that it has just made for
+        // missing, or a target that has gone for there.
+        for attempt in 0..<8 where !fileSystem.isLocal {
+            do throws(Errno) { return try moveOnce(from, to, isOwn) } catch let error where error == .missing {
+                guard try lists(from) else { throw error }
+                system.sleep(.milliseconds(10 << attempt))
+            }
+        }
+        try moveOnce(from, to, isOwn)
+    }
+
+    private func moveOnce(_ from: QueuePath, _ to: QueuePath, _ isOwn: Bool) throws(Errno) {
         if renamesWithoutReplacing {
             do throws(Errno) {
                 try system.renameNoReplace(root, from.bytes, to.bytes)
@@ -252,7 +264,7 @@ extension SpoolDirectory {
             }
         }
         do throws(Errno) {
-            try link(from, to)
+            try system.link(root, from.bytes, to.bytes)
         } catch let error where error == .exists {
             try finishMove(from, to)
             return
@@ -271,20 +283,6 @@ extension SpoolDirectory {
             try? system.unlink(root, to.bytes)
             throw error
         }
-    }
-
-    /// Gives a file a second name. Tries again for two seconds if the file is said to be missing and its directory lists
-    /// it: the client of a shared file system can take a name that it has just made for missing (GlusterFS).
-    private func link(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
-        for attempt in 0..<8 where !fileSystem.isLocal {
-            do throws(Errno) {
-                return try system.link(root, from.bytes, to.bytes)
-            } catch let error where error == .missing {
-                guard try lists(from) else { throw error }
-                system.sleep(.milliseconds(10 << attempt))
-            }
-        }
-        try system.link(root, from.bytes, to.bytes)
     }
 
     /// Whether the directory of a path lists its name. On a shared file system a stat of the path can say otherwise.
