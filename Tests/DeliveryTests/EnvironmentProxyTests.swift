@@ -91,7 +91,7 @@ struct ProxyChoiceTests {
         (CurlFailure(code: 28, wasConnected: true, proxy: "http://p"), .timeout),
         (CurlFailure(code: 56, errorMessage: "Recv failure", wasConnected: true, proxy: "http://p"), .reset),
         (CurlFailure(code: 97, errorMessage: "Failed to resolve \"a\" for SOCKS5 connect.", proxy: "socks5://p"), .dns),
-        // Of the client.
+        // The client is to blame.
         (CurlFailure(code: 3, proxy: "http://p"), .badURL), (CurlFailure(code: 58, proxy: "http://p"), .tls),
         (CurlFailure(code: 77, proxy: "http://p"), .tls),
     ]

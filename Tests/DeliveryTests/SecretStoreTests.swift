@@ -153,7 +153,7 @@ struct `Secrets` {
         let used = store.values(["api"])
         #expect(used.values == ["api": "old"])
         #expect(!store.refresh(after: used))
-        // Of the same length, within a tick of the file system's clock.
+        // The new token has the same length, and the file system may give it the same time.
         try place.write("new")
         #expect(store.refresh(after: used))
         #expect(store.values(["api"]).values == ["api": "new"])

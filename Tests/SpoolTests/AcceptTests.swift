@@ -109,7 +109,7 @@ struct AcceptTests {
         let accepted = try open.accept(
             [queue.operation("d", 10), queue.operation("e", 11), queue.operation("f", 12)],
             limits: Limits(operations: 3, whenFull: .dropOldest))
-        // Of operations added together the newest stay, as if each had been added alone.
+        // The newest of the operations added together stay, as if each had been added alone.
         #expect(accepted.evicted.map(\.name.id.description) == ["b", "c", "d"])
         #expect(accepted.results.allSatisfy { if case .accepted = $0 { true } else { false } })
         #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "e", "f"])

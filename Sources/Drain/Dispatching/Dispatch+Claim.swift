@@ -25,8 +25,8 @@ extension Dispatch {
     mutating func takeTogether(_ candidates: [Candidate], _ settling: inout Settling) {
         sender.flush()
         var ids: Set<OperationID> = []
-        // Of two files with the same id, one is a copy or the other name of an interrupted move. The second file is
-        // claimed alone, at its turn: two claims at once would each remove the other's name.
+        // Two files with the same id are a copy and its original, or the two names of an interrupted move. The second
+        // is claimed alone, at its turn: two claims at once would each remove the other's name.
         let candidates = candidates.filter {
             !settling.mustSync(before: $0.sequence) && ids.insert($0.entry.name.id).inserted
         }

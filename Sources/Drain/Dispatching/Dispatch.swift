@@ -2,7 +2,7 @@ import Delivery
 import Policy
 import Spool
 
-/// What is in flight: keeps attempts in flight within all limits, and takes in their reports.
+/// The attempts in flight: begins attempts within all limits, and takes in their reports.
 ///
 /// One thread decides. Between two waits for reports it settles and claims; in a slow directory it waits while file
 /// workers do this. After a crash the next run returns this run's claims; whether their requests arrived is unknown
