@@ -24,7 +24,8 @@ let curlOfFoundation: [LinkerSetting] = [
                 "easy_init", "easy_cleanup", "easy_setopt", "easy_getinfo", "multi_setopt", "multi_add_handle",
                 "multi_assign",
                 "multi_socket_action", "multi_info_read",
-            ].flatMap { ["-Xlinker", "--export-dynamic-symbol=curl_\($0)"] }, .when(platforms: [.linux]))
+            ].flatMap { ["-Xlinker", "--export-dynamic-symbol=curl_\($0)"] }
+            + ["-Xlinker", "--export-dynamic-symbol=sleep"], .when(platforms: [.linux]))
 ]
 
 /// A program begins in seven eighths of the time if the linker does not offer its symbols to libraries, and in nine tenths

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -21,6 +23,9 @@ struct version_info {
     int age;
     const char *version;
     unsigned version_number;
+    const char *host;
+    int features;
+    const char *tls_version;
 };
 
 struct message {
@@ -42,6 +47,7 @@ static char reason[512];
     X(void, easy_cleanup, (ccurl_easy *)) \
     X(const char *, easy_strerror, (int)) \
     X(int, easy_setopt, (ccurl_easy *, int, ...)) \
+    X(int, easy_pause, (ccurl_easy *, int)) \
     X(int, easy_getinfo, (ccurl_easy *, int, ...)) \
     X(ccurl_list *, slist_append, (ccurl_list *, const char *)) \
     X(void, slist_free_all, (ccurl_list *)) \
@@ -110,6 +116,8 @@ int ccurl_set_data_function(
     return easy_setopt(easy, option, function);
 }
 
+int ccurl_resume(ccurl_easy *easy) { return easy_pause(easy, 0); }
+
 int ccurl_set_seek_function(ccurl_easy *easy, int (*function)(void *, int64_t, int)) {
     return easy_setopt(easy, CURLOPT_SEEKFUNCTION, function);
 }
@@ -163,6 +171,95 @@ int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *, int)) {
 
 int ccurl_set_prerequest_function(ccurl_easy *easy, int (*function)(void *, char *, char *, int, int)) {
     return easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+}
+
+// What OpenSSL tells of a connection. A connection may outlive its handle, so the notes are found by its number.
+struct tls { long number; int alert, version; };
+enum { CONNECTIONS = 4096, ALERT = 21, HANDSHAKE = 22, FINISHED = 20, SET_MSG_CALLBACK_ARG = 16 };
+static struct tls connections[CONNECTIONS];
+static long connection_count;
+
+typedef void (*tls_receiver)(int, int, int, const void *, size_t, void *, void *);
+static void (*set_tls_receiver)(void *, tls_receiver);
+static long (*set_tls_number)(void *, int, long, void *);
+static void (*get_alpn)(const void *, const unsigned char **, unsigned *);
+
+bool ccurl_sees_tls(void) {
+    static int sees = -1;
+    if (sees >= 0) return sees;
+    void *opened = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!opened) return false;
+    const struct version_info *(*information)(int);
+    *(void **)&information = dlsym(opened, "curl_version_info");
+    *(void **)&set_tls_receiver = dlsym(opened, "SSL_CTX_set_msg_callback");
+    *(void **)&set_tls_number = dlsym(opened, "SSL_CTX_ctrl");
+    *(void **)&get_alpn = dlsym(opened, "SSL_get0_alpn_selected");
+    // A library with another TLS may still have OpenSSL by way of a library of its own.
+    const char *name = information ? information(0)->tls_version : NULL;
+    bool is_open = name && (strncmp(name, "OpenSSL/", 8) == 0 || strncmp(name, "LibreSSL/", 9) == 0);
+    sees = is_open && set_tls_receiver && set_tls_number && get_alpn;
+    return sees;
+}
+
+static void take_tls(int is_sent, int version, int type, const void *bytes, size_t length, void *tls, void *number) {
+    (void)version;
+    struct tls *noted = &connections[(long)number % CONNECTIONS];
+    const unsigned char *byte = bytes;
+    if (noted->number != (long)number || length < 1) return;
+    if (!is_sent && type == ALERT && length > 1) noted->alert = byte[1];
+    // Before its own Finished the client knows which protocol the server has chosen.
+    if (!is_sent || type != HANDSHAKE || byte[0] != FINISHED) return;
+    const unsigned char *chosen = NULL;
+    unsigned size = 0;
+    get_alpn(tls, &chosen, &size);
+    noted->version = size == 2 && memcmp(chosen, "h2", 2) == 0 ? 2 : size > 0;
+}
+
+int ccurl_watch_tls(void *easy, void *context, void *number) {
+    (void)easy;
+    long made = ++connection_count;
+    connections[made % CONNECTIONS] = (struct tls){made, -1, 0};
+    set_tls_receiver(context, take_tls);
+    set_tls_number(context, SET_MSG_CALLBACK_ARG, 0, (void *)made);
+    *(long *)number = made;
+    return 0;
+}
+
+void ccurl_note_tls(ccurl_easy *easy, long *number) {
+    if (!ccurl_sees_tls()) return;
+    easy_setopt(easy, CURLOPT_SSL_CTX_DATA, number);
+    easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, ccurl_watch_tls);
+}
+
+static const struct tls *tls_of(long number) {
+    static const struct tls none = {0, -1, 0};
+    const struct tls *found = &connections[number % CONNECTIONS];
+    return number > 0 && found->number == number ? found : &none;
+}
+
+int ccurl_tls_alert(long number) { return tls_of(number)->alert; }
+int ccurl_tls_version(long number) { return tls_of(number)->version; }
+
+int ccurl_codings(const char *line, size_t length) {
+    static const char *const names[] = {"content-encoding:", "transfer-encoding:"};
+    const char *end = line + length;
+    int count = 0;
+    for (int i = 0; i < 2; i++) {
+        size_t size = strlen(names[i]);
+        if (length < size || strncasecmp(line, names[i], size)) continue;
+        for (const char *word = line + size; word < end;) {
+            size_t blank = 0, left = (size_t)(end - word);
+            while (blank < left && strchr(" \t\r\n,", word[blank])) blank++;
+            word += blank;
+            size_t letters = 0;
+            while (word + letters < end && !strchr(" \t\r\n,", word[letters])) letters++;
+            bool is_none = letters == 0 || (letters == 8 && strncasecmp(word, "identity", 8) == 0) ||
+                (letters == 7 && strncasecmp(word, "chunked", 7) == 0);
+            count += !is_none;
+            word += letters;
+        }
+    }
+    return count;
 }
 
 int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number) { return easy_getinfo(easy, info, number); }

@@ -11,16 +11,20 @@
 //   redirects and its challenges, which trap or hang, have no work. Trailers are dropped.
 // - An answer's body ends at the bytes that are wanted, and Foundation gets the bytes of one pass together: each call
 //   of its receiver costs more than a thousand bytes.
+// - An answer that no transport takes ends its transfer: too many header fields or trailers, another version of HTTP
+//   than its connection speaks, more than one coding. Only gzip is asked for. URLs are sent as they are.
 // - Every byte that moves counts as progress, also of interim answers and header lines.
 // - libcurl does not choose a proxy itself: it is told whether one of the environment carries the request.
 // - A transfer succeeds only if its head is whole, and a 2xx only if the whole request had left.
 // - An error carries libcurl's own code and message.
 // - Foundation watches one descriptor that stays open, in place of sockets that come and go under the same number.
+// - Threads have small stacks, and a program that can make no thread ends.
 // - Foundation's timer, which rings a millisecond early and is then not set again, rings in time.
 //
 // Foundation passes one integer or pointer to the variadic functions. The calling conventions of Linux on x86-64 and
 // AArch64 put it into the same register as a fixed parameter.
 #ifdef __linux__
+#define _GNU_SOURCE
 #include "CCurl.h"
 #include "CFoundationCurl.h"
 #include <dlfcn.h>
@@ -34,6 +38,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,13 +48,14 @@ enum {
     HEADERFUNCTION = 20079, INFILESIZE_LARGE = 30115,
     FRESH_CONNECT = 74, FORBID_REUSE = 75, HTTP_VERSION = 84, CONNECTTIMEOUT_MS = 156, SUPPRESS_CONNECT_HEADERS = 265,
     HTTP09_ALLOWED = 285, PROXY = 10004, NOPROXY = 10177, OPENSOCKETDATA = 10164, OPENSOCKETFUNCTION = 20163,
-    NOPROGRESS = 43, CAPATH = 10097, XFERINFODATA = 10057, XFERINFOFUNCTION = 20219,
+    NOPROGRESS = 43, CAPATH = 10097, ACCEPT_ENCODING = 10102, PATH_AS_IS = 234,
+    SSL_CTX_DATA = 10109, SSL_CTX_FUNCTION = 20108, XFERINFODATA = 10057, XFERINFOFUNCTION = 20219,
     VERSION_1_1 = 2,
     RESPONSE_CODE = 0x200002, CAINFO = 0x10003d, HTTP_CONNECTCODE = 0x200016, OS_ERRNO = 0x200019, PRETRANSFER_TIME = 0x600035,
     SIZE_UPLOAD = 0x600007, CONTENT_LENGTH_DOWNLOAD = 0x30000f,
     SOCKETFUNCTION = 20001, SOCKETDATA = 10002, TIMERFUNCTION = 20004,
     POLL_IN = 1, POLL_OUT = 2, POLL_INOUT = 3, POLL_REMOVE = 4, EVENT_IN = 1, EVENT_OUT = 2, EVENT_ERROR = 4,
-    WRITE_ERROR = 23, GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
+    WEIRD_REPLY = 8, WRITE_ERROR = 23, GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
 };
 struct list { char *text; struct list *next; };
 struct message { int kind; void *easy; union { void *whatever; int code; } data; };
@@ -57,6 +63,41 @@ struct message { int kind; void *easy; union { void *whatever; int code; } data;
 static void *library(void) { return dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL); }
 
 const char *foundation_curl_defect(void) { return library() ? NULL : dlerror(); }
+
+// The stack of a thread, in bytes. Stacks count as memory of the agent, and URLSession needs far less than the usual 8 MB.
+enum { STACK = 1 << 20, THREADS = 8 };
+
+static void *wait_for(void *lock) {
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+// Whether this program is an agent, whose main function asks for its threads: the tests link this file, too.
+static bool is_agent;
+
+const char *foundation_thread_defect(void) {
+    is_agent = true;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t threads[THREADS];
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    pthread_setattr_default_np(&attributes);
+    int count = 0;
+    pthread_mutex_lock(&lock);
+    while (count < THREADS && pthread_create(&threads[count], NULL, wait_for, &lock) == 0) count++;
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+    return count < THREADS ? "there is no memory for its threads" : NULL;
+}
+
+// libdispatch calls this, again and again, when it lacks memory or a thread, and would hold the agent.
+unsigned sleep(unsigned seconds) {
+    if (is_agent) _exit(EX_OSERR);
+    struct timespec time = {.tv_sec = seconds};
+    return nanosleep(&time, &time) ? (unsigned)time.tv_sec : 0;
+}
 
 static void *function(const char *name) {
     void *opened = library();
@@ -123,7 +164,11 @@ struct transfer {
     long connect_milliseconds;
     int64_t length, room; // the length of the request's body; the room for the answer's
     char *head, *body; // the head so far; the part of the body that Foundation has not been given yet
-    size_t head_length, body_length;
+    size_t head_length, body_length, lines_length;
+    bool has_status; // whether the status line of the head has come
+    int codings; // the codings of the body
+    const char *defect; // why the answer ended its transfer; NULL if it did not
+    long tls; // the number of the TLS connection, see ccurl_watch_tls
     bool has_head, has_long_tunnel, is_full, uses_proxy;
     int socket_error; // the errno of a socket that could not be made
     long number; // what foundation_curl_age calls the request
@@ -135,7 +180,7 @@ struct transfer {
 
 static struct transfer *transfers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// Upper bound on the bytes of an answer's heads.
+// Upper bound on the bytes of an answer's heads and trailers.
 static const size_t longest_head = 256 << 10;
 // Upper bound on the bytes of a proxy's answer to CONNECT that are read in one pass. libcurl reads them one by one with
 // a call of the progress function for each, and serves no other transfer meanwhile.
@@ -216,13 +261,25 @@ static bool show_head(struct transfer *transfer) {
     return taken;
 }
 
+static size_t refuse(struct transfer *transfer, const char *defect) {
+    transfer->defect = defect;
+    return 0;
+}
+
 // Receives a line of a head or trailer.
 static size_t take_line(char *line, size_t size, size_t count, void *context) {
     struct transfer *transfer = context;
     size_t length = size * count;
     transfer->moved = now();
+    transfer->lines_length += length;
+    if (transfer->lines_length > longest_head)
+        return refuse(transfer, "the answer's header fields are longer than 262144 bytes");
     if (transfer->has_head) return length;
-    if (transfer->head_length + length > longest_head) return 0;
+    const char *name = line + strspn(line, " \t");
+    if (!transfer->has_status && length > 6 && strncmp(name, "HTTP/", 5) == 0 && name[5] != '1')
+        return refuse(transfer, "the answer is in another version of HTTP, but its connection speaks HTTP/1");
+    transfer->has_status = true;
+    transfer->codings += ccurl_codings(line, length);
     char *grown = realloc(transfer->head, transfer->head_length + length);
     if (!grown) return 0;
     memcpy(grown + transfer->head_length, line, length);
@@ -231,9 +288,14 @@ static size_t take_line(char *line, size_t size, size_t count, void *context) {
     if (line[0] != '\n' && !(length > 1 && line[0] == '\r' && line[1] == '\n')) return length;
     long status = 0;
     REAL(curl_easy_getinfo)(transfer->easy, RESPONSE_CODE, &status);
-    if (status < 200) return length;
+    if (status < 200) {
+        transfer->has_status = false;
+        transfer->codings = 0;
+        return length;
+    }
     transfer->has_head = true;
-    return show_head(transfer) ? length : 0;
+    if (!show_head(transfer)) return 0;
+    return transfer->codings > 1 ? refuse(transfer, "the answer has more than one coding") : length;
 }
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
@@ -322,6 +384,7 @@ int curl_easy_setopt(void *easy, int option, void *argument) {
         argument = transfer;
         break;
     case ERRORBUFFER: transfer->words = argument; break;
+    case ACCEPT_ENCODING: argument = "gzip"; break;
     case INFILESIZE_LARGE: transfer->length = (int64_t)argument; break;
     case HTTPHEADER: take_limits(transfer, argument); break;
     }
@@ -347,6 +410,11 @@ int curl_multi_add_handle(void *multi, void *easy) {
         REAL(curl_easy_setopt)(easy, OPENSOCKETFUNCTION, ccurl_open_socket);
         REAL(curl_easy_setopt)(easy, OPENSOCKETDATA, &transfer->socket_error);
         REAL(curl_easy_setopt)(easy, NOPROXY, "");
+        REAL(curl_easy_setopt)(easy, PATH_AS_IS, 1L);
+        if (ccurl_sees_tls()) {
+            REAL(curl_easy_setopt)(easy, SSL_CTX_DATA, &transfer->tls);
+            REAL(curl_easy_setopt)(easy, SSL_CTX_FUNCTION, ccurl_watch_tls);
+        }
         if (!transfer->uses_proxy) REAL(curl_easy_setopt)(easy, PROXY, "");
         if (transfer->connect_milliseconds > 0)
             REAL(curl_easy_setopt)(easy, CONNECTTIMEOUT_MS, transfer->connect_milliseconds);
@@ -361,8 +429,8 @@ static void explain(struct transfer *transfer, int code) {
     REAL(curl_easy_getinfo)(transfer->easy, HTTP_CONNECTCODE, &proxy_status);
     char words[ERROR_SIZE];
     snprintf(words, sizeof words, "%s", transfer->words[0] ? transfer->words : REAL(curl_easy_strerror)(code));
-    snprintf(transfer->words, ERROR_SIZE, "%d %ld %d %ld %d: %s", code, system_error, transfer->socket_error,
-        proxy_status, is_connected(transfer->easy), words);
+    snprintf(transfer->words, ERROR_SIZE, "%d %ld %d %ld %d %d: %s", code, system_error, transfer->socket_error,
+        proxy_status, is_connected(transfer->easy), ccurl_tls_alert(transfer->tls), words);
 }
 
 // Tells Foundation how a transfer ended. A transfer without a head fails, and so does one whose 2xx came before the
@@ -386,6 +454,10 @@ void *curl_multi_info_read(void *multi, int *left) {
                 snprintf(transfer->words, ERROR_SIZE, "the answer came when %lld of %lld bytes of the body had been sent",
                     (long long)sent, (long long)transfer->length);
         }
+    }
+    if (transfer->defect) {
+        told.data.code = WEIRD_REPLY;
+        if (transfer->words) snprintf(transfer->words, ERROR_SIZE, "%s", transfer->defect);
     }
     if (transfer->has_long_tunnel) {
         told.data.code = PROXY_ERROR;

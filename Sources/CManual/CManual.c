@@ -9,6 +9,9 @@
 static const char drainq[] = {
 #embed "../../man/drainq.1"
     , 0};
+static const char apps[] = {
+#embed "../../man/drainq-apps.7"
+    , 0};
 static const char config[] = {
 #embed "../../man/drainq-config.5"
     , 0};
@@ -29,8 +32,8 @@ static const struct {
   const char *name;
   const char *text;
 } pages[] = {
-    {"drainq", drainq},       {"drainq-config", config}, {"drainq-json", json},
-    {"drainq-queue", queue},  {"drainq-setup", setup},   {"drainq-sizing", sizing},
+    {"drainq", drainq},      {"drainq-apps", apps},   {"drainq-config", config}, {"drainq-json", json},
+    {"drainq-queue", queue}, {"drainq-setup", setup}, {"drainq-sizing", sizing},
 };
 
 const char *cmanual_text(const char *name) {

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* The threads, and the one job at a time that they and its caller work on. Everything is guarded by `lock`. */
 static struct {
@@ -31,28 +32,47 @@ static void take_part(void) {
     if (--pool.busy == 0) pthread_cond_signal(&pool.job_ends);
 }
 
-static void *thread(void *unused) {
+static void help(void *unused) {
+    (void)unused;
     pthread_mutex_lock(&pool.lock);
     for (;;) {
         while (pool.next == pool.count || pool.busy >= pool.width) pthread_cond_wait(&pool.job_begins, &pool.lock);
         take_part();
     }
-    return unused;
 }
 
-static bool begin_thread(void) {
+struct beginning {
+    void (*work)(void *);
+    void *context;
+};
+
+static void *thread(void *argument) {
+    const struct beginning beginning = *(struct beginning *)argument;
+    free(argument);
+    beginning.work(beginning.context);
+    return NULL;
+}
+
+bool csystem_begin_thread(void (*work)(void *context), void *context) {
+    struct beginning *beginning = malloc(sizeof *beginning);
+    if (!beginning) return false;
+    *beginning = (struct beginning){work, context};
     pthread_t id;
     pthread_attr_t attributes;
     sigset_t all, before;
-    if (pthread_attr_init(&attributes)) return false;
+    if (pthread_attr_init(&attributes)) {
+        free(beginning);
+        return false;
+    }
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 512 << 10);
     // Only the run's own thread takes signals: it waits for them.
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&id, &attributes, thread, NULL);
+    const int error = pthread_create(&id, &attributes, thread, beginning);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+    if (error) free(beginning);
     return !error;
 }
 
@@ -61,7 +81,7 @@ void csystem_overlap(size_t count, size_t width, void (*work)(void *context, siz
     const size_t helpers = (count < width ? count : width) - 1;
     pthread_mutex_lock(&turn);
     pthread_mutex_lock(&pool.lock);
-    while (pool.threads < helpers && begin_thread()) pool.threads++;
+    while (pool.threads < helpers && csystem_begin_thread(help, NULL)) pool.threads++;
     pool.width = width;
     pool.work = work;
     pool.context = context;

@@ -60,7 +60,24 @@ extension ConfigurationValue<[AnswerRule]> {
         "outcomes", .map(.words(Outcome.allCases.map(\.verb)))
     ) { value, findings in
         findings.members(of: value, hint: "outcomes are written { \"404\": \"defer\", tls: \"hold\" }").map { members in
-            members.compactMap { member in findings.within(member.name) { line(member, &$0) } }
+            var seen: [AnswerRule.Origin: (name: String, outcome: Outcome)] = [:]
+            return members.compactMap { member in
+                findings.within(member.name) { findings in
+                    let rule = line(member, &findings)
+                    guard let rule else { return nil }
+                    let rival = seen.first { $0.key.isRival(of: rule.origin) && $0.value.outcome != rule.outcome }
+                    if let earlier = seen.updateValue((member.name, rule.outcome), forKey: rule.origin) {
+                        findings.add(
+                            "this line is written twice", at: member.position,
+                            hint: "\(quote(earlier.name)) means the same answers")
+                    } else if let rival {
+                        findings.add(
+                            "\(quote(rival.value.name)) has some of these answers too, and neither line is the narrower",
+                            at: member.position, hint: "write lines that have no answer in common")
+                    }
+                    return rule
+                }
+            }
         }
     }
 

@@ -1,11 +1,9 @@
 import Policy
 
-/// A configuration key: its name, its syntax and its description, which make a row of the manual.
+/// A configuration key: its name, its value and its description, which make a row of the manual.
 package struct ConfigurationEntry: Hashable, Sendable {
     /// The path of the key from the top, with dots: `routes.<type>.timeouts.total`.
     package var path: String
-    /// The placeholder of its value in the manual: `duration`.
-    package var kind: String
     /// The value, as JSON5, if the key is left out; `nil` if there is none.
     package var defaultText: String?
     /// An example, as JSON5; `nil` if the default is one.
@@ -43,8 +41,8 @@ struct ConfigurationKey<Draft>: Sendable {
         isRequired: Bool = false, set: @escaping @Sendable (inout Draft, Value) -> Void
     ) {
         entry = ConfigurationEntry(
-            path: path, kind: kind.name, defaultText: defaultText, exampleText: exampleText, summary: summary,
-            prose: isRequired ? prose + " Required." : prose, isRequired: isRequired)
+            path: path, defaultText: defaultText, exampleText: exampleText, summary: summary,
+            prose: prose, isRequired: isRequired)
         members = kind.members
         // A key without a default may be `null`, which leaves it out unless the kind of value gives it a meaning.
         let leavesOutNull = defaultText == nil && !kind.readsNull
@@ -79,12 +77,12 @@ struct ConfigurationKey<Draft>: Sendable {
     /// A key whose members have names of the user's. Each is an object of `keys`; `read` reads them. The manual calls
     /// such a name `placeholder`.
     init<Member>(
-        _ path: String, map kind: String, by placeholder: String,
+        _ path: String, by placeholder: String,
         of keys: @autoclosure @escaping @Sendable () -> [ConfigurationKey<Member>],
         example exampleText: String? = nil, _ summary: String, _ prose: String,
         read: @escaping @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
     ) {
-        entry = ConfigurationEntry(path: path, kind: kind, exampleText: exampleText, summary: summary, prose: prose)
+        entry = ConfigurationEntry(path: path, exampleText: exampleText, summary: summary, prose: prose)
         members = { keys().flatMap(\.entries).map { $0.prefixed(placeholder + ".") } }
         shape = { .oneOf([.map(.object(of: keys())), .null]) }
         self.read = { value, draft, findings in

@@ -27,15 +27,20 @@ extension ConfigurationKeys {
             set: { $0.content.headers = $1 }),
         ConfigurationKey(
             "json", .conditions, example: #"{ pointer: "/code", equals: "23505" }"#, "conditions on the body",
-            """
-            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON \
-            meets no condition.
-            """,
+            "A condition on the body as JSON, or a list of conditions that must all hold.",
             set: { $0.content.json = $1 }),
         ConfigurationKey(
             "body", .plainText, example: #""Too many connections""#, "a text in the body",
             "A text that the body must contain, byte for byte.",
             set: { $0.content.text = $1 }),
+        ConfigurationKey(
+            "after", .earlierRequest, example: #""unknown""#, "unknown: only after a lost answer",
+            """
+            unknown: the rule matches only if an earlier request of the operation may have arrived: drainq or a \
+            gateway (502, 504) lost the answer of an earlier attempt, or a run died with the operation in flight. The \
+            only value of this key.
+            """,
+            set: { $0.content.isAfterUnknown = $1 }),
         ConfigurationKey(
             "is", .outcome, example: #""defer""#, "deliver, defer, hold or fail",
             "The meaning of the answer or error: deliver, defer, hold or fail.",
@@ -45,12 +50,11 @@ extension ConfigurationKeys {
             """
             The place in the answer of the time of the next attempt: the name of a header field, or a JSON Pointer. \
             The time is a number of seconds, seconds or milliseconds since 1970, or a date; of several fields of that \
-            name the latest time. The time delays the whole \
-            destination, as Retry-After does, and no attempt is counted. If the answer has no such time, Retry-After \
-            applies. A rule that delivers may have this key too, for a limit that a success announces: the operation \
-            is delivered, and the destination gets no request before the time. A list of three places is the cost of \
-            a request, what is left for requests, and how much of that is restored each second: the time is when a \
-            request of this cost is possible again.
+            name the latest time. It delays the whole destination, as Retry-After does, and no attempt is counted. If \
+            the answer has no such time, Retry-After applies. If the rule delivers, the operation is delivered, the \
+            destination gets no request before the time, and Retry-After does not apply. A list of three places is the \
+            cost of a request, what is left for requests, and how much of that is restored each second: the time is \
+            when a request of this cost is possible again.
             """,
             set: { $0.until = $1 }),
     ]
@@ -64,14 +68,11 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "json", .conditions, default: "[]", example: #"{ pointer: "/success", equals: true }"#,
             "conditions on the answer",
-            """
-            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON \
-            meets no condition.
-            """,
+            "A condition on the body as JSON, or a list of conditions that must all hold.",
             into: \.content.json),
         ConfigurationKey(
             "otherwise", .refusal, default: #""defer""#, example: #""hold""#, "defer, hold or fail",
-            "The outcome of an answer that does not meet the rule: defer, hold or fail.",
+            "The outcome of an answer that does not meet the conditions: defer, hold or fail.",
             into: \.outcome),
     ]
 
@@ -101,7 +102,10 @@ extension ConfigurationKeys {
             set: { $0.tests.append(.contains($1)) }),
         ConfigurationKey(
             "notEmpty", .onlyTrue, example: "true", "the value must not be empty",
-            "There must be a value, and it must not be null, \"\", white space alone, [] or {}. The only value of this key is true.",
+            """
+            There must be a value, and it must not be null, "", white space alone, [] or {}. The only value of this \
+            key is true.
+            """,
             set: { draft, _ in draft.tests.append(.notEmpty) }),
     ]
 }

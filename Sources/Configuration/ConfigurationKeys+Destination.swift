@@ -6,17 +6,16 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "concurrency", optional: .count(1...1_000), example: "5", "attempts at once",
             """
-            The most attempts in flight at once, over all runs and all \"drainq send\" of the queue, besides the run's \
-            own --concurrency. A run that gets no slot for ten seconds leaves the destination to the other runs. No \
-            limit unless set.
+            The most attempts in flight at once, over all runs and all "drainq send" of the queue, besides the run's \
+            own --concurrency. A run that gets no slot for ten seconds leaves the destination to the other runs.
             """,
             into: \.concurrency),
         ConfigurationKey(
             "rate", optional: .rate, example: #""20/s""#, "attempts per second, minute or hour",
             """
-            The most attempts that begin per second, minute or hour, over all runs and all \"drainq send\" of the \
-            queue, evenly spaced and without a burst after a quiet time: \"20/s\", \"90/m\", \"1000/h\". No limit \
-            unless set.
+            The most attempts that begin per second, minute, hour or day, over all runs and all "drainq send" of the \
+            queue, evenly spaced and without a burst after a quiet time. A run without --wait leaves a destination to \
+            the next run if another process has the next turn, or if the turn is more than ten seconds away.
             """,
             into: \.rate),
         ConfigurationKey(
@@ -44,11 +43,7 @@ extension ConfigurationKeys {
             into: \.connection.unixSocket),
         ConfigurationKey(
             "transport", .word, default: #""auto""#, example: #""libcurl""#, "auto, urlsession or libcurl",
-            """
-            The transport of the attempts: urlsession; libcurl, which the machine must have; or auto, which takes the \
-            one that the variable DRAINQ_TRANSPORT names, or else libcurl first on Linux and urlsession first on \
-            macOS, see TRANSPORTS.
-            """,
+            "The transport of the attempts: urlsession, libcurl or auto, see TRANSPORTS.",
             into: \.transport),
         ConfigurationKey(
             "holdProbe", optional: .positiveDuration, default: #""1h""#, example: #""1h""#, "null: no probes",
@@ -106,12 +101,13 @@ extension ConfigurationKeys {
     /// The keys of an object of `secrets`.
     static let secret: [ConfigurationKey<SecretDraft>] = [
         ConfigurationKey(
-            "file", .path, example: #""/etc/drainq/api.token""#, "the content of a file",
+            "file", .secretFile, example: #""/etc/drainq/api.token""#, "the content of a file",
             """
-            A file whose content is the secret, with mode 0600 or 0640; the line break at its end does not count. A \
-            run reads it for each attempt. See SECRETS.
+            A file whose content is the secret, with mode 0600 or 0640. A run reads it for each attempt, so it uses a \
+            renewed token at once. With {type}, {key} or {payload.NAME} in its path each operation has the secret of \
+            its own file.
             """,
-            set: { $0.add("file", .file($1)) }),
+            set: { $0.add("file", $1) }),
         ConfigurationKey(
             "env", .variable, example: #""API_TOKEN""#, "a variable of the environment",
             "A variable in the environment of drainq run.",
@@ -126,16 +122,15 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "command", .command, example: #"["/usr/local/bin/token", "api"]"#, "the output of a command",
             """
-            A command, as a list of its name and arguments, that writes the secret to standard output. No shell is \
-            involved. A run runs it again after an answer with 401.
+            A command, as a list of its name and arguments, that writes the secret to standard output. A run runs it \
+            again after an answer with 401.
             """,
             set: { $0.add("command", .command($1, ttl: nil)) }),
         ConfigurationKey(
             "ttl", .duration, example: #""50m""#, "lifetime of the output",
             """
-            The time for which the output of the command is valid. Runs share it for this time, as they share tokens \
-            (see SECRETS), and then run the command again. Without a ttl each run keeps it for five minutes. Only with \
-            command.
+            The time for which the output of the command is valid. Runs share it for this time, as they share tokens, \
+            and then run the command again. Without a ttl each run keeps it in memory for five minutes.
             """,
             set: { $0.ttl = $1 }),
         ConfigurationKey(
@@ -144,8 +139,8 @@ extension ConfigurationKeys {
                 #"{ tokenUrl: "https://id.example.com/token", clientId: "drainq", clientSecret: "${secret:client}" }"#,
             "an access token",
             """
-            An access token of OAuth 2 (RFC 6749): for a refreshToken, for an assertion, or else for the client's \
-            credentials. Runs share it until shortly before it expires. See SECRETS.
+            An access token of OAuth 2 (RFC 6749): for a refreshToken (section 6), for an assertion (RFC 7523), or \
+            else for the client's credentials (section 4.4). Runs share it until shortly before it expires.
             """,
             set: { $0.add("oauth2", .oauth2($1)) }),
     ]

@@ -11,14 +11,6 @@ extension ConfigurationKeys {
             """,
             into: \.url),
         ConfigurationKey(
-            "destination", optional: .destination, example: #""reports""#, "the destination's name",
-            """
-            The name of the destination that the requests of this route belong to, for holds, pauses, rates and \
-            connections. If not set, it is the origin of the url, and routes to one origin share it. A name is 1 to 64 \
-            letters, digits, '_', '-' and '.', or an origin.
-            """,
-            into: \.destination),
-        ConfigurationKey(
             "method", .method, default: #""POST""#, example: #""PATCH""#, "the request's method",
             """
             The method of the request, in capitals. GET, HEAD, DELETE and OPTIONS send no body if the operation has \
@@ -30,18 +22,74 @@ extension ConfigurationKeys {
             example: #"{ Accept: "application/json", Authorization: "Bearer ${secret:api}" }"#,
             "as in { Accept: \"application/json\" }",
             """
-            Header fields of the request, by name. Content-Type is the type of JSON payloads and of bodies that a \
-            template makes; an operation's body of another media type is sent as that type. A route keeps inherited fields that it does not name; null removes \
-            a field. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, \
-            Upgrade, Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: drainq writes them \
-            itself. A value is a template, see TEMPLATES.
+            Header fields of the request, by name; a value is a template, see TEMPLATES. Content-Type is the type of \
+            JSON payloads and of bodies that a template makes; an operation's body of another media type is sent as \
+            that type. A route keeps inherited fields that it does not name; null removes a field. drainq writes Host, \
+            Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, Keep-Alive, \
+            Proxy-Connection, Idempotency-Key and Drainq-Attempt itself, and refuses them here.
             """,
             set: { HeaderChange.apply($1, to: &$0.headers) }),
         ConfigurationKey(
+            "body", optional: .template(.body(nil), hint: "a body is text: '{ \"event\": {payload} }'"),
+            example: #"'{ "event": {payload}, "id": {id} }'"#, "the body",
+            """
+            The body of a request: a template, see TEMPLATES. The result is JSON, unless the header Content-Type names \
+            another media type. With "" no body is sent. If not set, the operation's body is sent unchanged.
+            """,
+            into: \.body),
+        ConfigurationKey(
+            "key", optional: .template(.key), example: #""{payload.user}""#, "the key of operations without one",
+            """
+            The key of an operation that is added without one: a template, see TEMPLATES. An operation in the queue \
+            keeps its key.
+            """,
+            into: \.key),
+        ConfigurationKey(
+            "retry", .schedule, default: #""standard""#, "a preset, or an object",
+            "The schedule of attempts: a preset or an object, see SCHEDULES.",
+            into: \.retry),
+        ConfigurationKey(
+            "answers", .answers, default: "[]",
+            example: #"[{ status: 403, header: { "x-ratelimit-remaining": "0" }, is: "defer" }]"#,
+            "rules for answers, first match wins",
+            """
+            The meaning of answers and errors: a list of rules, see ANSWERS. The first that matches decides. A route's \
+            own list replaces the inherited list as a whole.
+            """,
+            into: \.answers),
+        ConfigurationKey(
+            "accept", optional: .accept,
+            example: #"{ json: { pointer: "/result/success", equals: true } }"#, "conditions on a 2xx answer",
+            """
+            The conditions that an answer with a 2xx status must meet to be a delivery, see ANSWERS. A route's own \
+            conditions replace the inherited conditions as a whole.
+            """,
+            into: \.accept),
+        ConfigurationKey(
+            "expiresAfter", optional: .positiveDuration, example: #""7d""#, "the age at which operations fail",
+            "The age at which an operation goes to failed/ without another attempt.",
+            into: \.expiresAfter),
+        ConfigurationKey(
+            "ordering", .word, default: #""any""#, example: #""key""#, "any, newest, key or strict",
+            """
+            The order of operations. any: no operation waits for another. newest: the same, and the newest is \
+            attempted first. key: operations of one key are attempted strictly in order. strict: so are all operations \
+            to one destination by routes with this ordering. See COALESCING AND ORDERING.
+            """,
+            into: \.ordering),
+        ConfigurationKey(
+            "destination", optional: .destination, example: #""reports""#, "the destination's name",
+            """
+            The name of the destination that the requests of this route belong to, for holds, pauses, rates and \
+            connections. If not set, it is the origin of the url, and routes to one origin share it. A name is 1 to 64 \
+            letters, digits, '_', '-' and '.', or an origin.
+            """,
+            into: \.destination),
+        ConfigurationKey(
             "auth.basic.user", optional: .keyTemplate, example: #""api""#, "the user of Basic authentication",
             """
-            The user of Basic authentication (RFC 7617), literal or ${secret:NAME}: the request gets the header \
-            Authorization. An operation's own Authorization replaces it.
+            The user of Basic authentication (RFC 7617), literal or ${secret:NAME}. An operation's own header \
+            Authorization replaces it.
             """,
             into: \.basicUser),
         ConfigurationKey(
@@ -51,9 +99,8 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "headersCommand", optional: .command, example: #"["/usr/local/bin/sign"]"#, "writes header fields",
             """
-            A command, as a list of its name and arguments, that runs before each attempt, for signatures. It gets the \
-            request on standard input and writes header fields, which replace those of the same name: see HEADERS \
-            COMMAND. If it fails, the destination is held.
+            A command, as a list of its name and arguments, that gets each request and writes header fields, for \
+            signatures. See HEADERS COMMAND.
             """,
             into: \.headersCommand),
         ConfigurationKey(
@@ -62,129 +109,10 @@ extension ConfigurationKeys {
                 #"{ service: "sqs", region: "eu-central-1", accessKey: "AKIDEXAMPLE", secretKey: "${secret:api}" }"#,
             "signed for AWS",
             """
-            Signs each attempt for a service of AWS: Signature Version 4. See SIGNED REQUESTS. A route's own signature \
-            replaces the inherited one as a whole.
+            The signature of each attempt for a service of AWS, see SIGNED REQUESTS. A route's own signature replaces \
+            the inherited one as a whole.
             """,
             into: \.awsSigning),
-        ConfigurationKey(
-            "overrides", .overrides, default: #"["method", "url", "headers"]"#, example: #"["headers"]"#,
-            "fields that operations may replace",
-            """
-            The fields of an operation that may replace the route's: any of method, url and headers. drainq add \
-            refuses an operation with another of these fields, and a run quarantines such a file of another program. \
-            An operation that was accepted under an earlier configuration fails without an attempt. With [] an \
-            operation may replace none.
-            """,
-            into: \.overrides),
-        ConfigurationKey(
-            "protocol", .word, default: #""plain""#, example: #""callable""#, "plain or callable",
-            """
-            The form of payloads and answers: plain: the body is sent unchanged, and the status decides; or callable, \
-            the convention of Firebase callable functions: drainq sends {\"data\": payload}, and result or the name in \
-            error.status of the answer decides, see CALLABLE FUNCTIONS.
-            """,
-            into: \.protocol),
-        ConfigurationKey(
-            "body", optional: .template(.body(nil), hint: "a body is text: '{ \"event\": {payload} }'"),
-            example: #"'{ "event": {payload}, "id": {id} }'"#, "the body",
-            """
-            The body of a request: a template, see TEMPLATES. The result is JSON, unless the header Content-Type names \
-            another media type. With \"\" no body is sent, and only the url uses the payload. If not set, the \
-            operation's body is sent unchanged.
-            """,
-            into: \.body),
-        ConfigurationKey(
-            "compress", .word, default: #""none""#, example: #""gzip""#, "none or gzip",
-            """
-            The compression of a request's body: none; or gzip, with the header Content-Encoding. drainq compresses a \
-            batch as a whole; maxBytes counts uncompressed bytes. Signatures cover the compressed bytes. An empty \
-            body, a file, and the body of an operation with its own header Content-Encoding are sent unchanged. If \
-            zlib cannot be used, the destination is held.
-            """,
-            into: \.compress),
-        ConfigurationKey(
-            "key", optional: .template(.key), example: #""{payload.user}""#, "the key of operations without one",
-            """
-            The key of an operation that is added without one: a template, see TEMPLATES. An operation in the queue \
-            keeps its key.
-            """,
-            into: \.key),
-        ConfigurationKey(
-            "idempotencyKey", optional: .template(.idempotencyKey), example: #""{type}-{payload.order}""#,
-            "the Idempotency-Key header",
-            """
-            The header Idempotency-Key: a template, see TEMPLATES, whose text is the same at each attempt. The default \
-            is the operation's id. An operation's own idempotencyKey takes precedence.
-            """,
-            into: \.idempotencyKey),
-        ConfigurationKey(
-            "require", .conditions, default: "[]", example: #"{ pointer: "/content", notEmpty: true }"#,
-            "conditions on a payload",
-            """
-            The conditions that a payload must meet before it is sent: one or a list of them, see CONDITIONS ON JSON. \
-            drainq add refuses an operation that does not meet them, and a run quarantines such a file of another \
-            program. An operation that was accepted under an earlier configuration fails without an attempt.
-            """,
-            into: \.require),
-        ConfigurationKey(
-            "answers", .answers, default: "[]",
-            example: #"[{ status: 409, json: { pointer: "/code", equals: "23505" }, is: "deliver" }]"#,
-            "rules for answers, first match wins",
-            """
-            The meaning of answers, by their status, header fields and body, and of errors: a list of rules, see \
-            ANSWERS. The first that matches decides, before classify and accept. A route's own list replaces the \
-            inherited list as a whole.
-            """,
-            into: \.answers),
-        ConfigurationKey(
-            "accept", optional: .accept,
-            example: #"{ json: { pointer: "/result/success", equals: true } }"#, "conditions on a 2xx answer",
-            """
-            The conditions that an answer with a 2xx status must meet to be a delivery: on its content type, its JSON, \
-            or both. They distinguish the page of a captive portal and {\"success\": false} from success, see ACCEPT \
-            RULES. A route's own conditions replace the inherited conditions as a whole.
-            """,
-            into: \.accept),
-        ConfigurationKey(
-            "keep", .keep, default: "{}", example: #"{ noteId: "/id" }"#, "values for later operations of the key",
-            """
-            Parts of the answer to a delivered operation that the queue keeps for its key, by name: a place in the \
-            answer's JSON (RFC 6901), or the name of a header field. Other operations of the key send them as \
-            {kept.NAME}, and wait until the values are kept. See CHAINS. A route's own keep replaces the inherited \
-            keep as a whole.
-            """,
-            into: \.keep),
-        ConfigurationKey(
-            "chain", optional: .template(.idempotencyKey), example: #""{payload.localId}""#,
-            "the key of kept values",
-            """
-            The text that takes the place of the key for keep and {kept.NAME}: a template, see TEMPLATES. Operations \
-            with the same text share their values, whatever their keys. If not set, it is the operation's key. See \
-            CHAINS.
-            """,
-            into: \.chain),
-        ConfigurationKey(
-            "keepAnswer", .truth, default: "false", example: "true", "the answer, in delivered/",
-            """
-            Whether a delivered operation stays in delivered/ with its answer, up to answerLimit: for drainq show and \
-            drainq wait. It stays for the time of retention.delivered, or for a day if that is 0s. Secrets of the \
-            request are replaced in the answer. drainq send prints the answer instead. In a batch each operation has \
-            the answer to all.
-            """,
-            into: \.keepsAnswer),
-        ConfigurationKey(
-            "retry", .schedule, default: #""standard""#, "a preset, or an object",
-            """
-            The schedule of a deferred operation's attempts, and of its failure: a preset or an object, see SCHEDULES.
-            """,
-            into: \.retry),
-        ConfigurationKey(
-            "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the schedule after status 429",
-            """
-            The schedule after an answer with status 429 that names no time. The default is the schedule of retry. \
-            Without a maxAge of its own, the maxAge of retry applies.
-            """,
-            into: \.retryRateLimited),
         ConfigurationKey(
             "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection is established",
             "The longest time to connect.",
@@ -202,15 +130,50 @@ extension ConfigurationKeys {
             example: #"{ "404": "defer", "500-599": "defer", tls: "hold" }"#,
             "as in { \"404\": \"defer\", tls: \"hold\" }",
             """
-            Meanings of answers that differ from drainq(1). A key is a status such as "404", a range such as \
-            "500-599", a class such as "5xx", or the name of an error, see NAMES OF ERRORS; its value is deliver, \
-            defer, hold or fail. The narrowest match decides, before accept. A route keeps inherited entries unless it has one for the same answers.
+            Outcomes by status or error alone. A key is a status such as "404", a range such as "500-599", a class \
+            such as "5xx", or a name of NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
+            match decides. A route keeps inherited entries unless it has one for the same answers.
             """,
             set: { AnswerRule.apply($1, to: &$0.classify) }),
         ConfigurationKey(
-            "expiresAfter", optional: .positiveDuration, example: #""7d""#, "the age at which operations fail",
-            "The age at which an operation goes to failed/ without another attempt. If not set, operations do not expire.",
-            into: \.expiresAfter),
+            "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the schedule after status 429",
+            """
+            The schedule after an answer with status 429 that names no time. The default is the schedule of retry. \
+            Without a maxAge of its own, the maxAge of retry applies.
+            """,
+            into: \.retryRateLimited),
+        ConfigurationKey(
+            "redirects", .word, default: #""never""#, example: #""same-origin""#, "never or same-origin",
+            """
+            Whether drainq follows a redirect. never: a redirect holds the destination. same-origin: drainq follows up \
+            to five redirects with status 301, 302, 307 or 308 to the same scheme, host and port, with the same \
+            method, headers and body. Credentials are never sent to another origin.
+            """,
+            into: \.redirects),
+        ConfigurationKey(
+            "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "bytes read of an answer",
+            """
+            The most bytes that are read of an answer's body. A longer answer is cut there: its status and its header \
+            still decide, but no rule of answers, accept, callable or results matches its body.
+            """,
+            into: \.answerLimit),
+        ConfigurationKey(
+            "keepAnswer", .truth, default: "false", example: "true", "the answer, in delivered/",
+            """
+            Whether a delivered operation stays in delivered/ with its answer, up to answerLimit: for drainq show and \
+            drainq wait. It stays for the time of retention.delivered, or for a day if that is 0s. Secrets of the \
+            request are replaced in the answer. drainq send prints the answer instead. In a batch each operation has \
+            the answer to all.
+            """,
+            into: \.keepsAnswer),
+        ConfigurationKey(
+            "idempotencyKey", optional: .template(.idempotencyKey), example: #""{type}-{payload.order}""#,
+            "the Idempotency-Key header",
+            """
+            The header Idempotency-Key: a template, see TEMPLATES, whose text is the same at each attempt. The default \
+            is the operation's id. An operation's own idempotencyKey takes precedence.
+            """,
+            into: \.idempotencyKey),
         ConfigurationKey(
             "keyTTL", optional: .positiveDuration, example: #""24h""#, "lifetime of a key at the server",
             """
@@ -224,20 +187,19 @@ extension ConfigurationKeys {
             "coalesce", .coalescing, default: "false", example: #""merge""#, "true, false or merge",
             """
             The treatment of older undelivered operations of a type and key. false: they are sent. true: the newest \
-            supersedes them, for a PUT where the last write wins. \"merge\": the newest carries their changes too, for \
-            a PATCH whose payload is a JSON Merge Patch. An operation without a key is never superseded or merged. See \
+            supersedes them, for a PUT where the last write wins. "merge": the newest carries their changes too, for a \
+            PATCH whose payload is a JSON Merge Patch. An operation without a key is never superseded or merged. See \
             COALESCING AND ORDERING.
             """,
             set: { ($0.coalesce, $0.mergesPayloads) = ($1 != .none, $1 == .merge) }),
         ConfigurationKey(
-            "ordering", .word, default: #""any""#, example: #""key""#, "any, newest, key or strict",
+            "debounce", optional: .positiveDuration, example: #""1s""#, "a wait for newer values",
             """
-            The order of operations. any: no operation waits for another. newest: the same, and the newest is \
-            attempted first. key: operations of one key are attempted strictly in order. strict: so are all operations \
-            to one destination by routes with this ordering. With key and strict, a deferred operation delays those \
-            behind it. See COALESCING AND ORDERING.
+            The time for which an operation waits for a newer one of its type and key before it is sent, with \
+            coalesce. Each newer one begins the wait anew, up to ten times this time after the oldest. drainq run \
+            --now, drainq run ID and drainq send do not wait.
             """,
-            into: \.ordering),
+            into: \.debounce),
         ConfigurationKey(
             "onFailure", .word, default: #""continue""#, example: #""hold""#, "continue or hold",
             """
@@ -248,26 +210,59 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "batch", optional: .batch, example: "{ max: 100 }", "several in one request",
             """
-            Several operations of the route in one request. Without results, the answer applies to all of them. A batch \
-            that fails permanently is split to find the bad operation. See BATCHES. A route's own batch replaces the \
-            inherited batch as a whole.
+            Several operations of the route in one request, see BATCHES. A route's own batch replaces the inherited \
+            batch as a whole.
             """,
             into: \.batch),
         ConfigurationKey(
-            "redirects", .word, default: #""never""#, example: #""same-origin""#, "never or same-origin",
+            "keep", .keep, default: "{}", example: #"{ noteId: "/id" }"#, "values for later operations of the key",
             """
-            Whether drainq follows a redirect. never: a redirect is an answer that holds the destination. same-origin: \
-            drainq follows up to five redirects with status 301, 302, 307 or 308 to the same scheme, host and port, \
-            with the same method, headers and body. Credentials are never sent to another origin.
+            Values of an answer that the queue keeps for later operations of its key, by name: a place in the answer's \
+            JSON (RFC 6901), or the name of a header field. {kept.NAME} sends them, see CHAINS. A route's own keep \
+            replaces the inherited keep as a whole.
             """,
-            into: \.redirects),
+            into: \.keep),
         ConfigurationKey(
-            "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "bytes read of an answer",
+            "chain", optional: .template(.idempotencyKey), example: #""{payload.localId}""#,
+            "the key of kept values",
             """
-            The most bytes that are read of an answer's body. A longer answer is cut there; its status and its header \
-            still decide, but no rule of answers, accept, callable or results matches its body.
+            The text that takes the place of the key for keep and {kept.NAME}: a template, see TEMPLATES. If not set, \
+            it is the operation's key. See CHAINS.
             """,
-            into: \.answerLimit),
+            into: \.chain),
+        ConfigurationKey(
+            "require", .conditions, default: "[]", example: #"{ pointer: "/content", notEmpty: true }"#,
+            "conditions on a payload",
+            """
+            The conditions that a payload must meet before it is sent: one or a list of them, see ANSWERS. drainq add \
+            refuses an operation that does not meet them, and a run quarantines such a file of another program. An \
+            operation that was accepted under an earlier configuration fails without an attempt.
+            """,
+            into: \.require),
+        ConfigurationKey(
+            "protocol", .word, default: #""plain""#, example: #""callable""#, "plain or callable",
+            """
+            The form of payloads and answers. plain: the body is sent unchanged, and the status decides. callable: the \
+            convention of Firebase callable functions, see CALLABLE FUNCTIONS.
+            """,
+            into: \.protocol),
+        ConfigurationKey(
+            "compress", .word, default: #""none""#, example: #""gzip""#, "none or gzip",
+            """
+            The compression of a request's body: none; or gzip, with the header Content-Encoding. drainq compresses a \
+            batch as a whole; its maxBytes counts uncompressed bytes. Signatures cover the compressed bytes. An empty \
+            body, a file, and the body of an operation with its own header Content-Encoding are sent unchanged. If \
+            zlib cannot be used, the destination is held.
+            """,
+            into: \.compress),
+        ConfigurationKey(
+            "overrides", .overrides, default: #"["method", "url", "headers"]"#, example: #"["headers"]"#,
+            "fields that operations may replace",
+            """
+            The fields of an operation that may replace the route's: any of method, url and headers; with [] none. An \
+            operation with another of these fields is treated as one that does not meet require.
+            """,
+            into: \.overrides),
     ]
 
     /// The keys of an object of `batch`.
@@ -321,7 +316,7 @@ extension ConfigurationKeys {
             "failed", optional: .pointer, example: #""/Failed""#, "the list of failures",
             """
             The place of an array of the operations that failed. Operations outside the array are delivered; without \
-            an array all are. Requires match.
+            an array, or with null, all are. Requires match.
             """,
             into: \.failed),
         ConfigurationKey(

@@ -16,7 +16,8 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "version", .version, default: "1", "of this file's format",
             """
-            The version of the format, always 1. drainq refuses a file with a newer version, and does not read its other keys.
+            The version of the format, always 1. drainq refuses a file with a newer version, and does not read its \
+            other keys.
             """,
             set: { _, _ in }),
         ConfigurationKey(
@@ -27,7 +28,7 @@ package enum ConfigurationKeys {
             """,
             set: { _, _ in }),
         ConfigurationKey(
-            "routes", map: "routes by type", by: "<type>", of: route,
+            "routes", by: "<type>", of: route,
             example: #"{ default: { url: "https://api.example.com/v1/{type}" }, note: { ordering: "key" } }"#,
             "by the type of an operation",
             """
@@ -37,7 +38,16 @@ package enum ConfigurationKeys {
             """,
             read: readRoutes),
         ConfigurationKey(
-            "destinations", map: "settings by destination", by: "<name>", of: destination,
+            "secrets", by: "<name>", of: secret,
+            example: #"{ api: { file: "api.token" } }"#, "secrets by name",
+            """
+            The sources of credentials, by name: 1 to 64 letters, digits, '_', '-' and '.', not with a dot at the \
+            beginning. A secret has exactly one of file, env, credential, command and oauth2. drainq reads it when it \
+            makes a request, and never writes it to an operation, argument list, log or error.
+            """,
+            read: readSecrets),
+        ConfigurationKey(
+            "destinations", by: "<name>", of: destination,
             example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#,
             "settings of each destination",
             """
@@ -47,55 +57,15 @@ package enum ConfigurationKeys {
             """,
             read: readDestinations),
         ConfigurationKey(
-            "secrets", map: "secrets by name", by: "<name>", of: secret,
-            example: #"{ api: { file: "api.token" } }"#, "secrets by name",
-            """
-            The sources of credentials. drainq reads a secret when it makes a request, and never writes it to an \
-            operation, argument list, log or error. ${secret:NAME} stands for it in the places that SECRETS lists. A \
-            secret has exactly one of file, env, credential, command and oauth2. Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin \
-            with a dot. A secret that is not available holds the destination, and no attempt is counted.
-            """,
-            read: readSecrets),
-        ConfigurationKey(
-            "passEnvironment", .variables, default: "[]", example: #"["AWS_PROFILE"]"#, "variables for commands",
-            """
-            Variables of the environment that the commands of secrets, headersCommand and hooks get besides those of \
-            every program, such as PATH, HOME, LANG and http_proxy; see ENVIRONMENT OF COMMANDS. A variable that is a \
-            secret is never passed.
-            """,
-            into: \.passEnvironment),
-        ConfigurationKey(
-            "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
-            """
-            The network that a run needs. any: no network. online: a route to other machines. unmetered: such a route \
-            that is not known to be metered. Without that network the run makes no attempts, reports why with --verbose \
-            and ends with status 75. A destination on this machine needs no network. A run checks again while it \
-            sends. With any, too, an attempt that fails because this machine has no network at all is not counted, see \
-            drainq(1). On Linux the kernel says whether there is a route, and NetworkManager, through nmcli, whether \
-            it is metered.
-            """,
-            into: \.conditions.network),
-        ConfigurationKey(
-            "conditions.power", .power, default: #""any""#, example: #""5s""#, "any, ac, or a delay on battery",
-            """
-            The power that a run needs: any; ac, the mains; or a duration such as \"5s\": a run on battery waits once \
-            for this time before it sends. A machine without a battery is always on mains power.
-            """,
-            into: \.conditions.power),
-        ConfigurationKey(
-            "bodyFiles", .directories, default: "[]", example: #"["/var/lib/scans"]"#, "directories of body files",
-            """
-            The absolute directories in or below which the bodyFile of an operation and of drainq add --body-file may \
-            lie. If not set, an operation cannot name a file.
-            """,
-            into: \.bodyFileRoots),
-        ConfigurationKey(
             "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "waiting operations",
-            "The most operations that may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
+            """
+            The most operations that may wait at once: those in new/, deferred/ and claimed/. The operations of one \
+            key count as one on a route that coalesces or merges: the server gets one request.
+            """,
             into: \.limits.operations),
         ConfigurationKey(
             "limits.bytes", optional: .positiveSize, example: #""1GB""#, "bytes of waiting operations",
-            "The most bytes in the files of all waiting operations together. No limit unless set.",
+            "The most bytes in the files of all waiting operations together.",
             into: \.limits.bytes),
         ConfigurationKey(
             "limits.operationBytes", .positiveSize, default: #""10MB""#, "the size of one body",
@@ -103,7 +73,7 @@ package enum ConfigurationKeys {
             into: \.limits.operationBytes),
         ConfigurationKey(
             "limits.minimumFree", optional: .size, example: #""100MB""#, "free bytes on the file system",
-            "The bytes that must stay free on the file system of the queue. No limit unless set.",
+            "The bytes that must stay free on the file system of the queue.",
             into: \.limits.minimumFree),
         ConfigurationKey(
             "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#,
@@ -111,8 +81,10 @@ package enum ConfigurationKeys {
             """
             The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error. \
             dropOldest: the oldest waiting operations are removed, as far as they are older than the new one; of \
-            operations added together the newest stay. On a route that coalesces, superseded operations make room \
-            first. If an operation would not fit after that, drainq refuses it and removes nothing. Limits do not keep out a file that another program put into new/.
+            operations added together the newest stay. A key that counts as one operation is as old as its newest, and \
+            goes whole. On a route that coalesces, superseded operations make room first. Log, counters and the hook \
+            of failed operations tell of what was removed. If an operation would not fit after that, drainq refuses it \
+            and removes nothing. Limits do not keep out a file that another program put into new/.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(
@@ -143,6 +115,38 @@ package enum ConfigurationKeys {
             "log.maxBytes", .size, default: #""10MB""#, "size of the queue's log",
             "The size up to which the queue's log grows: the oldest half goes first.",
             into: \.log.maxBytes),
+        ConfigurationKey(
+            "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
+            """
+            The network that a run needs. any: no network. online: a route to other machines. unmetered: such a route \
+            that is not known to be metered. Without that network the run makes no attempts, reports why with --verbose \
+            and ends with status 75. A destination on this machine needs no network. A run checks again while it \
+            sends. With any, too, an attempt that fails because this machine has no network at all is not counted, see \
+            drainq(1). On Linux the kernel says whether there is a route, and NetworkManager, through nmcli, whether \
+            it is metered.
+            """,
+            into: \.conditions.network),
+        ConfigurationKey(
+            "conditions.power", .power, default: #""any""#, example: #""5s""#, "any, ac, or a delay on battery",
+            """
+            The power that a run needs: any; ac, the mains; or a duration such as \"5s\": a run on battery waits once \
+            for this time before it sends. A machine without a battery is always on mains power.
+            """,
+            into: \.conditions.power),
+        ConfigurationKey(
+            "bodyFiles", .directories, default: "[]", example: #"["/var/lib/scans"]"#, "directories of body files",
+            """
+            The absolute directories in or below which the bodyFile of an operation and of drainq add --body-file may \
+            lie. If not set, an operation cannot name a file.
+            """,
+            into: \.bodyFileRoots),
+        ConfigurationKey(
+            "passEnvironment", .variables, default: "[]", example: #"["AWS_PROFILE"]"#, "variables for commands",
+            """
+            Variables of the environment that commands and hooks get besides those of every program, see ENVIRONMENT \
+            OF COMMANDS.
+            """,
+            into: \.passEnvironment),
     ]
 
     /// Reads "default" first, wherever it stands, because the other routes inherit from it.
@@ -206,10 +210,18 @@ package enum ConfigurationKeys {
                         "its proxy and its unixSocket exclude each other", at: member.position,
                         hint: "drainq connects to a unix socket without a proxy")
                 }
+                if let path = settings.connection.unixSocket, path.utf8.count > longestSocketPath {
+                    findings.add(
+                        "the path of its unixSocket has \(path.utf8.count) bytes, and a socket's path at most \(longestSocketPath)",
+                        at: member.position, hint: "make a symbolic link with a short path to its directory")
+                }
                 configuration.destinations[name] = settings
             }
         }
     }
+
+    /// The most bytes of a unix socket's path: `sun_path` without its NUL (unix(7)).
+    private static let longestSocketPath = 107
 
     private static func readSecrets(
         _ value: JSON5Value, into configuration: inout Configuration, _ findings: inout ConfigurationFindings
@@ -233,10 +245,15 @@ package enum ConfigurationKeys {
         for member in members {
             guard case .oauth2(let oauth2) = configuration.secrets[member.name] else { continue }
             for name in oauth2.secretNames().sorted() {
-                guard case .oauth2 = configuration.secrets[name] else { continue }
+                let reason: String
+                switch configuration.secrets[name] {
+                case .oauth2: reason = "is itself a token"
+                case .operationFile: reason = "differs from operation to operation"
+                default: continue
+                }
                 findings.within(member.name) { findings in
                     findings.add(
-                        "it uses the secret '\(name)', which is itself a token", at: member.position,
+                        "it uses the secret '\(name)', which \(reason)", at: member.position,
                         hint: "a client's secret comes from a file, a variable, a credential or a command")
                 }
             }

@@ -1,6 +1,6 @@
 import Policy
 
-/// A kind of value: its name in the manual, its shape in the schema, and its reader.
+/// A kind of value: its name in messages, its shape in the schema, and its reader.
 struct ConfigurationValue<Value>: Sendable {
     let name: String
     /// Whether `null` is one of the values.

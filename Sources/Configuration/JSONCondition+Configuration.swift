@@ -45,6 +45,13 @@ extension ConfigurationValue<JSONPointer> {
 }
 
 extension ConfigurationValue<Bool> {
+    /// The value of `after`.
+    static let earlierRequest = ConfigurationValue("word", .words(["unknown"])) { value, findings in
+        if value.string == "unknown" { return true }
+        findings.addUnlisted(value, words: ["unknown"])
+        return nil
+    }
+
     /// The only value of a key whose presence is its meaning.
     static let onlyTrue = ConfigurationValue(
         "true", .boolean, article: "the word", hint: "write true, or leave the key out"

@@ -38,6 +38,16 @@ extension ConfigurationValue<SecretSource> {
     }
 }
 
+extension ConfigurationValue<SecretSource> {
+    /// The path of a file, or a template of paths.
+    static let secretFile = ConfigurationValue("path", .text()) { value, findings in
+        guard let path = ConfigurationValue<String>.path.read(value, &findings),
+            findings.check(path, as: .file, at: value.position), let template = try? Template(path, for: .file)
+        else { return nil }
+        return template.isFixed ? .file(template.literals.joined()) : .operationFile(path)
+    }
+}
+
 extension ConfigurationValue<OAuth2> {
     static let oauth2 = object(
         "token", of: ConfigurationKeys.oauth2, from: OAuth2(tokenURL: "")

@@ -20,9 +20,9 @@ package protocol Sink: AnyObject {
     /// Sends what `submit` has started and not sent yet. For a caller about to do something slow.
     func flush()
 
-    /// Waits until at least one report is available, `deadline` has passed, or `wakeup` (a descriptor, -1 for none) is
-    /// readable. Returns all available reports, possibly none. Does not read from `wakeup`.
-    func reports(until deadline: ContinuousClock.Instant, wakeup: Int32) throws(SinkError) -> [(
+    /// Waits until at least one report is available, `deadline` has passed, or one of `wakeups` (descriptors, -1 for
+    /// none) is readable. Returns all available reports, possibly none. Does not read from `wakeups`.
+    func reports(until deadline: ContinuousClock.Instant, wakeups: [Int32]) throws(SinkError) -> [(
         ticket: Int, report: AttemptReport
     )]
 

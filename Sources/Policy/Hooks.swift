@@ -5,9 +5,9 @@ package struct Hooks: Hashable, Sendable {
         case held
         /// A hold has ended.
         case released
-        /// A destination has failed for `downAfter` without an answer.
+        /// Nothing has been delivered to a destination for `downAfter`, since the first attempt that was no delivery.
         case down
-        /// A destination that was down has answered, or runs have forgotten it.
+        /// A destination that was down has taken an operation, or nothing names it any more.
         case up
         /// The oldest operation for a destination is older than `backlogAfter`.
         case backlog
@@ -36,13 +36,22 @@ package struct Hooks: Hashable, Sendable {
             case .failed, .quarantined, .delivered, .started, .ended: nil
             }
         }
+
+        /// The reason that the report of an end has.
+        var reasonOfEnd: String {
+            switch self {
+            case .up: "it has taken an operation, or nothing names it"
+            case .cleared: "no operation is as old"
+            default: "an operation was delivered, the cause of the hold has changed, or an operator has released it"
+            }
+        }
     }
 
     package var commands: [Event: [String]] = [:]
     /// The minimum time between two calls for the same event of the same destination.
     package var atMostEvery: Duration = Self.defaultAtMostEvery
 
-    /// The time without an answer after which a failing destination is down.
+    /// The time without a delivery after which a destination is down.
     package var downAfter = Self.defaultDownAfter
     /// The age of an operation from which on its destination has a backlog.
     package var backlogAfter = Self.defaultBacklogAfter
@@ -58,15 +67,35 @@ package struct Hooks: Hashable, Sendable {
 }
 
 extension DestinationState {
-    /// Returns why the destination is down; `nil` if it is not, or not long enough.
-    package func outage(by hooks: Hooks, at now: Timestamp) -> String? {
-        guard failures > 0, let downSince, now - downSince >= hooks.downAfter else { return nil }
-        return "\(lastFailure ?? "no answer"), since \(downSince.rfc3339)"
+    /// Returns why the destination is down; `nil` if it is not, or not long enough. A hold is told as a hold.
+    package func outage(by hooks: Hooks, at now: Timestamp) -> HookCondition? {
+        guard let incident = trouble, incident.duration(at: now) >= hooks.downAfter else { return nil }
+        let cause = incident.cause
+        let answer = cause.status == nil ? cause.text : "answers \(cause.text)"
+        return HookCondition(
+            reason: "\(answer), since \(incident.since.rfc3339)", mayBegin: hold == nil && !isPaused)
+    }
+
+    /// Returns why the destination is held; `nil` if it is not. A hold by hand is no news, and does not end a hold.
+    package var holdForHooks: HookCondition? {
+        hold.map { HookCondition(reason: $0.shownCause.text, mayBegin: !$0.isByHand) }
+    }
+}
+
+/// A condition of a destination that a hook is called for when it begins, and again when it has ended.
+package struct HookCondition: Hashable, Sendable {
+    package var reason: String
+    /// Whether it may begin now. False if it only goes on: another report tells of the destination.
+    package var mayBegin = true
+
+    package init(reason: String, mayBegin: Bool = true) {
+        self.reason = reason
+        self.mayBegin = mayBegin
     }
 }
 
 /// The report of an event at a destination.
-package struct HookNews: Hashable, Codable, Sendable {
+package struct News: Hashable, Codable, Sendable {
     package var event: Hooks.Event
     /// `nil` for quarantined files, which have no destination, and for runs, which have many.
     package var destination: String?
@@ -92,7 +121,7 @@ package struct HookNews: Hashable, Codable, Sendable {
     }
 
     /// Adds a later report of the same event and destination.
-    package mutating func add(_ later: HookNews) {
+    package mutating func add(_ later: News) {
         ids = Array((ids + later.ids).prefix(Self.idsTold))
         switch event {
         case .held, .released, .down, .up, .backlog, .cleared: reason = later.reason
@@ -101,5 +130,15 @@ package struct HookNews: Hashable, Codable, Sendable {
             count +|= later.count
             reason = later.reason
         }
+    }
+
+    /// Returns the report of an operation that was evicted: it will not be delivered, as one that has failed.
+    package static func evicted(_ name: EntryName, _ destination: String) -> News {
+        News(.failed, destination, reason: "evicted: the queue was full", ids: ["\(name.id)"])
+    }
+
+    /// Returns the report of an operation that waits for a value of an evicted one: no answer will provide it.
+    package static func follower(_ name: EntryName, _ destination: String) -> News {
+        News(.failed, destination, reason: "waits for a value of an evicted operation", ids: ["\(name.id)"])
     }
 }

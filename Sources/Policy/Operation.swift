@@ -38,6 +38,8 @@ package struct OperationHeader: Hashable, Sendable {
     package var expiresAt: Timestamp?
     /// The operation's own `Idempotency-Key`; `nil` for the key of its route, which is the id by default.
     package var idempotencyKey: String?
+    /// What had happened to the operation when it was edited; `nil` if its request has always been the same.
+    package var edited: Edit?
     /// The file that is the body; `Operation.body` is then empty.
     package var bodyFile: BodyFile?
     /// Fields unknown to this version, as raw JSON text. Every copy of the file keeps them.
@@ -131,31 +133,38 @@ package struct AttemptRecord: Hashable, Sendable {
     package var accused: Accused?
     /// Whether the name of the operation counts the attempt.
     package var counted = false
+    /// The number of runs that died with the operation in flight since the attempt before.
+    package var interruptions = 0
     /// The whole answer to a delivery, if the route keeps it.
     package var answer: KeptAnswer?
+    /// What a delivery leaves for its chain.
+    package var kept: ChainValues?
 }
 
 extension AttemptRecord {
     package init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
         ruleCode: Rule.Code? = nil, retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil,
-        counted: Bool = false, answer: KeptAnswer? = nil
+        counted: Bool = false, interruptions: Int = 0, answer: KeptAnswer? = nil
     ) {
         self.init(
             at: at, duration: duration, outcome: outcome, status: status, error: error,
             decision: .read(words: rule, ruleCode),
-            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: answer)
+            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted,
+            interruptions: interruptions, answer: answer)
     }
 
     /// Creates the record of an attempt by its rule, whose words are made when they are asked for: most records of
     /// deliveries are neither kept nor shown.
     init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: Rule,
-        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool = false
+        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool = false,
+        interruptions: Int = 0
     ) {
         self.init(
             at: at, duration: duration, outcome: outcome, status: status, error: error, decision: .rule(rule),
-            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted, answer: nil)
+            retryAfter: retryAfter, excerpt: excerpt, accused: accused, counted: counted,
+            interruptions: interruptions, answer: nil)
     }
 
     /// The deciding rule, in the words of `Rule.description`. For people: a decision asks `ruleCode`.
@@ -190,4 +199,23 @@ extension AttemptRecord {
 
         func hash(into hasher: inout Hasher) { hasher.combine(words) }
     }
+}
+
+extension OperationHeader {
+    /// The requests before the last edit (`import --replace`), which were those of another text.
+    package struct Edit: Hashable, Sendable {
+        /// The records of attempts in the file.
+        package var attempts: Int
+        /// The interruptions in its name: they are in the next record, or still in the name.
+        package var interruptions: Int
+
+        package init(attempts: Int, interruptions: Int) {
+            (self.attempts, self.interruptions) = (attempts, interruptions)
+        }
+    }
+
+    /// The beginning of the idempotency key of an operation that was edited in the queue.
+    package static let keyOfEdit = "edit-"
+
+    package var hasKeyOfEdit: Bool { idempotencyKey?.utf8.starts(with: Self.keyOfEdit.utf8) ?? false }
 }

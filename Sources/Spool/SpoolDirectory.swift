@@ -1,5 +1,5 @@
 import CSystem
-import Policy
+package import Policy
 import Synchronization
 
 /// An open queue directory: where its files are, who may move them, and its locks. A single thread uses the object, but
@@ -16,22 +16,25 @@ import Synchronization
 /// | F foreign | `new/`, not a canonical name, or another user's file | a run, to C, where drainq's copy replaces it | unchanged |
 /// | N new | `new/` | a run, to C; an operator, also within N to another name (hold, release) | unchanged |
 /// | D deferred | `deferred/` | a run, to C; an operator, also within D to another name (hold, release) | unchanged |
-/// | C claimed | `claimed/<run>/`, locked by the run | that run, also back to N or D on hold | the lock is free: recovery returns the file to its home, with one more interruption if its request had begun, or removes it if it was delivered (`ClaimMarks`) |
-/// | X failed | `failed/` | an operator, to D or N; retention | unchanged |
-/// | Q quarantine | `quarantine/` | an operator | unchanged |
+/// | C claimed | `claimed/<run>/`, locked by the run | that run, also back to N or D on hold | the lock is free: recovery returns the file to its home, with one more interruption if its request had begun, or finishes its delivery (`ClaimMarks`) |
+/// | X failed | `failed/` | an operator, to D or N; retention; a run, to gone, for a newer value that it has delivered; the run that failed it, back to C if a storm is to blame | unchanged |
+/// | Q quarantine | `quarantine/` | an operator; a run, to gone, as in row X | unchanged |
 /// | K kept | `delivered/` | retention | unchanged |
 /// | – gone | nowhere | – | delivered, superseded, dropped, refused to `send`, or removed by retention |
 ///
 /// A foreign file is at each moment one file under one name. The file moves F → C (a rename to `admitting-…`), C → C (a
 /// rename puts the synced copy in its place, then `claimed/<run>/` is synced), C → N (the copy gets its canonical name,
-/// then `new/` is synced). After a crash the checksum tells recovery whether the claim is the file or the copy: the
-/// file goes back to F, the copy to N.
+/// then `new/` is synced). After a crash the file or the copy goes back to F. The checksum tells the next admission
+/// that it reads a copy.
 ///
 /// `import --replace` gives an operation a new content under its name: N, D → C, C → C (one rename puts the synced new
 /// file in the place of the claim), C → N, D. In row X, where no run moves files, a single rename is enough. A batch of
 /// all or none is committed once all its claims are won; recovery completes the batch before it returns the claims.
 ///
-/// In row W the file `committed` names a batch that enters as a whole (`CommittedBatch`).
+/// In row W the file `committed` names a batch that enters as a whole (`CommittedBatch`). `retry --as-newest` commits
+/// the new file together with the departure of the old one: X, Q → gone.
+///
+/// A file goes from a row to "gone" through one door, with the evidence for its departure (`Departure`).
 ///
 /// 1. *Accepted means durable*: W → N follows the sync of the file, and the answer follows the sync of `new/`. The same
 ///    is true of W → D, X, K for imported operations. `send` moves its operation W → C, synced as a file and not as a
@@ -54,21 +57,18 @@ import Synchronization
 ///
 /// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in a single row, and no
 /// call concerns two files. A crash may leave claims unsent, at most as many as attempts may be in flight, and the
-/// claims of a single batch; each comes back with one more interruption. A crash may also leave delivered files in row
-/// C; each is sent again.
+/// claims of a single batch. A power cut may also leave delivered files in row C; each is sent again.
 ///
 /// A writer or run lives while it has the kernel's lock on `lock` in its directory (`LockedDirectory`). Process ids and
 /// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), no lock of another host counts as
 /// free. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
 /// (`SpoolDirectory+State`), except for the log, which grows, and the two records of adders (`AdmissionRecord`).
 ///
-/// If several processes add the same id, only the first adds an operation: each takes the ids lock first
-/// (`withIDsLock`). If several add to a queue with limits or an order, each counts and dates under the admission lock
-/// (`lockAdmissions`).
-///
-/// Two locks protect order across runs. Only the holder of `SequenceLock` claims operations that have an order. While a
-/// run lists to decide an order, it has the names lock (`NamesLock.swift`): no other process then moves an operation
-/// with an order within N and D, or from C, X, K and Q to N or D.
+/// Two kinds of locks protect order, limits and ids across processes. Only the holder of a destination's lock
+/// (`SequenceLocks`) claims its operations that have an order. A process that gives a waiting operation a name, or
+/// takes one away, has the names lock (`NamesLock.swift`) from its first look at the queue to its last change, if the
+/// operation has an order or an id of its submitter's, or the queue has limits; a run that decides an order lists under
+/// the same lock.
 package final class SpoolDirectory {
     /// The path as the caller gave it. Errors of the whole queue name this path.
     package let path: String
@@ -101,16 +101,11 @@ package final class SpoolDirectory {
 
     /// Opened when the names lock is first taken.
     var namesLock: LockFile?
-    var hasNamesLock = false
+    /// How many callers of this process have the names lock.
+    var namesLockDepth = 0
     /// When `withSharedSyncs` took the names lock, to keep the lock between moves; `nil` if each move takes the lock by
     /// itself.
     var namesKeptSince: Duration?
-    /// Opened when the ids lock is first taken.
-    var idsLock: LockFile?
-    var hasIDsLock = false
-    /// Opened when the admission lock is first taken.
-    var admissionLock: LockFile?
-    var hasAdmissionLock = false
 
     /// Directories that `withSharedSyncs` syncs at its end, first the directories with additions; `nil` if each is
     /// synced at once.
@@ -133,7 +128,7 @@ package final class SpoolDirectory {
     package convenience init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {
         try self.init(unfinished: path, system: system)
         try checkFormat()
-        try checkLayout()
+        try completeLayout()
     }
 
     /// Opens a directory that may lack parts of a queue, of whatever format.
@@ -146,14 +141,13 @@ package final class SpoolDirectory {
 
     deinit {
         namesLock?.release()
-        idsLock?.release()
-        admissionLock?.release()
         try? system.close(root)
     }
 
     /// Makes or completes a queue. Makes its parents as `mkdir -p` does, and the queue itself with mode 0700.
     ///
-    /// Refuses a directory with other files. After a crash another call completes the queue.
+    /// Refuses a directory with other files, unless it is a queue already. After a crash another call completes the
+    /// queue.
     package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
@@ -165,21 +159,13 @@ package final class SpoolDirectory {
                 hasOtherFiles = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
                 return !hasOtherFiles
             }
-            if hasOtherFiles { throw Errno(ENOTEMPTY) }
-            for directory in directories {
-                do throws(Errno) {
-                    try system.makeDirectory(queue.root, directory, 0o700)
-                    try withDescriptor(system, queue.root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
-                        (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
-                    }
-                } catch let error where error == .exists {}
-            }
-            try system.fsync(queue.root)
+            if hasOtherFiles, try !queue.exists(formatPath) { throw Errno(ENOTEMPTY) }
+            try queue.make(directories)
         } catch {
             throw SpoolError(
                 kind: error.code == EACCES ? .permission : .io, verb: "make a queue in", path: path, code: error.code)
         }
-        try queue.checkLayout()
+        try queue.completeLayout()
         try queue.completeFormat()
         // A run cannot make these files when the disk is full.
         try queue.attempt("begin a run in", QueueState.claimed.path) { () throws(Errno) in
@@ -187,11 +173,10 @@ package final class SpoolDirectory {
                 try LockedDirectory.make(in: QueueState.claimed.path, at: Timestamp(microseconds: 0), queue).remove()
             }
         }
-        try queue.lockSequences()?.release()
+        try queue.attempt("lock", SequenceLocks.common) { () throws(Errno) in
+            try LockFile(SequenceLocks.common, queue).release()
+        }
         try queue.withNamesLock { () throws(SpoolError) in }
-        try queue.withIDsLock { () throws(SpoolError) in }
-        try queue.lockAdmissions()
-        queue.unlockAdmissions()
         return queue
     }
 
@@ -217,18 +202,44 @@ package final class SpoolDirectory {
         }
     }
 
-    package func setPaused(_ paused: Bool) throws(SpoolError) {
+    /// Since when the queue is paused, and the user that paused it; `nil` if it is not. An earlier version wrote an
+    /// empty file.
+    package var pause: (since: Timestamp, user: String?)? {
+        get throws(SpoolError) {
+            let path = QueuePath("paused")
+            guard let status = try status(path, "look for") else { return nil }
+            // try?: a pause holds, whatever its file says.
+            let text = (try? readFile(path, limit: 1024)).flatMap(\.self).map { String(decoding: $0, as: UTF8.self) }
+            let line = text?.utf8.split(separator: UInt8(ascii: "\n")).first ?? "".utf8[...]
+            let words = line.split(separator: UInt8(ascii: " "), maxSplits: 1).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+            guard let since = words.first.flatMap({ Timestamp(rfc3339: $0) }) else { return (status.modifiedAt, nil) }
+            return (since, words.count > 1 ? escapedForDisplay(words[1]) : nil)
+        }
+    }
+
+    /// Pauses the queue, or ends its pause. Returns whether that changes anything: a pause that goes on keeps its
+    /// beginning.
+    @discardableResult
+    package func setPaused(
+        _ paused: Bool, by user: String = "", at now: Timestamp? = nil
+    ) throws(SpoolError) -> Bool {
         let path = QueuePath("paused")
+        if try isPaused == paused { return false }
         try attempt(paused ? "write" : "remove", path) { () throws(Errno) in
             if paused {
                 try Self.withDescriptor(system, root, path, O_WRONLY | O_CREAT | O_NOFOLLOW) {
-                    (descriptor) throws(Errno) in try system.chmod(descriptor, 0o600)
+                    (descriptor) throws(Errno) in
+                    try system.chmod(descriptor, 0o600)
+                    if let now { try write(descriptor, Array("\(now.rfc3339) \(user)\n".utf8)) }
                 }
             } else {
                 do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
             }
         }
         try syncDirectory(QueuePath("."))
+        return true
     }
 
     /// The bytes left to an unprivileged user on the queue's file system.
@@ -240,12 +251,35 @@ package final class SpoolDirectory {
 
     // MARK: - Layout and format
 
-    func checkLayout() throws(SpoolError) {
-        for directory in [QueueState.new, .deferred, .claimed].map(\.path) + [QueuePath("tmp")] {
-            guard try status(directory, "open")?.kind == .directory else {
-                throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
+    /// Makes the missing directories again: a copy of a queue by git, `rsync -m` or zip lacks the empty ones. Throws
+    /// `notAQueue` if another file is in the place of a directory, or if so much is missing that this is no queue.
+    func completeLayout() throws(SpoolError) {
+        var missing: [String] = []
+        for directory in Self.directories {
+            guard let status = try status(QueuePath(directory), "open") else {
+                missing.append(directory)
+                continue
             }
+            if status.kind != .directory { throw isNoQueue }
         }
+        if missing.isEmpty { return }
+        if missing.count > Self.directories.count / 2, try formatFile() == nil { throw isNoQueue }
+        try attempt("make", QueuePath(missing[0])) { () throws(Errno) in try make(missing) }
+    }
+
+    private var isNoQueue: SpoolError { SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR) }
+
+    /// Makes directories of the layout with mode 0700 whatever the umask, durably.
+    func make(_ directories: [String]) throws(Errno) {
+        for directory in directories {
+            do throws(Errno) {
+                try system.makeDirectory(root, directory, 0o700)
+                try Self.withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
+                    (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
+                }
+            } catch let error where error == .exists {}
+        }
+        try system.fsync(root)
     }
 
     /// Throws `newerFormat` if a newer drainq has changed the format, and `damaged` if the version cannot be read.

@@ -76,6 +76,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A command or a fact that helps; `nil` if there is none.
     package var hint: String? {
         switch kind {
+        case .noSuchQueue where !path.hasPrefix("/"):
+            "the path starts in the working directory: go to the queue's, or give the path from / on"
         case .noSuchQueue: "drainq init --queue \(shellEscaped("\(path)"))"
         case .permission: "the queue must be writable by the user that runs drainq"
         case .notAQueue:
@@ -92,6 +94,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             switch code {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:
                 "without flock(2) drainq cannot tell which run is alive: put the queue on a file system that has it"
+            case ENOTEMPTY: "a queue has its directory for itself: name a new one, or move the other files away"
             case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
             case EFBIG: "a limit keeps files from growing: see ulimit -f, or LimitFSIZE= of the unit"
             case EROFS: "the file system is mounted read-only"

@@ -27,7 +27,10 @@ final class URLSessionTransport: AgentTransport, Sendable {
     /// Why no attempt can be made; `nil` if attempts can be made. On Linux URLSession needs the machine's libcurl.
     static var defect: String? {
         #if os(Linux)
-            foundation_curl_defect().map { "URLSession cannot be used without libcurl: \(String(cString: $0))" }
+            foundation_thread_defect().map { "URLSession cannot be used: \(String(cString: $0))" }
+                ?? foundation_curl_defect().map {
+                    "URLSession cannot be used without libcurl: \(String(cString: $0))"
+                }
         #else
             nil
         #endif
@@ -64,9 +67,8 @@ final class URLSessionTransport: AgentTransport, Sendable {
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
         outgoing.httpShouldHandleCookies = false
-        // A fallback for the timers: later, in whole seconds, and small enough for URLSession to multiply by 1000.
-        let patience = request.timeouts.connect + request.timeouts.request
-        outgoing.timeoutInterval = min(patience.inSeconds.rounded(.up) + 1, 1_000_000)
+        // The timer here keeps the time. URLSession's own does not see interim answers and header lines.
+        outgoing.timeoutInterval = 1_000_000
         for header in request.headers {
             if outgoing.value(forHTTPHeaderField: header.name) == nil {
                 outgoing.setValue(header.value, forHTTPHeaderField: header.name)

@@ -47,7 +47,7 @@ struct `The package` {
     func `a test is a sentence`(file: SourceFile) {
         var isTest = false
         for line in file.lines {
-            isTest = isTest || line.code.contains("@Test")
+            isTest = isTest || line.has("@Test")
             guard isTest, let place = line.words.firstIndex(of: "func") else { continue }
             isTest = false
             if !line.code.contains("func `"), line.words.count > place + 1 {
@@ -64,7 +64,7 @@ struct `The package` {
     /// module.
     @Test(arguments: House.tests)
     func `a suite has its attribute only for a trait`(file: SourceFile) {
-        for line in file.lines where line.code.contains("@Suite") && !line.code.contains("@Suite(") {
+        for line in file.lines where line.has("@Suite") && !line.has("@Suite(") {
             Issue.record("\(file.path):\(line.number): leave out @Suite")
         }
     }

@@ -139,4 +139,33 @@ struct `The rules for answers of a route` {
             errors.first?.contains("method: the route reads the answer's body, and the answer to a HEAD has none")
                 == true)
     }
+
+    @Test func `after has one value, and is a condition of its own`() throws {
+        let rules = try configured(
+            #"{ routes: { default: { answers: [{ status: 409, after: "unknown", is: "deliver" }, { after: "unknown", is: "hold" }] } } }"#
+        ).defaultRoute.answers
+        #expect(rules.map(\.content) == Array(repeating: AnswerContent(isAfterUnknown: true), count: 2))
+        #expect(
+            failure(#"{ routes: { default: { answers: [{ status: 409, after: "lost", is: "deliver" }] } } }"#)
+                .contains("'lost'"))
+        #expect(
+            failure(#"{ routes: { default: { answers: [{ error: "dns", after: "unknown", is: "deliver" }] } } }"#)
+                .contains("a rule with 'error' cannot have"))
+    }
+
+    @Test(arguments: [("2xx", "200-299"), ("404", "404-404"), ("5XX", "5xx")])
+    func `classify does not take two lines for the same answers`(first: String, second: String) {
+        let error = failure(#"{ routes: { default: { classify: { "\#(first)": "fail", "\#(second)": "deliver" } } } }"#)
+        #expect(error.contains("this line is written twice"))
+    }
+
+    /// The errors of a configuration, one a line.
+    private func failure(_ text: String) -> String {
+        do {
+            _ = try configured(text)
+            return ""
+        } catch {
+            return error.errors.map(\.description).joined(separator: "\n")
+        }
+    }
 }

@@ -230,6 +230,13 @@ struct `The configuration of destinations` {
         #expect(try configured("{ bodyFiles: ['/var/a/', '/', '/b'] }").bodyFileRoots == ["/var/a", "/", "/b"])
         #expect(try configured("{ bodyFiles: [] }").bodyFileRoots == [])
     }
+
+    @Test(arguments: [(107, true), (108, false)])
+    func `the path of a unix socket is as short as the system demands`(length: Int, fits: Bool) {
+        let path = "/" + String(repeating: "s", count: length - 1)
+        let text = #"{ destinations: { "http://docker": { unixSocket: "\#(path)" } } }"#
+        #expect(((try? configured(text)) != nil) == fits)
+    }
 }
 
 /// Returns the configuration of the text, read as /etc/drainq/drainq.json.

@@ -106,12 +106,12 @@ struct `The configuration file` {
         ("{ url: 'http://h/' }", "1:3: url: there is no such key; did you mean 'routes.<type>.url'?"),
         (
             "{ plugins: {} }",
-            "1:3: plugins: there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, log, metrics, hooks"
+            "1:3: plugins: there is no such key; the keys here are version, $schema, routes, secrets, destinations, limits, retention, log, conditions, bodyFiles, passEnvironment, metrics, hooks"
         ),
         ("{ routes: { t: { retri: 3 } } }", "1:18: routes.t.retri: there is no such key; did you mean 'retry'?"),
         (
             "{ 'limits.bytes': 1 }",
-            "1:3: 'limits.bytes': there is no such key; the keys here are version, $schema, routes, destinations, secrets, passEnvironment, conditions, bodyFiles, limits, retention, log, metrics, hooks"
+            "1:3: 'limits.bytes': there is no such key; the keys here are version, $schema, routes, secrets, destinations, limits, retention, log, conditions, bodyFiles, passEnvironment, metrics, hooks"
         ),
     ])
     func `the error for an unknown key names the nearest known key`(text: String, expected: String) {

@@ -23,9 +23,15 @@ struct `The rules of the examples` {
         var reply: Reply
         var outcome: Outcome
         var near: [(Reply, Outcome)]
+        /// The outcome of the same answer to a first request; `nil` for a rule that judges each request.
+        var first: Outcome?
 
-        init(_ example: String, _ type: String, _ reply: Reply, _ outcome: Outcome, near: [(Reply, Outcome)]) {
+        init(
+            _ example: String, _ type: String, _ reply: Reply, _ outcome: Outcome, first: Outcome? = nil,
+            near: [(Reply, Outcome)]
+        ) {
             (self.example, self.type, self.reply, self.outcome, self.near) = (example, type, reply, outcome, near)
+            self.first = first
         }
 
         var testDescription: String { "\(example) \(type) \(reply.status) \(reply.body)" }
@@ -97,6 +103,7 @@ struct `The rules of the examples` {
             ]),
         Case(
             "elasticsearch", "default", bulk(409, "version_conflict_engine_exception"), .delivered,
+            first: .failed,
             near: [
                 (bulk(409, "other_exception"), .deferred), (bulk(404, "index_not_found_exception"), .held),
                 (bulk(400, "version_conflict_engine_exception"), .failed),
@@ -158,7 +165,7 @@ struct `The rules of the examples` {
             "notes", "update", rowSecurity, .failed,
             near: [(Reply(401, rest("42501", "m")), .held), (Reply(200, "[]"), .deferred)]),
         Case(
-            "notes", "insert", unique("notes_pkey"), .delivered,
+            "notes", "insert", unique("notes_pkey"), .delivered, first: .failed,
             near: [
                 (unique("notes_title_key"), .failed), (unique("old_notes_pkey"), .failed),
                 (unique("notes_pkey1"), .failed),
@@ -166,13 +173,13 @@ struct `The rules of the examples` {
                 (Reply(409), .deferred), (Reply(400, rest("23505", #"\"notes_pkey\""#)), .failed),
             ]),
         Case(
-            "notes", "insert", unique("notes_title_key"), .failed,
+            "notes", "insert", unique("notes_title_key"), .failed, first: .failed,
             near: [
                 (unique("notes_pkey"), .delivered), (Reply(409, rest("23503", "m")), .deferred),
                 (Reply(409), .deferred),
             ]),
         Case(
-            "notes", "upload", stored("409", "Duplicate", "The resource already exists"), .delivered,
+            "notes", "upload", stored("409", "Duplicate", "The resource already exists"), .delivered, first: .failed,
             near: [
                 (stored("409", "TransactionError", "could not serialize access"), .deferred),
                 (stored("409", "FeatureNotEnabled", "The feature x is not enabled for this resource"), .deferred),
@@ -252,7 +259,7 @@ struct `The rules of the examples` {
                 (Reply(200, "<html>"), .held),
             ]),
         Case(
-            "webdis", "default", Reply(200, #"{"HSETNX":0}"#), .delivered,
+            "webdis", "default", Reply(200, #"{"HSETNX":0}"#), .delivered, first: .failed,
             near: [
                 (Reply(200, #"{"HSETNX":[false,"OOM command not allowed"]}"#), .deferred),
                 (Reply(200, #"{"HSETNX":null}"#), .held),
@@ -262,12 +269,13 @@ struct `The rules of the examples` {
     @Test(arguments: cases)
     func `a rule matches its answer and not the nearest different answers`(of one: Case) throws {
         let route = try Self.configuration(one.example).route(of: try #require(TypeName(one.type)))
-        let hit = Self.verdict(on: one.reply, route)
+        let hit = Self.verdict(on: one.reply, route, isRepeated: one.first != nil)
         #expect(hit.outcome == one.outcome, "\(hit.rule)")
+        #expect(Self.verdict(on: one.reply, route).outcome == one.first ?? one.outcome)
         let rule = try #require(hit.rule.match?.rule)
         #expect(rule.origin != .standard)
         for (reply, outcome) in one.near {
-            let verdict = Self.verdict(on: reply, route)
+            let verdict = Self.verdict(on: reply, route, isRepeated: one.first != nil)
             #expect(verdict.outcome == outcome, "\(reply): \(verdict.rule)")
             #expect(verdict.rule.match?.rule != rule, "\(reply)")
         }
@@ -277,8 +285,10 @@ struct `The rules of the examples` {
         var seen: [String: Set<AnswerRule>] = [:]
         for one in Self.cases {
             let route = try Self.configuration(one.example).route(of: try #require(TypeName(one.type)))
-            if let rule = Self.verdict(on: one.reply, route).rule.match?.rule {
-                seen[one.example, default: []].insert(rule)
+            for isRepeated in [false, true] {
+                if let rule = Self.verdict(on: one.reply, route, isRepeated: isRepeated).rule.match?.rule {
+                    seen[one.example, default: []].insert(rule)
+                }
             }
         }
         for file in try FileManager.default.contentsOfDirectory(atPath: Self.directory) where file.hasSuffix(".json5") {
@@ -325,13 +335,17 @@ struct `The rules of the examples` {
         return try ConfigurationFile.read(Array(bytes), name: example, directory: "/etc/drainq")
     }
 
-    /// Returns the verdict on the only operation of the request, whose id is `x`.
-    private static func verdict(on reply: Reply, _ route: Route) -> Verdict {
+    /// Returns the verdict on the only operation of the request, whose id is `x`. `isRepeated`: whether an earlier
+    /// request of the operation may have arrived.
+    private static func verdict(on reply: Reply, _ route: Route, isRepeated: Bool = false) -> Verdict {
         let headers = reply.headers.map { HeaderField(name: $0.key, value: $0.value) }
         let answer = AttemptReport.Answer(status: reply.status, headers: headers, body: Array(reply.body.utf8))
         let report = SealedReport(AttemptReport(result: .answer(answer), duration: .zero), .none)
         let now = Timestamp(microseconds: 0)
-        let each = route.batch?.verdicts(on: report, members: [OperationID("x")!], route: route, now: now)
-        return each?.first ?? Classification.verdict(on: report, route: route, now: now)
+        let id = OperationID("x")!
+        let each = route.batch?.verdicts(
+            on: report, members: [id], repeated: isRepeated ? [id] : [], route: route, now: now)
+        return each?.first
+            ?? Classification.verdict(on: report, route: route, mayHaveArrived: isRepeated, now: now)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Policy
 
 /// The parent's side: deadlines, broken agents, and nothing left behind.
-@Suite(.serialized) final class AgentSinkTests {
+@Suite(.waiting) final class AgentSinkTests {
     deinit {
         unlink(started.path)
     }
@@ -230,7 +230,7 @@ import Testing
         try pipe.fileHandleForWriting.write(contentsOf: [1])
         let start = ContinuousClock.now
         let reports = try sink.reports(
-            until: start + .seconds(10), wakeup: pipe.fileHandleForReading.fileDescriptor)
+            until: start + .seconds(10), wakeups: [pipe.fileHandleForReading.fileDescriptor])
         #expect(reports.isEmpty)
         #expect(start.duration(to: .now) < .seconds(2))
     }

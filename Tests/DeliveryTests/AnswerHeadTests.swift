@@ -64,6 +64,25 @@ struct AnswerHeadTests {
         #expect(head.isComplete)
     }
 
+    @Test(arguments: [1, 2])
+    func `a status line names the version that the connection has negotiated`(version: Int) {
+        for (line, spoken) in [("HTTP/1.1 200 OK\r\n", 1), ("HTTP/1.0 200 OK\r\n", 1), ("HTTP/2 200\r\n", 2)] {
+            var head = AnswerHead(over: version)
+            let isTaken = head.take(line.utf8)
+            #expect(isTaken == (spoken == version))
+            #expect(head.defect == (spoken == version ? nil : .version(spoken)))
+        }
+        let detail = AnswerHead.Defect.version(2).detail(over: 1)
+        #expect(detail == "the answer is in HTTP/2, but its connection speaks HTTP/1")
+    }
+
+    @Test func `more than one coding ends a head when it is whole`() {
+        var head = head(["HTTP/1.1 429 No\r\n", "Content-Encoding: gzip, br\r\n", "Retry-After: 9\r\n"])
+        let isTaken = head.take("\r\n".utf8)
+        #expect(!isTaken)
+        #expect(head.defect == .codings && head.isComplete && head.headers.count == 2)
+    }
+
     @Test func `a head may contain bare line feeds and bytes that are not text`() {
         var head = AnswerHead()
         let lines: [[UInt8]] = [

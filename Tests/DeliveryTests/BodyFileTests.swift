@@ -7,7 +7,7 @@ import Testing
 @testable import Policy
 
 /// Bodies that stay in a file until the request is sent.
-@Suite(.serialized) final class BodyFileTests {
+@Suite(.waiting) final class BodyFileTests {
     private let path = URL(filePath: socketPath()).deletingLastPathComponent().appending(path: "body").path
 
     deinit {

@@ -7,7 +7,7 @@ import Testing
 @testable import Delivery
 
 /// A body in the file of its operation: the agent gets the file's descriptor, and reads the body while sending.
-@Suite(.serialized) final class BodyPartTests {
+@Suite(.waiting) final class BodyPartTests {
     private let path = URL(filePath: socketPath()).deletingLastPathComponent().appending(path: "operation").path
     private static let head = Array("a header line\n".utf8)
     private let body: [UInt8]

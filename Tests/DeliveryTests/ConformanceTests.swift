@@ -5,7 +5,7 @@ import Policy
 import Testing
 
 /// The contract of a sink, checked with the built agents and a server on a socket.
-@Suite(.serialized) struct ConformanceTests {
+@Suite(.waiting) struct ConformanceTests {
     @Test(
         arguments: [
             200, 201, 202, 204, 206, 226, 300, 304, 400, 403, 404, 407, 408, 409, 410, 418, 422, 429, 451, 499, 500,
@@ -80,6 +80,37 @@ import Testing
         #expect(received.header("cookie") == nil)
     }
 
+    @Test(arguments: ["/a/../b", "/./b?c=/../d", "/%2e%2e/b", "/a//b/..", "/.."], Transport.allCases)
+    func `a target arrives as it is shown and signed, with its dot segments`(target: String, transport: Transport)
+        throws
+    {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        #expect(try sink.deliver(.post(to: receiver, by: transport, path: target)).result.answer?.status == 204)
+        #expect(receiver.requests().first?.target == target)
+    }
+
+    @Test(arguments: ["127.1", "0x7f.1", "2130706433", "0177.0.0.1"], Transport.allCases)
+    func `an IPv4 address may be written in any notation`(host: String, transport: Transport) throws {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        var request = OutgoingRequest.post(to: receiver, by: transport)
+        request.url = request.url.replacing("127.0.0.1", with: host)
+        #expect(try sink.deliver(request).result.answer?.status == 204)
+        #expect(receiver.requests().first?.header("host")?.hasPrefix("127.0.0.1:") == true)
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `only gzip is asked for`(transport: Transport) throws {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        #expect(try sink.deliver(.post(to: receiver, by: transport)).result.answer?.status == 204)
+        #expect(receiver.requests().first?.header("accept-encoding") == "gzip")
+    }
+
     @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PUT", "POST", "PROPFIND"], Transport.allCases)
     func `any method goes out without a body`(method: String, transport: Transport) throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: "answer")))
@@ -141,7 +172,7 @@ import Testing
         for ticket in 0..<5 { try sink.submit(.post(to: receiver, by: transport), ticket: ticket) }
         // No request is answered, so the fifth arrives while four are in flight.
         while receiver.receivedCount < 5 {
-            try #require(try sink.reports(until: .now + .milliseconds(10), wakeup: -1).isEmpty)
+            try #require(try sink.reports(until: .now + .milliseconds(10), wakeups: []).isEmpty)
         }
     }
 
@@ -153,12 +184,12 @@ import Testing
         let sink = AgentSink(concurrency: 3)
         var reported: [Int] = []
         for ticket in [7, 3, 9] { try sink.submit(.post(to: receiver, by: transport), ticket: ticket) }
-        while reported.count < 3 { reported += try sink.reports(until: .now + .seconds(10), wakeup: -1).map(\.ticket) }
+        while reported.count < 3 { reported += try sink.reports(until: .now + .seconds(10), wakeups: []).map(\.ticket) }
         #expect(reported.sorted() == [3, 7, 9])
         try sink.submit(.post(to: receiver, by: transport), ticket: 1)
         sink.close()
         sink.close()
-        #expect(throws: SinkError.self) { try sink.reports(until: .now, wakeup: -1) }
+        #expect(throws: SinkError.self) { try sink.reports(until: .now, wakeups: []) }
     }
 
     @Test(arguments: Transport.allCases)

@@ -71,6 +71,32 @@ struct CurlSocketTests {
         }
     }
 
+    #if os(Linux)
+        @Test func `a request that follows the server's end was read by nobody`() {
+            let socket = sockets.noteOpened(ends.own)
+            socket.beginRequest()
+            socket.beginRequest()
+            close(ends.peer)
+            // The kernel of the server resets the connection when the byte arrives.
+            write()
+            while send(ends.own, [0], 1, noSignal) == 1 {}
+            #expect(sockets.close(ends.own) == 0)
+            #expect(socket.wasClosedBefore)
+        }
+
+        @Test func `a request that the server has taken may have been read`() {
+            let socket = sockets.noteOpened(ends.own)
+            socket.beginRequest()
+            socket.beginRequest()
+            write()
+            #expect(hasArrived(within: 5000))
+            var byte: UInt8 = 0
+            #expect(recv(ends.peer, &byte, 1, 0) == 1)
+            closeAll()
+            #expect(!socket.wasClosedBefore)
+        }
+    #endif
+
     @Test func `a closed socket has no input, even after reuse of its descriptor`() {
         let socket = sockets.noteOpened(ends.own)
         var byte: UInt8 = 0

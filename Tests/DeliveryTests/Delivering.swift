@@ -19,9 +19,10 @@ func program(for transport: Transport) -> AgentProgram {
 }
 
 extension AgentProgram {
-    /// A shell that executes the lines.
+    /// A shell that executes the lines. With a socket as its standard input bash takes itself for a remote shell, and
+    /// would read ~/.bashrc first.
     static func shell(_ lines: String) -> AgentProgram {
-        AgentProgram(executable: "/bin/bash", arguments: ["bash", "-c", lines])
+        AgentProgram(executable: "/bin/bash", arguments: ["bash", "--norc", "-c", lines])
     }
 }
 

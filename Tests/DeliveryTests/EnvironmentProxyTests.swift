@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 
 /// A proxy from the environment, over both transports. Its failures differ from failures of the destination.
-@Suite(.serialized) struct EnvironmentProxyTests {
+@Suite(.waiting) struct EnvironmentProxyTests {
     private let proxy: LoopbackReceiver
 
     init() throws {

@@ -5,7 +5,7 @@ import Policy
 import Testing
 
 /// Redirects within an origin, by both transports.
-@Suite(.serialized) struct FollowingTests {
+@Suite(.waiting) struct FollowingTests {
     /// Answers `/0` with a redirect to `/1`, and so on, and the path `end` with 200.
     private func chain(to end: Int, status: Int = 307) throws -> LoopbackReceiver {
         try LoopbackReceiver(

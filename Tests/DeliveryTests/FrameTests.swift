@@ -62,6 +62,16 @@ struct FrameTests {
         #expect(try buffer.next() == nil)
     }
 
+    @Test func `a report keeps what it says about its connection`() throws {
+        for (isUnread, hasBrokenStream) in [(false, true), (true, false), (true, true)] {
+            let report = AttemptReport(
+                result: .failure(.reset, detail: ""), duration: .zero, isUnread: isUnread,
+                hasBrokenStream: hasBrokenStream)
+            let frame = Frame.report(ticket: 1, report)
+            #expect(try Frame(payload: try #require(frame.bytes).dropFirst(4)) == frame)
+        }
+    }
+
     @Test func `frames arrive whole for every cut of the bytes`() throws {
         let bytes = Self.frames.flatMap { $0.bytes ?? [] }
         for length in [1, 3, 7, 1000] {

@@ -6,7 +6,7 @@ import Testing
 @testable import Policy
 
 /// Behaviour of a hostile server, and the name of the resulting error.
-@Suite(.serialized) struct HostileServerTests {
+@Suite(.waiting) struct HostileServerTests {
     @Test(arguments: Transport.allCases)
     func `a reset before the answer is named reset`(transport: Transport) throws {
         #expect(try attempt(.always(.reset), by: transport).failure == .reset)

@@ -7,7 +7,7 @@ import Testing
 @testable import Policy
 
 /// Failures of this machine, its libraries and its agents: only the machine is accused, and no attempt counts.
-@Suite(.serialized) struct MachineFailureTests {
+@Suite(.waiting) struct MachineFailureTests {
     private static let route = Route()
 
     /// Returns outcome, accused, and whether the attempt counts.
@@ -38,7 +38,7 @@ import Testing
         let request = OutgoingRequest(method: "POST", url: "http://127.0.0.1:1/")
         let message = "Couldn't connect to server"
         for (ofConnection, ofSocket) in [(code, Int32(0)), (0, code)] {
-            let described = "7 \(ofConnection) \(ofSocket) 0 0: \(message)"
+            let described = "7 \(ofConnection) \(ofSocket) 0 0 -1: \(message)"
             let result = FoundationOutcome.result(ofError: described, answer: nil, request: request)
             let failure = CurlFailure(
                 code: 7, errorMessage: message,
@@ -163,13 +163,33 @@ import Testing
         }
     }
 
+    /// Kilobytes of memory, from too few to begin to enough for everything.
+    @Test(arguments: [8_000, 16_000, 24_000, 32_000, 64_000], Transport.allCases)
+    func `an agent short of memory ends, and no attempt waits for its total time`(size: Int, transport: Transport)
+        throws
+    {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink(after: "ulimit -d \(size)")
+        defer { sink.close() }
+        do throws(SinkError) {
+            if let defect = try sink.defect(of: transport) { return #expect(defect.contains("libcurl"), "\(defect)") }
+            try sink.submit(.post(to: receiver, by: transport), ticket: 1)
+            let result = try sink.reports(until: .now + .seconds(20)).first?.report.result
+            let isEnd = result?.answer?.status == 204 || [.shortage, .agentDied].contains(result?.failure)
+            #expect(isEnd, "\(result as Any)")
+        } catch {
+            #expect(error.description.hasPrefix("cannot start a delivery agent: "), "\(error)")
+        }
+    }
+
     @Test func `a passing lack of an agent is an error of the sink, and a lasting lack is a defect`() throws {
         let defects = [("has no room", true), ("is missing", false)].map(UnavailableTransport.init)
         for defect in defects {
             let frames = [Frame.ready(), .opened(defect: defect)].flatMap { $0.bytes ?? [] }
             let octal = frames.map { "\\0" + String($0, radix: 8) }.joined()
             let sink = AgentSink(
-                program: { _ in .shell("printf '%b' '\(octal)' >&0; cat >/dev/null") }, concurrency: 1)
+                program: { _ in .shell("printf '%b' '\(octal)' >&0; cat >/dev/null") }, concurrency: 1,
+                beginning: .seconds(300))
             defer { sink.close() }
             if defect.isPassing {
                 let error = #expect(throws: SinkError.self) { try sink.defect(of: .libcurl) }

@@ -113,7 +113,8 @@ struct NetworkErrorTableTests {
         CurlRow(CurlFailure(code: 16), .reset),
         CurlRow(CurlFailure(code: 16, errorMessage: "Error in the HTTP2 framing layer"), .reset),
         CurlRow(CurlFailure(code: 16, errorMessage: "nghttp2_session_mem_recv() returned -902"), .malformedAnswer),
-        CurlRow(CurlFailure(code: 18), .truncated),
+        CurlRow(CurlFailure(code: 18), .emptyAnswer),
+        CurlRow(CurlFailure(code: 18, hasStatus: true), .truncated),
         CurlRow(CurlFailure(code: 27, wasConnected: true), .malformedAnswer),
         CurlRow(CurlFailure(code: 28, errorMessage: "Connection timed out after 300 milliseconds"), .connectTimeout),
         CurlRow(CurlFailure(code: 28, errorMessage: "Resolving timed out after 300 milliseconds"), .dns),
@@ -132,6 +133,16 @@ struct NetworkErrorTableTests {
         CurlRow(CurlFailure(code: 61, hasStatus: true), .malformedAnswer),
         CurlRow(CurlFailure(code: 67), .badURL),
         CurlRow(CurlFailure(code: 77), .tls),
+        CurlRow(CurlFailure(code: 56, wasConnected: true, alert: 116), .tls),
+        CurlRow(CurlFailure(code: 55, errorMessage: "SSL_write: Broken pipe", wasConnected: true, alert: 42), .tls),
+        // The server's proper end is no refusal, and an answer decides whatever follows it.
+        CurlRow(CurlFailure(code: 56, wasConnected: true, alert: 0), .reset),
+        CurlRow(CurlFailure(code: 56, wasConnected: true, alert: 80), .reset),
+        CurlRow(
+            CurlFailure(code: 1, errorMessage: "Received HTTP/0.9", wasConnected: true, alert: 0), .malformedAnswer),
+        CurlRow(CurlFailure(code: 56, hasStatus: true, wasConnected: true, alert: 116), .truncated),
+        CurlRow(
+            CurlFailure(code: 92, errorMessage: "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR"), .reset),
         CurlRow(CurlFailure(code: 92), .reset),
         CurlRow(CurlFailure(code: 92, hasStatus: true), .truncated),
         CurlRow(CurlFailure(code: 97), .proxy),

@@ -6,14 +6,16 @@ import Testing
 @testable import Policy
 
 /// An answer counts only for its own request, and an attempt is a single request.
-@Suite(.serialized) struct OwnAnswerTests {
+@Suite(.waiting) struct OwnAnswerTests {
     /// A client with a concurrency of 1, and a server that the test plays.
     final class Scene {
         let server: PlayedServer
         let sink = AgentSink(concurrency: 1)
         private var tickets = 0
 
-        init() throws { server = try PlayedServer() }
+        init(overUnix: Bool = false) throws {
+            server = try overUnix ? PlayedServer(at: socketPath()) : PlayedServer()
+        }
 
         deinit { sink.close() }
 
@@ -25,7 +27,8 @@ import Testing
                     method: "POST", url: server.url + "/", body: bodyFile == nil ? Array(body.utf8) : nil,
                     bodyFile: bodyFile,
                     timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)),
-                    transport: .libcurl, freshConnection: freshConnection), ticket: tickets)
+                    transport: .libcurl, connection: ConnectionOptions(unixSocket: server.path),
+                    freshConnection: freshConnection), ticket: tickets)
         }
 
         /// Returns the result of the last attempt.
@@ -53,8 +56,9 @@ import Testing
         }
     }
 
-    @Test func `connections take turns, and each rests while another is used`() throws {
-        let scene = try Scene()
+    @Test(arguments: [false, true])
+    func `connections take turns, and each rests while another is used`(overUnix: Bool) throws {
+        let scene = try Scene(overUnix: overUnix)
         let (first, second) = try scene.keepTwo()
         for connection in [first, second, first, second] {
             try scene.submit("again")
@@ -63,8 +67,9 @@ import Testing
         #expect(scene.server.isQuiet)
     }
 
-    @Test func `a connection that is an answer behind is closed after a single wrong answer`() throws {
-        let scene = try Scene()
+    @Test(arguments: [false, true])
+    func `a connection that is an answer behind is closed after a single wrong answer`(overUnix: Bool) throws {
+        let scene = try Scene(overUnix: overUnix)
         let (first, second) = try scene.keepTwo()
         try scene.submit("third")
         #expect(try first.readRequest() == "third")
@@ -79,8 +84,9 @@ import Testing
         #expect(try second.isClosedByClient())
     }
 
-    @Test func `a stray answer on a kept connection is discarded with the connection`() throws {
-        let scene = try Scene()
+    @Test(arguments: [false, true])
+    func `a stray answer on a kept connection is discarded with the connection`(overUnix: Bool) throws {
+        let scene = try Scene(overUnix: overUnix)
         let (first, _) = try scene.keepTwo()
         first.send("HTTP/1.1 422 Stray\r\nContent-Length: 0\r\n\r\n")
         try scene.submit("second")
@@ -89,8 +95,9 @@ import Testing
         #expect(try first.isClosedByClient())
     }
 
-    @Test func `the first byte of a stray answer closes the connection`() throws {
-        let scene = try Scene()
+    @Test(arguments: [false, true])
+    func `the first byte of a stray answer closes the connection`(overUnix: Bool) throws {
+        let scene = try Scene(overUnix: overUnix)
         let (first, _) = try scene.keepTwo()
         first.send("H")
         try scene.submit("second")
@@ -98,8 +105,9 @@ import Testing
         #expect(try first.isClosedByClient())
     }
 
-    @Test func `a kept connection closed by the server is replaced before a request is sent`() throws {
-        let scene = try Scene()
+    @Test(arguments: [false, true])
+    func `a kept connection closed by the server is replaced before a request is sent`(overUnix: Bool) throws {
+        let scene = try Scene(overUnix: overUnix)
         let (first, _) = try scene.keepTwo()
         first.close()
         try scene.submit("second")
@@ -124,6 +132,7 @@ import Testing
         proxy.sendBytes([5, 0, 0, 1, 127, 0, 0, 1, 0, 9] + Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))
         let report = try #require(try sink.reports(until: .now + .seconds(12)).first).report
         #expect(report.result.failure == .malformedAnswer, "\(report.result)")
+        #expect(report.isUnread)
     }
 
     @Test func `a request whose kept connection dies is not sent again within the attempt`() throws {

@@ -89,12 +89,18 @@ final class PlayedServer {
         }
     }
 
+    /// The TCP port, or 0.
     let port: Int
+    /// The path of the unix socket; `nil` over TCP.
+    let path: String?
     /// Has something to read when a client waits to be accepted.
     let descriptor: Int32
 
+    /// A program that another test starts gets no connection: it would keep a connection open that the server closes.
+    private static let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+
     init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Self.kind, 0)
         self.descriptor = descriptor
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -108,11 +114,31 @@ final class PlayedServer {
         }
         guard bound else { throw Silence() }
         port = Int(in_port_t(bigEndian: address.sin_port))
+        path = nil
     }
 
-    deinit { closeDescriptor(descriptor) }
+    /// Listens at a unix socket.
+    init(at path: String) throws {
+        let descriptor = socket(AF_UNIX, Self.kind, 0)
+        self.descriptor = descriptor
+        (port, self.path) = (0, path)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(descriptor, 16) == 0
+            }
+        }
+        guard bound else { throw Silence() }
+    }
 
-    var url: String { "http://127.0.0.1:\(port)" }
+    deinit {
+        closeDescriptor(descriptor)
+        if let path { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
+    }
+
+    var url: String { path == nil ? "http://127.0.0.1:\(port)" : "http://app.test" }
 
     /// Takes the next connection.
     func accept() throws -> Connection {
@@ -135,4 +161,8 @@ private func awaitInput(_ descriptor: Int32) throws {
 
 // The C functions, under names that the methods do not hide.
 private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
-private func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+private func acceptConnection(_ descriptor: Int32) -> Int32 {
+    let connection = accept(descriptor, nil, nil)
+    _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+    return connection
+}

@@ -217,9 +217,8 @@ struct `Secrets` {
     @Test func `a command runs in the configuration's directory, with the usual and passed variables and no secret`()
         throws
     {
-        try place.write(
-            "#!/bin/sh\necho \"${LC_TIME-none} ${AWS_PROFILE-none} ${TOKEN-none} ${OTHER-none}\"\n", to: "tell",
-            mode: 0o700)
+        let tell = try script("echo \"${LC_TIME-none} ${AWS_PROFILE-none} ${TOKEN-none} ${OTHER-none}\"")
+        try FileManager.default.moveItem(atPath: tell, toPath: "\(place.path)/tell")
         let store = place.store(
             ["api": .command(["./tell"], ttl: .zero), "other": .environment("TOKEN")],
             environment: ["AWS_PROFILE": "p", "TOKEN": "t", "OTHER": "o", "LC_TIME": "C"],
@@ -238,21 +237,29 @@ struct `Secrets` {
         #expect(place.runs() == 2)
     }
 
-    @Test func `a failed command is not run again for each operation`() {
+    @Test func `a failed command is run again after 1, 2, 4 and more seconds, at most a minute`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; exit 1"], ttl: .seconds(60))])
-        let start = ContinuousClock.now
-        for second in 0..<10 { #expect(store.values(["api"], at: start + .seconds(second)).values.isEmpty) }
-        #expect(place.runs() == 1)
-        _ = store.values(["api"], at: start + .seconds(60))
-        #expect(place.runs() == 2)
+        var moment = ContinuousClock.now
+        for (runs, delay) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32), (7, 60), (8, 60)] {
+            let found = store.values(["api"], at: moment)
+            #expect(found.unavailable["api"].map { $0 >= .milliseconds(delay * 1000) } == true)
+            #expect(store.values(["api"], at: moment + .milliseconds(delay * 1000 - 1)).values.isEmpty)
+            #expect(place.runs() == runs)
+            moment += .seconds(delay + 20)
+        }
     }
 
-    @Test func `a slowly failing command is not run again for each operation`() {
-        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; sleep 0.3; exit 1"], ttl: .seconds(60))])
-        let start = ContinuousClock.now
-        _ = store.values(["api"], at: start)
-        _ = store.values(["api"], at: start + .milliseconds(10_250))
-        #expect(place.runs() == 1)
+    @Test(arguments: [(77, false), (1, true), (75, true)])
+    func `status 77 of a command asks for an operator, and another one for time`(status: Int, isPassing: Bool) {
+        let store = place.store(["api": .command(["sh", "-c", "exit \(status)"], ttl: .seconds(60))])
+        #expect((store.values(["api"]).unavailable["api"] != nil) == isPassing)
+    }
+
+    @Test func `a command that nobody has waited for is asked once for all threads`() {
+        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; sleep 0.2; echo a"], ttl: .seconds(60))])
+        #expect(store.mayWait(for: ["api"]))
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in _ = store.values(["api"]) }
+        #expect(place.runs() == 1 && !store.mayWait(for: ["api"]))
     }
 
     @Test func `a refusal runs the command once more, and a second refusal of the same output does not`() {

@@ -5,7 +5,7 @@ import Testing
 @testable import Policy
 
 /// The check of `TemplateDifferentialTests` on arriving requests instead of made requests, over both transports.
-@Suite(.serialized) struct TemplateTransportTests {
+@Suite(.waiting) struct TemplateTransportTests {
     /// SplitMix64.
     private struct Chance: RandomNumberGenerator {
         var state: UInt64

@@ -6,7 +6,7 @@ import Testing
 @testable import Delivery
 
 /// Differences between the transports by nature. The remaining suites check the same behaviour of both.
-@Suite(.serialized) struct TransportDifferenceTests {
+@Suite(.waiting) struct TransportDifferenceTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var script = Script.always(.status(200))

@@ -24,6 +24,7 @@ struct AdderTests {
                     case .accepted: replaces ? "replaced" : "accepted"
                     case .duplicate: "duplicate"
                     case .inFlight: "in flight"
+                    case .isGone: "gone"
                     case .rejected: "full"
                     case .refused: "refused"
                     case .notAttempted: "not attempted"
@@ -38,7 +39,7 @@ struct AdderTests {
 
     private let reports = Reports()
 
-    private func adder(_ options: Adder.Options = Adder.Options(isDurable: false)) -> Adder {
+    private func adder(_ options: Adder.Options = Adder.Options(Reading(.payload), isDurable: false)) -> Adder {
         Adder(to: bench.spool, bench.configuration, options, clock: bench.clock) { [reports] in reports.take($0) }
     }
 
@@ -72,7 +73,7 @@ struct AdderTests {
     }
 
     @Test func `all or none: a refused value keeps every operation out, and stays with the user`() throws {
-        var adder = adder(Adder.Options(isAtomic: true))
+        var adder = adder(Adder.Options(Reading(.payload), isAtomic: true))
         try adder.take(submission(1), given(1))
         try adder.pause()
         try adder.refuse(given(2, "{"), reason: "it is truncated")
@@ -82,7 +83,7 @@ struct AdderTests {
     }
 
     @Test func `all or none: an operation that could never be sent keeps every operation out`() throws {
-        var adder = adder(Adder.Options(isAtomic: true))
+        var adder = adder(Adder.Options(Reading(.payload), isAtomic: true))
         try adder.take(submission(1), given(1))
         try adder.take(submission(2, key: String(repeating: "k", count: 1025)), given(2))
         #expect(try !adder.end())
@@ -111,7 +112,7 @@ struct AdderTests {
         #expect(try first.end())
         #expect(reports.lines == ["default-0 duplicate", "default-1 duplicate", "default-2 duplicate"])
         reports.lines = []
-        var second = adder(Adder.Options(replaces: true, isDurable: false))
+        var second = adder(Adder.Options(Reading(.replacement), replaces: true, isDurable: false))
         for (number, line) in lines.enumerated() { try second.take(line, given(number + 1)) }
         try second.pause()
         #expect(reports.lines.isEmpty)

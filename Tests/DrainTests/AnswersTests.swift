@@ -80,7 +80,7 @@ struct AnswersTests {
         try bench.add(2)
         let parts = try Parts(bench)
         let attempt = try #require(try parts.attempts().first)
-        try parts.dispatch.take(.badIdempotencyKey, of: attempt, &parts.settling)
+        parts.dispatch.refuse(attempt, because: .badIdempotencyKey, &parts.settling)
         #expect(urgent(parts).map(\.unchargedCount) == [0, 0])
     }
 
@@ -101,7 +101,7 @@ struct AnswersTests {
         bench.configuration.defaultRoute.headers = []
         var refreshed = 0
         bench.credentials = Credentials(
-            values: { names in SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, "x") })) },
+            values: { names, _ in SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, "x") })) },
             refresh: { _ in
                 refreshed += 1
                 return true

@@ -33,6 +33,17 @@ extension Bench {
     }
 }
 
+extension Bench {
+    /// Replaces an operation as `import --replace` does. Returns the replaced operation.
+    func replace(_ entry: Entry, by body: String) throws -> [Entry] {
+        let old = try spool.portable(entry)!.get()
+        let new = try PortableOperation(
+            entry, file: OperationFile.encode(Operation(header: old.header, body: Array(body.utf8))))
+        var control = AdmissionControl(configuration)
+        return try spool.accept([Submission(new, at: now)], within: &control, replacing: true).replaced
+    }
+}
+
 extension OperationSender.Result {
     /// The result in a word: for a postponement its cause, with the reason in `reason`.
     var word: String {

@@ -8,9 +8,9 @@ import Testing
 @testable import Policy
 
 extension SpoolDirectory {
-    /// Accepts dated operations under the default configuration.
-    func accept(_ operations: [Policy.Operation]) throws {
-        var control = AdmissionControl(Configuration())
+    /// Accepts dated operations, by default under the default configuration.
+    func accept(_ operations: [Policy.Operation], by configuration: Configuration = Configuration()) throws {
+        var control = AdmissionControl(configuration)
         let submissions = operations.map {
             Submission($0, hasOwnID: false, at: $0.header.createdAt, isDated: true)
         }
@@ -49,6 +49,14 @@ final class Bench {
     }
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
     var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
+    var hasBrokenStream: (OutgoingRequest) -> Bool = { _ in false }
+
+    /// Takes the sequence lock of the default route's destination, as another process; `nil` if it is taken.
+    func sequenceLock() throws -> SequenceLocks? {
+        let locks = SequenceLocks(in: spool)
+        let destination = DestinationTable(configuration).destination(of: .default, origin: nil)
+        return try locks.take(destination.digest) ? locks : nil
+    }
 
     init(system: SystemCalls = .real) throws {
         directory = Scratch.directory.appending(path: "drain-\(UUID().uuidString)")
@@ -99,6 +107,7 @@ final class Bench {
                 sink.duration = self.duration
                 sink.failure = self.failure
                 (sink.isSuspect, sink.isUnbegun) = (self.isSuspect, self.isUnbegun)
+                sink.hasBrokenStream = self.hasBrokenStream
                 self.sink = sink
                 return sink
             })
@@ -156,8 +165,11 @@ extension Bench {
         try DestinationsFile(spool: spool).read().destinations[destination] ?? DestinationState()
     }
 
-    var holds: Int {
-        events.count { if case .destinationHeld = $0 { true } else { false } }
+    var holds: Int { changes(.held).count }
+
+    /// What began or ended in the runs so far, of one kind.
+    func changes(_ kind: LogEvent.Kind) -> [LogEvent] {
+        events.compactMap { if case .changed(let change) = $0, change.kind == kind { change } else { nil } }
     }
 }
 

@@ -166,7 +166,7 @@ struct DestinationTests {
     @Test func `a hold ends when the secret blamed for the hold changes`() throws {
         let bench = try Bench()
         var secret = "old"
-        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
         bench.configuration.secrets = ["token": .environment("TOKEN")]
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer ${secret:token}")]
         try bench.add(2)
@@ -183,7 +183,7 @@ struct DestinationTests {
         let bench = try Bench()
         var secret = "old"
         var refreshes = 0
-        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
         bench.credentials.refresh = { _ in
             refreshes += 1
             secret = "new"
@@ -213,7 +213,7 @@ struct DestinationTests {
     func `after a 401 the secret is refreshed, whatever outcome the route gives the status`(outcome: Outcome) throws {
         let bench = try Bench()
         var secret = "old"
-        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
         bench.credentials.refresh = { _ in
             secret = "new"
             return true
@@ -233,7 +233,7 @@ struct DestinationTests {
     {
         let bench = try Bench()
         var (secret, numbers) = ("old", [String]())
-        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
         bench.credentials.refresh = { _ in
             secret = "new"
             return true
@@ -254,7 +254,7 @@ struct DestinationTests {
         let bench = try Bench()
         var (token, uses, refreshes) = (1, 0, 0)
         var secret = "1"
-        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
         bench.credentials.refresh = { _ in
             refreshes += 1
             secret = "\(token)"
@@ -276,7 +276,7 @@ struct DestinationTests {
     @Test func `secrets are not refreshed for each operation if the server refuses fresh secrets, too`() throws {
         let bench = try Bench()
         var refreshes = 0
-        bench.credentials.values = { _ in SecretValues(values: ["token": "\(refreshes)"]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": "\(refreshes)"]) }
         bench.credentials.refresh = { _ in
             refreshes += 1
             return true
@@ -648,7 +648,7 @@ struct DestinationTests {
         let bench = try Bench()
         try bench.add(1)
         let summary = try bench.run(RunOptions(stay: .during(.seconds(30)))) { _ in
-            try? bench.spool.setPaused(true)
+            _ = try? bench.spool.setPaused(true)
             return .status(204)
         }
         #expect(summary.end == .paused && summary.delivered == 1)
@@ -944,6 +944,21 @@ struct DestinationTests {
         #expect(
             try file.beginProbe(of: "http://two", DestinationSettings(), at: bench.now, ignoringCircuitBreaker: false))
         #expect(renames >= 5)
+    }
+
+    @Test func `what begins is told by the write that makes it true, and once`() throws {
+        var (system, mayWrite) = (SystemCalls.real, false)
+        system.rename = { (directory, from, target, to) throws(Errno) in
+            if !mayWrite, String(cString: to) == "state/destinations.json" { throw Errno(ENOSPC) }
+            try SystemCalls.real.rename(directory, from, target, to)
+        }
+        let bench = try Bench(system: system)
+        try bench.add(2)
+        for _ in 0..<2 { #expect(try bench.run { _ in .status(401) }.inputOutputErrors == 1) }
+        #expect(bench.holds == 0)
+        mayWrite = true
+        for _ in 0..<2 { #expect(try bench.run { _ in .status(401) }.inputOutputErrors == 0) }
+        #expect(bench.holds == 1)
     }
 
     @Test func `events of several runs in a ledger do not undo each other`() throws {

@@ -8,7 +8,7 @@ import Testing
 /// The events of a run, beyond its counts.
 struct EventTests {
     private func ended(_ bench: Bench) -> [String] {
-        bench.events.compactMap { if case .holdEnded(let destination) = $0 { destination } else { nil } }
+        bench.changes(.released).compactMap(\.destination)
     }
 
     private func superseded(_ bench: Bench) -> [String] {
@@ -47,6 +47,7 @@ struct EventTests {
         try bench.add(2)
         _ = try bench.run { _ in .status(401) }
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer new")]
+        bench.pass(.seconds(1))
         _ = try bench.run { _ in .status(401) }
         #expect(ended(bench) == ["http://one"])
         #expect(bench.holds == 2)

@@ -1,4 +1,5 @@
 import CSystem
+import Foundation
 import Spool
 import Testing
 
@@ -73,6 +74,15 @@ struct ExpiryTests {
         #expect(attempts == ["1", "1"] && summary.attempts == 1 && summary.delivered == 1)
     }
 
+    @Test(arguments: [Wait.heldDestination, .pausedDestination, .ownTime], [Bound.own, .route])
+    func `an operation that expires while it waits counts as failed alone`(wait: Wait, bound: Bound) throws {
+        let bench = try bench(wait, bound)
+        bench.now = bench.now + .seconds(250)
+        let summary = try bench.run()
+        #expect(summary.failed == 1 && summary.held == 0 && summary.paused == 0 && summary.waiting == 0)
+        #expect(summary.nextDue == nil)
+    }
+
     @Test(arguments: Wait.allCases, Bound.allCases)
     func `a waiting operation fails at its expiry, not at the age of its schedule`(wait: Wait, bound: Bound) throws {
         let bench = try bench(wait, bound)
@@ -83,6 +93,16 @@ struct ExpiryTests {
         let hasFailed = bound != .schedule
         #expect(summary.failed == (hasFailed ? 1 : 0) && summary.attempts == 0)
         #expect(try bench.names(.failed).count == (hasFailed ? 1 : 0))
+    }
+
+    @Test func `an expired operation whose file is damaged goes to quarantine`() throws {
+        let bench = try bench(.heldDestination, .route)
+        let name = try bench.names(.new)[0]
+        try Data("damaged".utf8).write(to: bench.directory.appending(path: "new/\(name)"))
+        bench.now = bench.now + .seconds(250)
+        let summary = try bench.run()
+        #expect(summary.quarantined == 1 && summary.failed == 0)
+        #expect(try bench.names(.new).isEmpty)
     }
 
     @Test func `after a hold longer than the age of the schedule, an operation still gets an attempt`() throws {

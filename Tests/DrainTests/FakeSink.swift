@@ -14,6 +14,8 @@ final class FakeSink: Sink {
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
     /// Whether the agent ended before the attempt began.
     var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
+    /// Whether the stream of the attempt ended without its whole answer.
+    var hasBrokenStream: (OutgoingRequest) -> Bool = { _ in false }
     /// The duration of each attempt.
     var duration = Duration.milliseconds(1)
     /// The defect of libcurl.
@@ -39,14 +41,15 @@ final class FakeSink: Sink {
     }
 
     func reports(
-        until deadline: ContinuousClock.Instant, wakeup: Int32
+        until deadline: ContinuousClock.Instant, wakeups: [Int32]
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         if let failure { throw failure }
         if isClosed { throw SinkError("cannot wait for reports: the sink is closed") }
         if waiting.isEmpty { return [] }
         let (ticket, request) = waiting.removeFirst()
         let report = AttemptReport(
-            result: answer(request), duration: duration, isSuspect: isSuspect(request), isUnbegun: isUnbegun(request))
+            result: answer(request), duration: duration, isSuspect: isSuspect(request), isUnbegun: isUnbegun(request),
+            hasBrokenStream: hasBrokenStream(request))
         return [(ticket, report)]
     }
 

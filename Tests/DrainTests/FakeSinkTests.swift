@@ -11,13 +11,13 @@ struct FakeSinkTests {
         let sink = FakeSink(concurrency: 3) { _ in .answer(.init(status: 200)) }
         for ticket in [7, 3, 9] { try sink.submit(request, ticket: ticket) }
         var reported: [Int] = []
-        while reported.count < 3 { reported += try sink.reports(until: .now, wakeup: -1).map(\.ticket) }
+        while reported.count < 3 { reported += try sink.reports(until: .now, wakeups: []).map(\.ticket) }
         #expect(reported.sorted() == [3, 7, 9])
-        #expect(try sink.reports(until: .now, wakeup: -1).isEmpty)
+        #expect(try sink.reports(until: .now, wakeups: []).isEmpty)
         try sink.submit(request, ticket: 1)
         sink.close()
         sink.close()
-        #expect(throws: SinkError.self) { try sink.reports(until: .now, wakeup: -1) }
+        #expect(throws: SinkError.self) { try sink.reports(until: .now, wakeups: []) }
     }
 
     @Test func `a status is the answer, whatever it is`() throws {
@@ -26,7 +26,7 @@ struct FakeSinkTests {
         for expected in [200, 302, 404, 503] {
             status = expected
             try sink.submit(request, ticket: expected)
-            let report = try #require(try sink.reports(until: .now, wakeup: -1).first)
+            let report = try #require(try sink.reports(until: .now, wakeups: []).first)
             #expect(report.ticket == expected)
             guard case .answer(let answer) = report.report.result else { throw SinkError("no answer") }
             #expect(answer.status == expected)

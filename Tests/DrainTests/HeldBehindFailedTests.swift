@@ -31,6 +31,18 @@ struct HeldBehindFailedTests {
         #expect(try bench.run().delivered == (ordering == .key ? 1 : 0))
     }
 
+    @Test(arguments: [Ordering.key, .strict])
+    func `an expired operation does not hold its sequence, because nothing failed`(ordering: Ordering) throws {
+        let bench = try bench(ordering)
+        let end = bench.now + .seconds(10)
+        try bench.add(1) { ($0.key, $0.expiresAt) = ("a", end) }
+        try bench.add(1) { $0.key = "a" }
+        bench.now = bench.now + .seconds(20)
+        let (first, second) = (try bench.run(), try bench.run())
+        #expect(first.expired == 1 && first.delivered + second.delivered == 1 && second.held == 0)
+        #expect(try bench.names(.failed).count == 1 && bench.names(.new).isEmpty)
+    }
+
     @Test func `with proceed, operations behind a dead letter go on`() throws {
         let bench = try bench(.key, .proceed)
         try bench.add(2) { $0.key = "a" }
@@ -74,5 +86,26 @@ struct HeldBehindFailedTests {
         bench.now = bench.now + .seconds(1)
         #expect(try bench.send("x", key: "a").word == "deferred")
         #expect(try bench.names(.new).count == 1)
+    }
+
+    @Test func `a dead letter does not hold a newer value that replaces it`() throws {
+        let bench = try bench(.key)
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "a" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1) { $0.key = "a" }
+        let summary = try bench.run()
+        #expect(summary.delivered == 1 && summary.superseded == 1 && bench.bodies.last == "1")
+        #expect(try bench.names(.failed).isEmpty)
+    }
+
+    @Test func `a newer value waits for an operation between that the dead letter holds`() throws {
+        let bench = try bench(.strict)
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "a" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1) { $0.key = "b" }
+        try bench.add(1) { $0.key = "a" }
+        #expect(try bench.run().attempts == 0)
     }
 }

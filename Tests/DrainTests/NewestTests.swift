@@ -37,6 +37,16 @@ struct NewestTests {
         #expect(bench.bodies == ["3", "1"] && summary.superseded == 2)
     }
 
+    @Test func `a destination that is down is probed with the newest of the operations that had no request`() throws {
+        let bench = try bench()
+        try bench.add(8)
+        _ = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }
+        #expect(bench.bodies == ["7", "6", "5", "4", "3"])
+        bench.now = bench.now + .seconds(2)
+        _ = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }
+        #expect(bench.bodies.first == "2")
+    }
+
     @Test func `the order newest has no sequence, and refuses onFailure 'hold'`() {
         let route = Route(ordering: .newest, onFailure: .hold)
         #expect(route.problems.map(\.key) == ["onFailure"])

@@ -1,3 +1,5 @@
+import CSystem
+import Foundation
 import Spool
 import Testing
 
@@ -27,6 +29,7 @@ struct OperationChangeTests {
             case .refused(let entry, let objection): lines.append("\(entry.name.id) \(objection)")
             case .changedFile(let item, _): lines.append("\(item.source ?? "") back")
             case .refusedFile(let item, _): lines.append("\(item.source ?? "") stays")
+            case .supersededFile(let item, let newer): lines.append("\(item.name!.id) isSuperseded by \(newer)")
             case .fileGone: lines.append("gone")
             case .madeRoom: break
             case .released(let count): lines.append("\(count) released")
@@ -92,9 +95,42 @@ struct OperationChangeTests {
         #expect(try bench.names(.new).count == (withFollowers ? 0 : 2))
     }
 
+    @Test func `followers are dropped only with the failed operation that holds them`() throws {
+        nonisolated(unsafe) var beforeFirstDrop: (() -> Void)?
+        let real = SystemCalls.real
+        var system = real
+        system.unlink = { (directory, path) throws(Errno) in
+            beforeFirstDrop?()
+            beforeFirstDrop = nil
+            try real.unlink(directory, path)
+        }
+        let bench = try Bench(system: system)
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.onFailure = .hold
+        try bench.add(2) { $0.key = "k" }
+        _ = try bench.run { _ in .status(404) }
+        let failed = Entry(state: .failed, name: try bench.names(.failed)[0])
+        let other = try SpoolDirectory(opening: bench.directory.path)
+        beforeFirstDrop = {
+            // A retry of another process.
+            _ = try? other.withNamesLock(patience: .zero) { () throws(SpoolError) in
+                try other.retry(failed, now: bench.now)
+            }
+        }
+        var change = OperationChange(
+            .drop(withFollowers: true), in: bench.spool, bench.configuration, clock: bench.clock
+        ) { _ in }
+        try change.perform(on: targets("default-0"))
+        #expect(beforeFirstDrop == nil)
+        #expect(try bench.names(.deferred).isEmpty == bench.names(.new).isEmpty)
+    }
+
     @Test func `retry brings a file back from quarantine, hold does not`() throws {
         let items = try bench.spool.keepBadInput(
-            [SpoolDirectory.BadInput(Array("1".utf8), reason: "it was bad", source: "line 1")], now: bench.now)
+            [
+                SpoolDirectory.BadInput(
+                    Array("1".utf8), reason: "it was bad", source: "line 1", reading: Reading(.payload))
+            ], by: AdmissionRule(bench.configuration), now: bench.now)
         #expect(try change(.hold, targets(items[0].fileName)) == ["line 1 stays"])
         #expect(try change(.retry(), targets(items[0].fileName)) == ["line 1 back"])
         #expect(try bench.spool.quarantined().isEmpty)
@@ -117,11 +153,8 @@ struct OperationChangeTests {
 
     // MARK: - Older values
 
-    @Test(arguments: [false, true])
-    func `the delivery of a newer value removes the dead letters of its key, also in a later run`(isMerged: Bool) throws
-    {
+    @Test func `the delivery of a newer value removes the dead letters of its key, also in a later run`() throws {
         bench.configuration.defaultRoute.coalesce = true
-        bench.configuration.defaultRoute.mergesPayloads = isMerged
         try bench.add(1, body: #"{"a":1}"#) { $0.key = "k" }
         try bench.add(1, body: #"{"a":1}"#) { $0.key = "other" }
         #expect(try bench.run { _ in .status(404) }.failed == 2)
@@ -149,7 +182,7 @@ struct OperationChangeTests {
             others += 1
         }
         try addNewer(10..<20)
-        let refused = try change(.retry(), .entries(try bench.names(.failed).map { Entry(state: .failed, name: $0) }))
+        let refused = try change(.retry(), .targets(try bench.names(.failed).map { .id($0.id) }))
         #expect(refused.count == 20 && refused.allSatisfy { $0.contains("isSuperseded") })
         #expect(try bench.names(.failed).count == 20)
     }
@@ -172,5 +205,160 @@ struct OperationChangeTests {
         let summary = try bench.run()
         #expect(summary.delivered == 1 && summary.superseded == 1 && bench.bodies.last == "0")
         #expect(try bench.names(.failed).isEmpty)
+    }
+
+    @Test func `a damaged newer value does not keep a dead letter from its retry`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(2) { $0.key = "k" }
+        let newest = try bench.names(.new).map(\.description).sorted()
+        try Data("no operation".utf8).write(to: bench.directory.appending(path: "new/\(newest[1])"))
+        #expect(try change(.retry(), targets("default-0")) == ["default-0 isSuperseded(by: default-1)"])
+        try Data("no operation".utf8).write(to: bench.directory.appending(path: "new/\(newest[0])"))
+        #expect(try change(.retry(), targets("default-0")) == ["default-0"])
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().quarantined == 2)
+        #expect(bench.bodies.last == "0")
+    }
+
+    @Test func `a later patch of a key leaves the dead letters of the key, and retry does not refuse them`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.defaultRoute.mergesPayloads = true
+        try bench.add(1, body: #"{"a":1}"#) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1, body: #"{"b":1}"#) { $0.key = "k" }
+        #expect(try change(.retry(), targets("default-0")) == ["default-0"])
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 2 && bench.bodies.last == #"{"a":1,"b":1}"#)
+        try bench.add(1, body: #"{"a":2}"#) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1, body: #"{"b":2}"#) { $0.key = "k" }
+        #expect(try bench.run().superseded == 0)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-2"])
+    }
+
+    /// Puts an operation into quarantine, as recovery does after five deaths.
+    private func quarantine(_ name: EntryName) throws {
+        let run = try bench.spool.beginRun(now: bench.now)
+        let claim = try #require(try run.claim(Entry(state: .new, name: name)))
+        _ = try run.settle(claim, .quarantined(reason: "a test"), record: nil, now: bench.now)
+        try run.end()
+    }
+
+    @Test func `the delivery of a newer value removes the older values of its key from quarantine`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(2) { $0.key = $0.id.description == "default-0" ? "k" : "other" }
+        for name in try bench.names(.new) { try quarantine(name) }
+        try bench.add(1) { $0.key = "k" }
+        #expect(
+            try change(.retry(), targets("default-0")) == ["default-0 isSuperseded by default-2"])
+        #expect(try bench.run().superseded == 1)
+        #expect(try bench.spool.quarantined().map(\.name?.id.description) == ["default-1"])
+        #expect(try change(.retry(), targets("default-0")) == ["default-0 missing"])
+    }
+
+    @Test func `a quarantined value comes back as the newest if the operator says so`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        try quarantine(bench.names(.new)[0])
+        try bench.add(1) { $0.key = "k" }
+        bench.now = bench.now + .seconds(1)
+        #expect(try change(.retry(asNewest: true), targets("default-0")) == ["claimed back"])
+        bench.now = bench.now + .seconds(1)
+        let summary = try bench.run()
+        #expect(summary.delivered == 1 && summary.superseded == 1 && bench.bodies == ["0"])
+        #expect(try bench.spool.quarantined().isEmpty)
+    }
+
+    // MARK: - Commands at the same time
+
+    /// Performs `second` while a command has listed its operations and changes none of them yet.
+    private func race(
+        _ action: OperatorAction, _ choice: OperationChange.Choice, with second: @escaping () throws -> Void
+    ) throws -> [String] {
+        var hasRaced = false
+        var system = SystemCalls.real
+        let real = system
+        system.lock = { (descriptor) throws(Errno) in
+            if !hasRaced {
+                hasRaced = true
+                do { try second() } catch { Issue.record("\(error)") }
+            }
+            return try real.lock(descriptor)
+        }
+        let spool = try SpoolDirectory(opening: bench.directory.path, system: system)
+        var lines: [String] = []
+        var change = OperationChange(action, in: spool, bench.configuration, clock: bench.clock) {
+            switch $0 {
+            case .changed(let entry, _): lines.append("\(entry.name.id)")
+            case .refused(let entry, let objection): lines.append("\(entry.name.id) \(objection)")
+            default: break
+            }
+        }
+        try change.perform(on: choice)
+        return lines
+    }
+
+    @Test func `of two retries as the newest at the same time one finds nothing, and the id is in the queue once`()
+        throws
+    {
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        let lines = try race(.retry(asNewest: true), targets("default-0")) { () throws in
+            #expect(try self.change(.retry(asNewest: true), self.targets("default-0")) == ["default-0"])
+        }
+        #expect(lines == ["default-0 hasMoved(to: Spool.QueueState.deferred)"])
+        #expect(try bench.names(.deferred).count == 1 && bench.names(.failed).isEmpty && bench.names(.new).isEmpty)
+    }
+
+    @Test func `a drop beside a retry as the newest says what it found, and drops nothing`() throws {
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        let lines = try race(.drop(), targets("default-0")) { () throws in
+            #expect(try self.change(.retry(asNewest: true), self.targets("default-0")) == ["default-0"])
+        }
+        #expect(lines == ["default-0 hasMoved(to: Spool.QueueState.deferred)"])
+        #expect(try bench.names(.deferred).count == 1)
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        let gone = try race(.retry(asNewest: true), targets("default-0")) { () throws in
+            #expect(try self.change(.drop(), self.targets("default-0")) == ["default-0"])
+        }
+        #expect(gone == ["default-0 isGone"])
+    }
+
+    @Test func `a retry of a damaged file says what is wrong with the file, and moves nothing`() throws {
+        try bench.add(2)
+        #expect(try bench.run { _ in .status(404) }.failed == 2)
+        let path = bench.directory.appending(path: "failed/\(try bench.names(.failed)[0])")
+        var bytes = try Data(contentsOf: path)
+        let body = try #require(bytes.firstIndex(of: UInt8(ascii: "\n"))) + 1
+        bytes[body] ^= 1
+        try bytes.write(to: path)
+        for retry in [OperatorAction.retry(), .retry(asNewest: true)] {
+            let lines = try change(retry, targets("default-0"))
+            #expect(lines.count == 1 && lines[0].hasPrefix("default-0 isDamaged("))
+        }
+        #expect(try bench.names(.failed).count == 2)
+    }
+
+    @Test func `an export drops only operations whose files have the saved bytes`() throws {
+        try bench.add(2)
+        var lines: [String] = []
+        var export = OperationExport(from: bench.spool, isMoving: true) {
+            if case .line(let line) = $0 { lines.append(String(decoding: line, as: UTF8.self)) }
+        }
+        try export.perform([.id(OperationID("default-0")!), .id(OperationID("default-1")!)])
+        let edited = lines[0].replacing(#""payload":0"#, with: #""payload":7"#)
+        let replacement = try PortableOperation(json: Array(edited.utf8), file: "x", line: 1)
+        var control = AdmissionControl(bench.configuration)
+        let accepted = try bench.spool.accept(
+            [Submission(replacement, at: bench.now)], within: &control, replacing: true)
+        #expect(accepted.replaced.count == 1)
+        #expect(try change(.drop(), .saved(export.saved)) == ["default-1", "default-0 isReplaced"])
+        #expect(try bench.run().delivered == 1 && bench.bodies == ["7"])
+        let late = try bench.spool.accept([Submission(replacement, at: bench.now)], within: &control, replacing: true)
+        #expect(late.results == [.isGone])
     }
 }

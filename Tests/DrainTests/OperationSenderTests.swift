@@ -63,7 +63,8 @@ struct OperationSenderTests {
 
     @Test func `refused operations do not hold their destination, however many`() throws {
         for number in 0..<12 { #expect(try bench.send("\(number)") { _ in .status(422) }.word == "failed") }
-        #expect(try bench.state(of: "http://one").isBlank)
+        let state = try bench.state(of: "http://one")
+        #expect(state.hold == nil && state.parking.isEmpty && state.incident?.attempts ?? 0 > 1)
     }
 
     @Test func `without the queue an operation leaves nothing`() throws {
@@ -90,6 +91,17 @@ struct OperationSenderTests {
             return .status(attempts.count < 3 ? 503 : 204)
         }
         #expect(result.word == "delivered" && attempts == ["1", "2", "3"])
+    }
+
+    @Test func `send is no sign of runs, however long it waits`() throws {
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(100)]), attempts: 9)
+        var attempts = 0
+        let result = try bench.send("a", retryWithin: .seconds(600)) { _ in
+            attempts += 1
+            return .status(attempts < 3 ? 503 : 204)
+        }
+        #expect(result.word == "delivered" && attempts == 3)
+        #expect(try bench.spool.runTimes() == RunTimes())
     }
 
     @Test func `an operation that the queue refuses is not sent`() throws {
@@ -285,7 +297,7 @@ struct OperationSenderTests {
     @Test func `a pause of the queue ends the retries`() throws {
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
         let result = try bench.send("a", retryWithin: .seconds(600)) { _ in
-            try? bench.spool.setPaused(true)
+            _ = try? bench.spool.setPaused(true)
             return .status(500)
         }
         #expect(result.reason == "the queue is paused")
@@ -319,12 +331,12 @@ struct OperationSenderTests {
 
     @Test func `while another process has the sequence lock no ordered operation is sent`() throws {
         bench.configuration.defaultRoute.coalesce = true
-        let lock = try #require(try bench.spool.lockSequences())
+        let lock = try #require(try bench.sequenceLock())
         #expect(try bench.send("a", key: "k").reason == "another process sends operations that have an order")
         #expect(try bench.names(.new).count == 1)
         lock.release()
         #expect(try bench.run().delivered == 1)
-        let again = try #require(try bench.spool.lockSequences())
+        let again = try #require(try bench.sequenceLock())
         let now = bench.now
         var looks = 0
         // The lock is free at the third try.
@@ -348,7 +360,7 @@ struct OperationSenderTests {
         var hasRun = false
         let result = try bench.send("a", key: "k", retryWithin: .seconds(60)) {
             // The first read of the clock after the wait: send has not taken the lock again yet.
-            if requests == 1, !hasRun, let lock = try? bench.spool.lockSequences() {
+            if requests == 1, !hasRun, let lock = try? bench.sequenceLock() {
                 lock.release()
                 hasRun = true
                 for key in ["k", "other"] { _ = try? bench.add(1) { $0.key = key } }
@@ -375,7 +387,7 @@ struct OperationSenderTests {
         var requests = 0
         var hasRun = false
         let result = try bench.send("new", key: "k", retryWithin: .seconds(60)) {
-            if requests == 1, !hasRun, let lock = try? bench.spool.lockSequences() {
+            if requests == 1, !hasRun, let lock = try? bench.sequenceLock() {
                 lock.release()
                 hasRun = true
                 _ = try? bench.add(1) { ($0.key, $0.createdAt) = ("k", now + .seconds(-60)) }

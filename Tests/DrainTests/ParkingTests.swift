@@ -46,6 +46,17 @@ struct `Refused operations` {
         #expect(bench.holds == 0)
     }
 
+    @Test func `a retry ends the parking of its operation, and the next run sends it`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        #expect(try bench.run(answer: Self.refusing(0)).deferred == 1)
+        #expect(try parked(bench) == ["default-0"])
+        var change = OperationChange(.retry(), in: bench.spool, bench.configuration, clock: bench.clock) { _ in }
+        try change.perform(on: .targets([.id(OperationID("default-0")!)]))
+        #expect(try parked(bench).isEmpty)
+        #expect(try bench.run { _ in .status(204) }.delivered == 1)
+    }
+
     @Test func `a delivery by a request from before the refusal is no witness`() throws {
         let bench = try Bench()
         try bench.add(3)
@@ -154,7 +165,7 @@ struct `Refused operations` {
     @Test func `a parked operation is attempted again as soon as the credentials change, and not before`() throws {
         let bench = try Bench()
         var secret = "old"
-        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
         bench.configuration.secrets = ["token": .environment("TOKEN")]
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer ${secret:token}")]
         try bench.add(1)
@@ -165,9 +176,73 @@ struct `Refused operations` {
         #expect(try bench.run().delivered == 1)
     }
 
+    @Test func `a refusal with a renewed secret's old value fails nothing`() throws {
+        let bench = try Bench()
+        var secret = "old"
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
+        bench.configuration.secrets = ["token": .environment("TOKEN")]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(3)
+        let first = try bench.run(RunOptions(concurrency: 1)) { request in
+            defer { secret = "new" }
+            return request.headers.contains { $0.value == "old" } ? .status(401) : .status(204)
+        }
+        #expect(first.failed == 0 && first.delivered == 2)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `a contradicted operation is sent once more with today's secrets, and fails by them only`() throws {
+        let bench = try Bench()
+        var (secret, served) = ("one", 0)
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
+        bench.configuration.secrets = ["token": .environment("TOKEN")]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(2)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            served += 1
+            // The first operation is refused with the first value and delivered with the second.
+            if served == 2 { secret = "two" }
+            return request.body == Array("0".utf8) && request.headers.contains { $0.value == "one" }
+                ? .status(403) : .status(204)
+        }
+        #expect(summary.delivered == 2 && summary.failed == 0 && served == 3)
+    }
+
+    @Test func `a hold for a secret that was renewed before the hold ends at once`() throws {
+        let bench = try Bench()
+        var (secret, served) = ("old", 0)
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
+        bench.configuration.secrets = ["token": .environment("TOKEN")]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(3)
+        _ = try bench.run(RunOptions(concurrency: 1)) { _ in
+            served += 1
+            if served == 2 { secret = "new" }
+            return .status(401)
+        }
+        #expect(try bench.run().delivered == 3)
+    }
+
+    @Test func `operations with refused credentials of their own wait, and hold nothing`() throws {
+        let bench = try Bench()
+        try bench.add(5) { $0.headers = [HeaderField(name: "Authorization", value: "expired")] }
+        let refused = { (request: OutgoingRequest) -> AttemptReport.Result in
+            request.headers.contains { $0.value == "expired" } ? .status(401) : .status(204)
+        }
+        let first = try bench.run(RunOptions(concurrency: 1), answer: refused)
+        #expect(first.attempts == 2 && first.deferred == 5 && first.held == 0 && bench.holds == 0)
+        try bench.add(3)
+        let second = try bench.run(RunOptions(limit: 2, concurrency: 1), answer: refused)
+        #expect(second.delivered == 2 && second.attempts == 2)
+        bench.now = bench.now + .seconds(301)
+        let third = try bench.run(RunOptions(concurrency: 1), answer: refused)
+        #expect(third.attempts == 2 && third.delivered == 1)
+        #expect(try bench.names(.new).map(\.attempts) == [0, 0, 0, 0, 0])
+    }
+
     @Test func `a delivery with another credential is no witness`() throws {
         let bench = try Bench()
-        bench.credentials.values = { names in
+        bench.credentials.values = { names, _ in
             SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, "x") }))
         }
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:mine}")]
@@ -248,7 +323,7 @@ struct `Refused operations` {
         // A key with more older values than the limit, and with the newest value of the queue.
         try bench.add(6) { $0.key = "k" }
         _ = try bench.run(RunOptions(limit: 2, concurrency: 1), answer: Self.refusing(0))
-        #expect(bench.bodies == ["0", "9", "1"])
+        #expect(bench.bodies == ["0", "9", "0", "1"])
         var sent: [String] = []
         while try !bench.names(.new).isEmpty {
             _ = try bench.run(RunOptions(limit: 2), answer: Self.refusing(0))

@@ -47,7 +47,7 @@ final class Parts {
         dispatch.attempt(try candidates ?? self.candidates(), &settling)
     }
 
-    /// Claims everything in `new/`. Returns an attempt for each operation or batch.
+    /// Claims everything in `new/`, and begins a request for each operation or batch. Returns the attempts.
     func attempts() throws -> [Attempt] {
         dispatch.queue.begin()
         let candidates = try candidates()
@@ -55,7 +55,9 @@ final class Parts {
         for candidate in candidates { dispatch.queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = dispatch.queue.next(free: 1, at: .zero) {
-            if let attempt = dispatch.claim(next.candidate, isSample: false, &settling) { attempts.append(attempt) }
+            guard var attempt = dispatch.claim(next.candidate, isSample: false, &settling) else { continue }
+            attempt.request = spoolRun.begin(attempt.members.flatMap(\.claims))
+            attempts.append(attempt)
         }
         return attempts
     }

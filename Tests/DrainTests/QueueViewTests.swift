@@ -52,6 +52,7 @@ struct QueueViewTests {
         route.ordering = [Ordering.any, .key, .strict, .newest].randomElement(using: &generator)!
         route.coalesce = Bool.random(using: &generator)
         route.mergesPayloads = route.coalesce && Bool.random(using: &generator)
+        route.debounce = [nil, nil, .seconds(1), .microseconds(3)].randomElement(using: &generator)!
         route.onFailure = [OnFailure.proceed, .hold].randomElement(using: &generator)!
         bench.configuration.defaultRoute = route
         bench.configuration.destinations["http://two"] = DestinationSettings(circuitBreaker: 1)
@@ -103,7 +104,7 @@ struct QueueViewTests {
         #expect(try bench.run { _ in .status(404) }.failed == 1)
         try bench.add(1) { ($0.key, $0.notBefore) = ("k", $0.createdAt + .seconds(3600)) }
         var change = OperationChange(.retry(), in: bench.spool, bench.configuration, clock: bench.clock) { _ in }
-        try change.perform(on: .entries([Entry(state: .failed, name: try bench.names(.failed)[0])]))
+        try change.perform(on: .targets([.id(try bench.names(.failed)[0].id)]))
         #expect(try bench.names(.failed).isEmpty)
         // A name has the due time in milliseconds.
         bench.now = bench.now + .milliseconds(1)

@@ -123,7 +123,7 @@ struct RunTests {
         #expect(summary.held == 5 && summary.delivered == 5 && summary.failed == 0)
         #expect(try bench.names(.new).count == 5)
         #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
-        let holds = bench.events.count { if case .destinationHeld = $0 { true } else { false } }
+        let holds = bench.holds
         #expect(holds == 1)
     }
 
@@ -138,6 +138,20 @@ struct RunTests {
             return
         }
         #expect(due >= bench.now + .seconds(100))
+    }
+
+    @Test func `after a broken stream the next requests leave over HTTP 1.1, in later runs too`() throws {
+        let bench = try Bench()
+        bench.hasBrokenStream = { !$0.needsHTTP1 }
+        var versions: [Bool] = []
+        for _ in 0..<2 {
+            try bench.add(2)
+            _ = try bench.run(RunOptions(concurrency: 1)) { request in
+                versions.append(request.needsHTTP1)
+                return .status(204)
+            }
+        }
+        #expect(versions == [false, true, true, true])
     }
 
     @Test func `requests of a dead agent are sent again alone, as the next attempt, and only the culprit is charged`()

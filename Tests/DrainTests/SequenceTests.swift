@@ -171,7 +171,7 @@ struct SequenceTests {
         let bench = try bench { $0.ordering = .key }
         try bench.add(2) { $0.key = "a" }
         try bench.add(2, type: "other")
-        let lock = try #require(try bench.spool.lockSequences())
+        let lock = try #require(try bench.sequenceLock())
         #expect(try bench.run().delivered == 2)
         lock.release()
         #expect(try bench.run().delivered == 2)
@@ -292,6 +292,35 @@ struct SequenceTests {
             if case .attempted(let attempt) = event { attempt.attempts } else { nil }
         }
         #expect(counted == [0, 0])
+    }
+
+    @Test func `a retry-after of an answer with item results holds back the members and their destination`() throws {
+        let bench = try itemizing(2)
+        try bench.add(2)
+        func answer(_ request: OutgoingRequest) -> AttemptReport.Result {
+            guard case .answer(var answer) = itemized(request, status: { _ in 429 }) else { return .status(500) }
+            answer.headers.append(HeaderField(name: "Retry-After", value: "90"))
+            return .answer(answer)
+        }
+        #expect(try bench.run(answer: answer).deferred == 2)
+        let due = bench.now + .seconds(90)
+        let gates = try bench.names(.deferred).map(\.gate)
+        #expect(gates.count == 2)
+        #expect(gates.allSatisfy { if case .retryAt(let time) = $0 { time >= due } else { false } })
+        bench.now = bench.now + .seconds(61)
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(204) }.attempts == 0)
+    }
+
+    @Test func `a deferred value removes no dead letter of its key`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(1) { $0.key = "a" }
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        try bench.add(1) { $0.key = "a" }
+        #expect(try bench.run { _ in .status(503) }.deferred == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
+        #expect(try bench.run(RunOptions(ignoresBackoff: true)).delivered == 1)
+        #expect(try bench.names(.failed).isEmpty)
     }
 
     /// Returns an answer with a status for each member. `status` gets the payloads of the request, the member's first.

@@ -61,6 +61,24 @@ struct SharedQueueTests {
         }
     }
 
+    @Test func `an operation replaced between two attempts is not sent again, and its replacement stays`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 9)
+        let now = bench.now
+        var replaced: [Entry]?
+        let result = try bench.send("a", retryWithin: .seconds(60)) {
+            if replaced == nil, let name = try? bench.names(.deferred).first {
+                replaced = try? bench.replace(Entry(state: .deferred, name: name), by: "2")
+            }
+            return now
+        } answer: { _ in
+            .status(500)
+        }
+        #expect(result.word == "deferred" && replaced?.count == 1 && bench.bodies == ["1"])
+        bench.pass(.seconds(1))
+        #expect(try bench.run().delivered == 1 && bench.bodies == ["2"])
+    }
+
     @Test func `a run beside an idle run begins with its own share, and then sends the idle run's share`() throws {
         let bench = try Bench()
         try bench.add(100)
@@ -136,11 +154,12 @@ struct SharedQueueTests {
         }
         #expect(first.acquire(at: elapsed, inFlight: 0))
         pass(.seconds(4))
-        #expect(!second.acquire(at: elapsed, inFlight: 0) && !second.isExhausted(at: elapsed))
+        #expect(!second.acquire(at: elapsed, inFlight: 0) && !second.isExhausted(at: elapsed, mayWait: true))
+        #expect(second.isExhausted(at: elapsed, mayWait: false), "a run that does not stay leaves it")
         pass(second.wait(at: elapsed) - .milliseconds(40))
         #expect(first.acquire(at: elapsed, inFlight: 0), "it has the next span, too")
         pass(.milliseconds(40))
-        #expect(!second.acquire(at: elapsed, inFlight: 0) && second.isExhausted(at: elapsed))
+        #expect(!second.acquire(at: elapsed, inFlight: 0) && second.isExhausted(at: elapsed, mayWait: true))
     }
 
     @Test func `a wait for a slot begins after the slow call, and refusals of long ago do not count`() throws {
@@ -159,9 +178,10 @@ struct SharedQueueTests {
             in: try SpoolDirectory(opening: bench.directory.path, system: system), bench.clock
         ) { _ in }
         #expect(!limits.acquire(at: .zero, inFlight: 0) && limits.wait(at: .zero) >= .milliseconds(450))
-        #expect(!limits.acquire(at: .seconds(3600), inFlight: 0) && !limits.isExhausted(at: .seconds(3600)))
+        #expect(
+            !limits.acquire(at: .seconds(3600), inFlight: 0) && !limits.isExhausted(at: .seconds(3600), mayWait: true))
         for second in 1...20 { _ = limits.acquire(at: .seconds(3600) + .milliseconds(500) * second, inFlight: 0) }
-        #expect(limits.isExhausted(at: .seconds(3610)))
+        #expect(limits.isExhausted(at: .seconds(3610), mayWait: true))
     }
 
     @Test func `the rate of a destination covers all runs, however often they start`() throws {
@@ -170,7 +190,8 @@ struct SharedQueueTests {
         try bench.add(3)
         var begun: [Timestamp] = []
         for _ in 0..<3 {
-            _ = try Process(bench).run(RunOptions(limit: 1, concurrency: 1)) { _ in begun.append(bench.now) }
+            let options = RunOptions(limit: 1, concurrency: 1, stay: .during(.seconds(30)))
+            _ = try Process(bench).run(options) { _ in begun.append(bench.now) }
         }
         #expect(begun.count == 3 && begun[1] - begun[0] >= .seconds(10) && begun[2] - begun[0] >= .seconds(20))
     }
@@ -271,6 +292,27 @@ struct SharedQueueTests {
         #expect(summary.delivered == 20)
         #expect(process.lost <= 500)
         try idle?.end()
+    }
+
+    @Test func `a run sends ordered operations of a destination while another run sends those of another`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .strict
+        bench.configuration.routes[TypeName("other")!]?.ordering = .strict
+        try bench.add(1, type: "other")
+        try bench.add(5)
+        let (first, second, third) = (Process(bench), Process(bench), Process(bench))
+        _ = try first.run { count in
+            // The only operation of the other destination is delivered, and another one comes.
+            if count == 4 {
+                try! bench.add(2, type: "other")
+                try! bench.add(1)
+                _ = try! second.run()
+            }
+        }
+        #expect(second.urls == ["http://two/", "http://two/"])
+        #expect(first.urls.count { $0 == "http://one/default" } == 5)
+        _ = try third.run()
+        #expect(third.urls == ["http://one/default"])
     }
 
     @Test func `an order holds where several runs share a queue`() throws {

@@ -191,7 +191,7 @@ struct SlowDirectoryTests {
         let told = bench.events.compactMap { event -> String? in
             switch event {
             case .attempted: "operation"
-            case .destinationChanged: "destination"
+            case .changed: "destination"
             default: nil
             }
         }

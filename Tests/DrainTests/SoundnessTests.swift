@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Policy
 import Spool
@@ -20,6 +21,32 @@ struct SoundnessTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
+    /// The newest value of a key, whose file the system does not let this run read or claim.
+    @Test(arguments: [false, true])
+    func `a newest value that cannot be taken is set aside, its key waits, and the rest goes on`(isRead: Bool) throws {
+        var newest = ""
+        var system = SystemCalls.real
+        let real = system
+        func isNewest(_ path: SystemCalls.Path) -> Bool { !newest.isEmpty && String(cString: path).hasSuffix(newest) }
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if isRead, isNewest(path) { throw Errno(EACCES) }
+            return try real.open(directory, path, flags, mode)
+        }
+        system.rename = { (directory, from, target, to) throws(Errno) in
+            if !isRead, isNewest(from) { throw Errno(EPERM) }
+            try real.rename(directory, from, target, to)
+        }
+        let bench = try Bench(system: system)
+        bench.configuration.routes[TypeName("other")!]!.coalesce = true
+        try bench.add(3)
+        try bench.add(2, type: "other") { $0.key = "k" }
+        newest =
+            isRead ? try #require(try bench.names(.new).last).description : "other-0,r=other,k=\(Digest(of: "k")).json"
+        let summary = try bench.run()
+        #expect(summary.delivered == 3 && summary.end == .done && summary.inputOutputErrors == 1)
+        #expect(try bench.names(.new).map(\.id.description) == ["other-0", "other-1"])
+    }
+
     @Test func `a newest value beyond a lowered limit is sent, and supersedes the older value`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
@@ -32,5 +59,58 @@ struct SoundnessTests {
         bench.configuration.limits.operationBytes = 5
         #expect(try bench.run().superseded == 1)
         #expect(bench.bodies == ["111111111"])
+    }
+
+    @Test func `a refused value stays as a dead letter if the newer value of its key is damaged`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        let summary = try bench.run { _ in
+            // The newer value comes while the older one is in flight.
+            if bench.bodies.count == 1 {
+                _ = try? bench.add(1, body: "newer") { $0.key = "k" }
+                let path = bench.directory.appending(path: "new/\((try? bench.names(.new).first)!)")
+                try? Data("no operation".utf8).write(to: path)
+            }
+            return .status(404)
+        }
+        #expect(summary.failed == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
+    }
+
+    @Test func `a refused value stays as a dead letter if the newer value cannot be read, and the rest goes on`() throws
+    {
+        var newer = ""
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if !newer.isEmpty, String(cString: path).hasSuffix(newer) { throw Errno(EIO) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        let bench = try Bench(system: system)
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        try bench.add(3, type: "other")
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
+            if !newer.isEmpty { return .status(204) }
+            // The newer value comes while the older one is in flight.
+            _ = try? bench.add(1) { $0.key = "k" }
+            newer = (try? bench.names(.new))?.first { $0.id.description == "default-1" }?.description ?? ""
+            return .status(404)
+        }
+        #expect(summary.failed == 1 && summary.delivered == 3 && summary.end == .done)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
+        #expect(try bench.names(.new).map(\.id.description) == ["default-1"])
+    }
+
+    @Test func `a refused value goes if the newer value of its key is good`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        _ = try bench.run { _ in
+            _ = try? bench.add(1) { $0.key = "k" }
+            return .status(404)
+        }
+        #expect(try bench.names(.failed).isEmpty && bench.names(.new).map(\.id.description) == ["default-1"])
+        #expect(try bench.run().delivered == 1)
     }
 }

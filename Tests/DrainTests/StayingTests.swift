@@ -1,3 +1,5 @@
+import CSystem
+import Delivery
 import Foundation
 import Spool
 import Testing
@@ -43,7 +45,7 @@ struct StayingTests {
         var isFree: [Bool] = []
         world.passEnded = {
             told.append($0.failed)
-            let lock = try? bench.spool.lockSequences()
+            let lock = try? bench.sequenceLock()
             isFree.append(lock != nil)
             lock?.release()
         }
@@ -51,6 +53,19 @@ struct StayingTests {
         #expect(summary.failed == 1)
         #expect(told.first == 1 && (4...6).contains(told.count))
         #expect(!isFree.contains(false))
+    }
+
+    @Test func `a run that gets no slot lists again in a second, not at once`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 1)
+        try bench.add(1)
+        let other = SlotLocks(of: Digest(of: "http://one"), size: 1, in: bench.spool)
+        #expect(try other.acquire())
+        let summary = try run(
+            bench, RunOptions(stay: .during(.seconds(60))), bench.world { _ in .status(204) })
+        #expect(summary.attempts == 0)
+        // It asks for a slot each 50 ms, and rests for a second after ten.
+        #expect((1000...1300).contains(bench.slept.count))
     }
 
     @Test func `passes that follow each other at once are reported once a second`() throws {
@@ -66,11 +81,30 @@ struct StayingTests {
         #expect(summary.delivered == 30 && (4...7).contains(told))
     }
 
+    @Test func `a wait for the names lock does not put the next listing off`() throws {
+        var pass: (Duration) -> Void = { _ in }
+        var system = SystemCalls.real
+        system.sleep = { pass($0) }
+        let bench = try Bench(system: system)
+        bench.configuration.defaultRoute.ordering = .key
+        let lock = open("\(bench.directory.path)/state/names.lock", O_RDWR)
+        defer { close(lock) }
+        #expect(flock(lock, LOCK_EX) == 0)
+        var waited = Duration.zero
+        pass = { time in
+            bench.pass(time)
+            waited += time
+            if waited > .milliseconds(4_500) { flock(lock, LOCK_UN) }
+        }
+        _ = try run(bench, RunOptions(stay: .during(.seconds(300))), bench.world { _ in .status(204) })
+        #expect(waited > .seconds(4) && bench.slept.allSatisfy { $0 < .seconds(80) })
+    }
+
     @Test func `until-empty waits while another run has the sequence lock`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key
         try bench.add(1) { $0.key = "k" }
-        let lock = try #require(try bench.spool.lockSequences())
+        let lock = try #require(try bench.sequenceLock())
         var world = bench.world { _ in .status(204) }
         var passes = 0
         world.passEnded = { _ in
@@ -107,5 +141,57 @@ struct StayingTests {
         #expect(summary.outcomes == [.deferred] && summary.attempts == 0)
         bench.signals = []
         #expect(try bench.run().delivered == 1)
+    }
+
+    /// The real calls; opening a path with this text fails while `fails`.
+    private func calls(failing text: String, with code: Int32, while fails: @escaping () -> Bool) -> SystemCalls {
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if String(cString: path).contains(text), fails() { throw Errno(code) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        return system
+    }
+
+    @Test func `an operation that one pass could not read goes back, and the next pass sends it`() throws {
+        var looks = 0
+        let system = calls(failing: "default-0", with: EIO) {
+            looks += 1
+            return looks == 1
+        }
+        let bench = try Bench(system: system)
+        try bench.add(1)
+        looks = 0
+        let summary = try bench.run(RunOptions(stay: .during(.seconds(5))))
+        #expect(summary.delivered == 1 && summary.inputOutputErrors == 1)
+    }
+
+    @Test func `room to keep values is proven again after a second, and its lack does not outlive the pass`() throws {
+        var isFull = true
+        let bench = try Bench(system: calls(failing: "keys/.room", with: ENOSPC) { isFull })
+        bench.configuration.defaultRoute.keep = ["n": .pointer(JSONPointer("/id")!)]
+        try bench.add(1) { $0.key = "a" }
+        try bench.add(1) { ($0.key, $0.notBefore) = ("b", bench.now + .seconds(5)) }
+        var world = bench.world { _ in .answer(AttemptReport.Answer(status: 200, body: Array(#"{"id":7}"#.utf8))) }
+        var delivered: [Int] = []
+        world.passEnded = {
+            delivered.append($0.delivered)
+            isFull = delivered.count > 3
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(10))), world)
+        #expect(delivered.prefix(2) == [0, 1] && summary.delivered == 1)
+        #expect(try bench.names(.new).count == 1)
+    }
+
+    @Test func `a pass prunes copies in delivered`() throws {
+        let bench = try Bench()
+        bench.now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        bench.configuration.retention.delivered = .seconds(3)
+        try bench.add(1)
+        var world = bench.world { _ in .status(204) }
+        var copies: [Int] = []
+        world.passEnded = { _ in copies.append((try? bench.names(.delivered).count) ?? -1) }
+        _ = try run(bench, RunOptions(stay: .during(.seconds(10))), world)
+        #expect(copies.first == 1 && copies.last == 0)
     }
 }

@@ -3,25 +3,58 @@ import Policy
 
 /// The parts of drainq-config(5) made from the tables of the configuration's keys.
 enum ConfigurationManual {
+    /// In the order of the page.
     static let parts: [(name: String, text: String)] = [
-        ("keys", items(ConfigurationKeys.entries)), ("presets", presets),
+        ("secret keys", items(entries(of: "secrets"))), ("presets", presets),
         ("schedule keys", items(ConfigurationKeys.scheduleEntries)),
         ("answer keys", items(ConfigurationKeys.answerEntries)),
+        ("accept keys", items(entries(of: "routes.<type>.accept."))),
         ("condition keys", items(ConfigurationKeys.conditionEntries)),
+        ("first route keys", items(entries(of: "routes").prefix(11))),
+        ("further route keys", items(entries(of: "routes").dropFirst(11))),
+        ("destination keys", items(entries(of: "destinations"))), ("file keys", items(entries(of: ""))),
+        ("hook keys", items(entries(of: "hooks."))), ("defaults", defaults),
+        ("batch keys", items(entries(of: "routes.<type>.batch."))),
+        ("signature keys", items(entries(of: "routes.<type>.sign.aws."))),
     ]
 
     static func page() throws -> String { try MadePage.text("drainq-config.5") }
 
-    private static func items(_ entries: [ConfigurationEntry]) -> String { entries.map(item).joined() }
+    /// The objects whose keys have a list of their own, each behind the object that contains it.
+    private static let objects = [
+        "", "routes", "routes.<type>.accept.", "routes.<type>.batch.", "routes.<type>.sign.aws.", "destinations",
+        "secrets", "hooks.",
+    ]
 
-    private static func item(_ entry: ConfigurationEntry) -> String {
-        let fallback = entry.defaultText.map { "Default:\n.Li \(roff($0))\n" } ?? ""
-        let example = entry.exampleText.map { $0 == entry.defaultText ? "" : "For example:\n.Dl \(roff($0))\n" } ?? ""
-        return """
-            .It Ic \(roff(entry.path)) : Ar \(roff(entry.kind))
-            \(sentences(roff(entry.prose)))
-            \(fallback)\(example)
-            """
+    /// Returns the keys of an object, with paths that begin below it. A key belongs to the innermost of `objects`.
+    private static func entries(of object: String) -> [ConfigurationEntry] {
+        ConfigurationKeys.entries.filter { entry in objects.last { entry.path.hasPrefix($0) } == object }.map { entry in
+            var entry = entry
+            let map = entry.path.prefixMatch(of: /[a-z]+\.<[a-z]+>\./)?.0.count ?? 0
+            entry.path.removeFirst(object.hasSuffix(".") ? object.count : map)
+            return entry
+        }
+    }
+
+    private static func items(_ entries: some Sequence<ConfigurationEntry>) -> String {
+        entries.map { entry in
+            let example = (entry.exampleText ?? entry.defaultText).map { " : Li \(roff($0))" } ?? ""
+            let required = entry.isRequired ? " , No required" : ""
+            return ".It Ic \(roff(entry.path))\(example)\(required)\n\(sentences(roff(entry.prose)))\n"
+        }.joined()
+    }
+
+    /// The defaults, except empty lists and objects.
+    private static var defaults: String {
+        let schedule = ConfigurationKeys.scheduleEntries.map { entry in
+            var entry = entry
+            entry.path = "routes.<type>.retry." + entry.path
+            return entry
+        }
+        return (ConfigurationKeys.entries + schedule).map { entry in
+            guard let value = entry.defaultText, !["[]", "{}"].contains(value) else { return "" }
+            return ".It Li \(entry.path) Ta Li \(roff(value))\n"
+        }.joined()
     }
 
     private static var presets: String {

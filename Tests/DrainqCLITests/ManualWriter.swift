@@ -98,7 +98,7 @@ struct ManualWriter {
         case .held:
             """
             The destination is held, and the operation is put back as it was. The same happens if no request can be \
-            made: there is no url, a secret is missing, `headersCommand` fails, or the machine lacks a transport
+            made: there is no url, a secret is missing, `headersCommand` ends with status 77, or the machine lacks a transport
             """
         case .failed:
             """

@@ -20,8 +20,7 @@ struct MetricsTests {
     }
 
     private func status(_ rows: [QueueCount.DestinationCount]) -> QueueStatus {
-        var status = QueueStatus(at: now, queue: "/q", paused: false)
-        status.destinations = rows
+        var status = QueueStatus(of: rows, at: now)
         for state in ShownState.allCases { status.states[state.rawValue] = 0 }
         return status
     }
@@ -35,7 +34,14 @@ struct MetricsTests {
     }
 
     @Test func `the exposition has every family of the table, in order, with help, type and labels`() throws {
-        var view = status([row("https://a.example", DestinationState(downSince: now, lastSuccess: now))])
+        var view = status([
+            row(
+                "https://a.example",
+                DestinationState(
+                    failures: 1, downSince: now - .seconds(900), lastSuccess: now,
+                    incident: Incident(since: now - .seconds(900), last: now, cause: Cause())),
+                [.new: 1])
+        ])
         view.destinations[0].oldest = now
         view.destinations[0].next = now
         view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
@@ -65,7 +71,8 @@ struct MetricsTests {
         }
         #expect(parsed.value("drainq_last_run_exit_status") == 75)
         #expect(parsed.value("drainq_last_run_duration_seconds") == 1.5)
-        #expect(parsed.value("drainq_last_run_timestamp_seconds") == 1_795_262_401.75)
+        #expect(parsed.value("drainq_last_run_timestamp_seconds") == 1_795_262_395.25)
+        #expect(parsed.value("drainq_run_interval_seconds") == 60)
     }
 
     private static let summary = """
@@ -103,16 +110,13 @@ struct MetricsTests {
 
     @Test func `each closed destination has its reason as a label`() throws {
         let until = now + .seconds(60)
-        var view = status([
+        let view = status([
             row("held", DestinationState(hold: .init(reason: "401", since: now))),
             row("paused", DestinationState(isPaused: true)),
             row("waits", DestinationState(notBefore: until)),
             row("suspended", DestinationState(failures: 5, coolDownUntil: until, coolDowns: 1)),
             row("open", DestinationState(lastSuccess: now)),
         ])
-        view.holds = [
-            QueueStatus.Hold(destination: "held", hold: .init(reason: "401", since: now), operations: 0)
-        ]
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         let closed = try #require(parsed.families["drainq_destination_closed"]).samples.filter { $0.value == 1 }
         #expect(

@@ -4,7 +4,7 @@ import Testing
 
 struct PointInTimeTests {
     @Test(arguments: [
-        ("now", 0), ("+5m", 300), ("-2h", -7200), ("2026-11-21T12:00:00Z", 0), ("2026-11-21T13:00:01+01:00", 1),
+        ("now", 0), ("+5m", 300), ("2026-11-21T12:00:00Z", 0), ("2026-11-21T13:00:01+01:00", 1),
         ("2026-11-21", -43_200), ("2026-11-22t00:00:00z", 43_200),
     ])
     func `a time is a moment or a distance from now`(text: String, seconds: Int) {
@@ -12,6 +12,11 @@ struct PointInTimeTests {
             let time = PointInTime(quantity: text, direction: direction)
             #expect(time?.timestamp(now: Self.noon) == Self.noon + .seconds(seconds))
         }
+    }
+
+    @Test func `only a time that may be past is written as a distance before now`() {
+        #expect(PointInTime(quantity: "-2h", direction: .past) == .after(.seconds(-7200)))
+        #expect(PointInTime(quantity: "-2h", direction: .future) == nil)
     }
 
     @Test func `a distance without a sign has the direction of the option`() {

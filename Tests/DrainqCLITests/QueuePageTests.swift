@@ -1,7 +1,7 @@
-import Drain
 import Foundation
 import Testing
 
+@testable import Drain
 @testable import DrainqCLI
 @testable import Policy
 
@@ -16,96 +16,121 @@ struct QueuePageTests {
         return row
     }
 
-    private func status(_ rows: [QueueCount.DestinationCount], holds: [QueueStatus.Hold] = []) -> QueueStatus {
-        var status = QueueStatus(at: Self.now, queue: "/var/spool/drainq/orders", paused: false)
-        status.destinations = rows
-        status.holds = holds
-        let troubles = DestinationTrouble.all(of: status)
-        status.verdict = DestinationTrouble.verdict(troubles, of: status, at: Self.now)
-        return status
-    }
+    private static func time(_ text: String) -> Timestamp { Timestamp(rfc3339: "2026-11-\(text)Z")! }
 
-    private static let held = QueueStatus.Hold(
-        destination: "crm",
-        hold: .init(
-            reason: "401: <b>token</b> expired & gone", since: Timestamp(rfc3339: "2026-11-26T03:01:00Z")!),
-        nextProbe: Timestamp(rfc3339: "2026-11-26T04:01:00Z")!, operations: 418)
-
-    private func page(_ events: [LogEvent] = []) -> String {
-        let outage = DestinationState(
-            failures: 31, downSince: Timestamp(rfc3339: "2026-11-26T02:13:00Z"), lastFailure: "503")
-        var down = row("https://api.example.com", outage, [.deferred: 4280])
-        down.countsByAge = ["5m": 120, "1h": 4160]
-        var page = QueuePage(
-            of: status([row("quiet"), down, row("crm", DestinationState(), [.held: 418])], holds: [Self.held]),
-            at: Self.now)
-        events.forEach { page.add($0) }
-        return page.html
-    }
-
-    @Test func `the title and the heading name the troubles, a hold before an outage`() {
-        let page = page()
-        #expect(page.contains("<title>2 of 3 in trouble: orders</title>"))
-        let order = ["<h1", "crm held for 59m", "https://api.example.com down for 1h 47m", "</h1>"]
-        var rest = page[...]
-        for text in order {
-            let range = rest.range(of: text)
-            #expect(range != nil, "\(text)")
-            rest = range.map { rest[$0.upperBound...] } ?? rest
+    private static var held: DestinationState {
+        DestinationState {
+            $0.hold = .init(
+                reason: "401", since: time("26T03:01:00"), status: 401,
+                cause: Cause(status: 401, words: "<b>token</b> expired & gone"))
+            $0.lastSuccess = time("26T02:59:00")
         }
-        #expect(page.contains("120 under 5m, 4,160 under 1h"))
-        #expect(page.contains("drainq release --destination crm"))
+    }
+
+    private static func down(_ cause: Cause = Cause(status: 503, words: "busy")) -> DestinationState {
+        DestinationState {
+            $0.incident = Incident(since: time("26T02:13:00"), last: time("26T03:59:00"), cause: cause, attempts: 31)
+        }
+    }
+
+    private func page(
+        _ rows: [QueueCount.DestinationCount], _ counts: [DayLog.HalfHours] = [], _ changes: [LogEvent] = []
+    ) -> String {
+        let status = QueueStatus(of: rows, at: Self.now, queue: "/var/spool/drainq/orders")
+        return QueuePage(of: status, at: Self.now, rows: counts, changes: changes).html
+    }
+
+    private func page(_ changes: [LogEvent] = []) -> String {
+        page(
+            [
+                row("quiet", DestinationState(lastSuccess: Self.time("26T03:00:00"))),
+                row("https://api.example.com", Self.down(), [.deferred: 4280]), row("crm", Self.held, [.held: 418]),
+            ], [], changes)
+    }
+
+    @Test func `title, sentence, band and icon say the same, and the parts have who acts, why and what to type`() {
+        let page = page()
+        let sentence = "2 of 3 destinations are in trouble: crm is held and https://api.example.com is down."
+        for part in [
+            "<title>✕ 2 of 3 in trouble · orders</title>", "fill='%23fff'%3E✕", "<header class=\"band bad\">", sentence,
+            "crm needs a person. https://api.example.com needs its server; drainq goes on trying.",
+            "<b>503</b>, the server is not available: <q>busy</q>",
+            "drainq release --destination crm --queue /var/spool/drainq/orders",
+            "drainq run --now --destination https://api.example.com --queue /var/spool/drainq/orders",
+            "If your clock is past 04:03, no run has come since, or this is an old copy.",
+        ] { #expect(page.contains(part), "\(part)") }
+        let order = ["<h1", "<b>crm</b>", "<b>https://api.example.com</b>", "<b>quiet</b>"]
+        #expect(
+            order.compactMap { page.range(of: $0)?.lowerBound }
+                == order.compactMap { page.range(of: $0)?.lowerBound }.sorted())
     }
 
     @Test func `foreign text is escaped`() {
         let hostile = #"</title><script>alert(1)</script>" onload="x' & \u{202E}\u{1B}[31m"#
         var event = LogEvent(.failed, at: Self.now, destination: hostile)
-        (event.cause, event.count, event.ids) = (hostile, 1, [hostile])
-        var page = QueuePage(
-            of: status([row(hostile, DestinationState(failures: 1, lastFailure: hostile))]), at: Self.now)
-        page.add(event)
-        let html = page.html
+        (event.cause, event.count, event.ids, event.user) = (hostile, 1, [hostile], hostile)
+        let html = page([row(hostile, Self.down(Cause(status: 500, words: hostile)), [.new: 1])], [], [event])
         #expect(!html.contains("<script") && !html.contains("\" onload") && !html.contains("\u{1B}"))
         #expect(!html.contains("\u{202E}") && html.contains("&lt;script&gt;"))
     }
 
     @Test func `the page loads no external resources`() {
         let html = page()
-        for text in ["<script", "<link", "<img", "@import", "url(", "http-equiv", "src="] {
-            #expect(!html.contains(text))
+        for text in ["<script", "<img", "@import", "http-equiv", "src=", "href=\"http"] {
+            #expect(!html.contains(text), "\(text)")
         }
+        #expect(html.components(separatedBy: "<link").count == 2 && html.contains("<link rel=\"icon\" href=\"data:"))
+        #expect(html.utf8.count < 40_000, "\(html.utf8.count)")
+    }
+
+    @Test func `kinds of half hours differ by shape: deliveries, deferrals, failures, an outage, a hold, no runs`() {
+        let half = DayLog.halfHour(Self.now)
+        let counts = DayLog.HalfHours(
+            destination: "quiet", counts: [[half - 40, 200, 1, 0], [half - 38, 1, 40, 2], [half - 30, 12, 0, 0]])
+        var up = LogEvent(.up, at: Self.time("25T23:00:00"), destination: "quiet")
+        up.since = Self.time("25T22:00:00")
+        var released = LogEvent(.released, at: Self.time("26T02:00:00"), destination: "quiet")
+        released.since = Self.time("26T01:00:00")
+        let html = page([row("quiet", DestinationState(lastSuccess: Self.now))], [counts], [up, released])
+        for part in [
+            "<path class=\"ok\" d=\"M112 24v-22M262 24v-6\"/>", "<path class=\"late\" d=\"M142 24v-20\"/>",
+            "<path class=\"bad\" d=\"M142 27v5\"/>", "<path class=\"down\" d=\"M525 2h30v22h-30z\"/>",
+            "<path class=\"held\" d=\"M615 5h30M615 21h30\"/>", "<path class=\"none\"", "delivered (higher is more)",
+            "213 delivered, 41 put off, 2 failed for good; ",
+        ] { #expect(html.contains(part), "\(part)") }
+        #expect(html.contains("quiet was down") && html.contains("delivered again"))
+    }
+
+    @Test func `destinations with one cause are told once, and one command helps all of them`() {
+        let rows = (0..<40).map { number in
+            row(
+                "branch-\(number + 10)",
+                number % 3 == 1 ? DestinationState(lastSuccess: Self.now) : Self.held, [.held: number % 3 == 1 ? 0 : 6])
+        }
+        let html = page(rows)
+        #expect(html.contains("27 of 40 destinations are held for one cause: the login is refused (401)."))
+        #expect(html.contains("One repair helps all 27: they need a person. 13 others are well."))
+        #expect(html.components(separatedBy: "drainq release").count - 1 == 1)
+        #expect(html.contains("drainq release --status 401 --queue /var/spool/drainq/orders"))
         #expect(html.utf8.count < 60_000, "\(html.utf8.count)")
     }
 
-    @Test func `a bar is a quarter of an hour of deliveries, of an outage or of a hold`() {
-        var delivered = LogEvent(.attempts, at: Timestamp(rfc3339: "2026-11-26T01:50:00Z")!, destination: "quiet")
-        (delivered.since, delivered.delivered) = (delivered.at, 212)
-        var up = LogEvent(.up, at: Timestamp(rfc3339: "2026-11-25T12:00:00Z")!, destination: "quiet")
-        up.since = Timestamp(rfc3339: "2026-11-25T11:00:00Z")!
-        let html = page([delivered, up])
-        #expect(html.contains("01:45 212 delivered</title>"))
-        #expect(html.components(separatedBy: "<rect class=\"down\"").count - 1 == 8 + 5)
-        #expect(html.components(separatedBy: "<rect class=\"held\"").count - 1 == 4)
-        #expect(html.contains("212</b>") || html.contains("<b>212</b> delivered in 24 h"))
+    @Test func `a destination that answers an error to everything delivers nothing, and is not well`() {
+        let state = Self.down(Cause(status: 500, words: "ORA-01653"))
+        let html = page([row("https://erp.example.com", state, [.deferred: 148])])
+        for part in [
+            "is in trouble: https://erp.example.com answers 500 to everything.", "delivers nothing since 02:13, 1h 47m",
+            "<b>500</b>, the server fails: <q>ORA-01653</q>", "31 attempts so far", "drainq hold --destination",
+        ] { #expect(html.contains(part), "\(part)") }
+        #expect(!html.contains("well"))
     }
 
-    @Test func `all destinations in trouble and ten more have cards, and the rest have rows`() {
-        let rows = (0..<300).map { number in
-            let outage = DestinationState(failures: 5, lastFailure: "timeout")
-            return row("d\(number)", number < 25 ? outage : DestinationState(), [.new: number])
-        }
-        let html = QueuePage(of: status(rows), at: Self.now).html
-        #expect(html.components(separatedBy: "class=\"card ").count - 1 == 35)
-        #expect(html.components(separatedBy: "<th scope=\"row\">").count - 1 == 200)
-        #expect(html.contains("and 65 more"))
-    }
-
-    @Test func `the page of a queue without trouble says all is well`() {
-        let html = QueuePage(
-            of: status([row("a", DestinationState(lastSuccess: Timestamp(rfc3339: "2026-11-26T04:00:00Z")!))]),
-            at: Self.now
-        ).html
-        #expect(
-            html.contains("<title>all is well: orders</title>") && html.contains("<h1 class=\"well\">all is well</h1>"))
+    @Test func `well stands beside its evidence`() {
+        let html = page([row("a", DestinationState(lastSuccess: Self.time("26T04:00:00"))), row("new")])
+        for part in [
+            "<title>✓ well · orders</title>", "All is well: nothing waits.",
+            "Last delivery: 04:00, 7s ago. Last run: 5s ago.",
+            "well, last delivery 04:00", "nothing sent yet", "<header class=\"band ok\">",
+        ] { #expect(html.contains(part), "\(part)") }
     }
 }

@@ -65,9 +65,14 @@ struct ReportTests {
     // MARK: - Status
 
     private var status: QueueStatus {
-        var status = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
+        var held = DestinationState()
+        held.hold = .init(
+            reason: "status 401: default 401 holds: {\"error\":\"no\"}",
+            since: Timestamp(rfc3339: "2026-11-21T09:00:00Z")!, status: 401,
+            cause: Cause(status: 401, words: "token expired"))
         var first = QueueCount.DestinationCount(
-            Destination(named: "https://a.example"), DestinationState(), .available(atOnce: 1))
+            Destination(named: "https://a.example"), held,
+            .blocked(Availability.Block(.held, until: Self.now + .seconds(1800))))
         first.operations = [.deferred: 12, .held: 3, .failed: 2]
         first.countsByAge["1m"] = 2
         first.countsByAge["5m"] = 3
@@ -78,18 +83,10 @@ struct ReportTests {
             Destination(named: "https://b.example"), DestinationState(), .available(atOnce: 1))
         second.operations = [.new: 20_000]
         second.countsByAge["5m"] = 20_000
-        status.destinations = [first, second]
+        var status = QueueStatus(of: [first, second], at: Self.now)
         status.states = ["new": 20_000, "deferred": 12, "held": 3, "failed": 2]
-        status.holds = [
-            .init(
-                destination: "https://a.example",
-                hold: .init(
-                    reason: "status 401: default 401 holds", since: Timestamp(rfc3339: "2026-11-21T09:00:00Z")!),
-                nextProbe: Timestamp(rfc3339: "2026-11-21T12:30:00Z")!, operations: 3)
-        ]
-        status.due = 20_000
+        status.health.due = 20_000
         status.behind = 4
-        status.verdict = DestinationTrouble.verdict(DestinationTrouble.all(of: status), of: status, at: Self.now)
         return status
     }
 
@@ -97,17 +94,21 @@ struct ReportTests {
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(100)).lines
         #expect(
             lines == [
-                "1 of 2 destinations in trouble: https://a.example held for 3h (status 401: default 401 holds); 2",
-                "  failed",
-                "held: 'https://a.example' for 3h: status 401: default 401 holds; next probe in 30m;",
-                "  'drainq release --destination https://a.example' ends it",
+                "1 of 2 destinations is in trouble: https://a.example is held",
+                "https://a.example needs a person. 2 operations failed for good.",
+                "https://a.example held since 09:00 (3h): 401 \"token expired\"; 15 wait; put a valid token in place;",
+                "  next probe in 30m; 'drainq release --destination https://a.example' ends it",
                 "failed: 2; 'drainq list --state failed' lists them, 'drainq retry --state failed' sends them again",
                 "20000 new, 12 deferred, 3 held, 2 failed; 20000 due now, 4 behind older ones",
                 "DESTINATION        TOTAL  <1m     5m  1h  6h  1d  3d  3d+  HELD  FAILED  NEXT   LAST SUCCESS",
                 "TOTAL              20015    2  20003   0   0   9   0    1     3       2  -      -",
                 "https://a.example     15    2      3   0   0   9   0    1     3       2  in 5m  -",
                 "https://b.example  20000    0  20000   0   0   0   0    0     0       0  -      -",
+                "last run 5s ago, usually each 1m",
             ])
+        var verbose = StatusReport(status: status, now: Self.now, terminal: terminal(nil))
+        verbose.showsRules = true
+        #expect(verbose.lines[2].hasSuffix("; by status 401: default 401 holds: {\"error\":\"no\"}"))
     }
 
     @Test(arguments: [120, 80, 60, 40, 30])
@@ -119,12 +120,16 @@ struct ReportTests {
         #expect(lines.contains { $0.hasSuffix("3d+") || $0.contains("3d+  ") })
     }
 
-    @Test func `the status of an empty queue says all is well`() {
-        var empty = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
-        empty.verdict = DestinationTrouble.verdict([], of: empty, at: Self.now)
-        #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["all is well", "empty"])
-        empty.heldByThemselves = 1
-        #expect(DestinationTrouble.verdict([], of: empty, at: Self.now) == "1 held individually")
+    @Test func `a queue without anything to do says that nothing has been sent, and all is well after a delivery`() {
+        var empty = QueueStatus(of: [], at: Self.now)
+        #expect(
+            StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == [
+                "nothing has been sent yet", "Runs come, the last at 11:59.", "empty",
+                "last run 5s ago, usually each 1m",
+            ])
+        empty.health.lastSuccess = Self.now - .seconds(60)
+        #expect(empty.words.text == "all is well: nothing waits" && empty.words.level == .ok)
+        #expect(empty.words.lede == "Last delivery: 11:59, 1m ago. Last run: 5s ago.")
     }
 
     // MARK: - Progress

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Testing
 
@@ -7,8 +8,8 @@ struct WatchedWorkTests {
     private static let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
 
     private func status(due: Int, claimed: Int) -> QueueStatus {
-        var status = QueueStatus(at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!, queue: "/q", paused: false)
-        (status.due, status.states) = (due, ["claimed": claimed])
+        var status = QueueStatus(of: [], at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!)
+        (status.health.due, status.states) = (due, ["claimed": claimed])
         return status
     }
 

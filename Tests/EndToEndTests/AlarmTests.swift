@@ -15,12 +15,12 @@ struct AlarmTests {
 
     /// Moves the times of all reported failures an hour back.
     private func passAnHour(_ queue: Drainq) throws {
-        let file = queue.queue.appending(path: "state/alarms.json")
+        let file = queue.queue.appending(path: "state/reports.json")
         var ledger = try #require(
             try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
-        var rows = try #require(ledger["failures"] as? [[String: Any]])
+        var rows = try #require(ledger["reports"] as? [[String: Any]])
         for index in rows.indices { rows[index]["told"] = Date(timeIntervalSinceNow: -3601).ISO8601Format() }
-        ledger["failures"] = rows
+        ledger["reports"] = rows
         try JSONSerialization.data(withJSONObject: ledger).write(to: file)
     }
 
@@ -33,7 +33,7 @@ struct AlarmTests {
             #expect(run.status == 1)
             said.append(run.error)
         }
-        #expect(said[0].contains("(note, \(receiver.url)) failed: 422 (no)"))
+        #expect(said[0].contains("(note, \(receiver.url)) failed: 422 \"no\""))
         #expect(said[1...] == ["", "", ""])
         try passAnHour(queue)
         let later = try queue.run("run")

@@ -25,7 +25,7 @@ struct AnswerRuleTests {
         #expect(try drainq.run("run", "--now").status == 75)
         #expect(receiver.receivedCount == 1)
         #expect(try drainq.waiting() == 2)
-        #expect(try drainq.run("status").output.contains("retry-after"))
+        #expect(try drainq.run("status").output.contains("its server asked for time"))
         #expect(try drainq.run("explain", "201").output.contains("201"))
     }
 
@@ -161,5 +161,46 @@ struct AnswerRuleTests {
         #expect(refused.status == 65 && refused.error.contains("line 1 is not a status line"))
         #expect(try drainq.run("explain", "--answer", "/none").status == 74)
         #expect(try drainq.run("explain", "403", "--answer", path).status == 64)
+    }
+
+    private static let duplicate = Answer.status(
+        409, headers: ["Content-Type: application/json"],
+        body: #"{"code":"23505","message":"duplicate key value violates unique constraint \"notes_pkey\""}"#)
+
+    private static let insert = """
+        retry: { base: "1s", attempts: 5 },
+        answers: [
+          { status: 409, after: "unknown", json: { pointer: "/message", contains: '"notes_pkey"' }, is: "deliver" },
+          { status: 409, is: "fail" },
+        ]
+        """
+
+    @Test func `a 409 at the first attempt is no delivery for a rule with after`() throws {
+        let receiver = try LoopbackReceiver(script: .always(Self.duplicate))
+        let drainq = try Drainq(to: receiver, Self.insert)
+        try drainq.run("add", input: #"{"id":29}"#)
+        #expect(try drainq.run("run").status == 1)
+        #expect(try drainq.names("failed").count == 1)
+    }
+
+    @Test func `a 409 after a lost answer is a delivery for a rule with after, also after an answer between`() throws {
+        let answers = [Answer.reset, .status(503), Self.duplicate]
+        let receiver = try LoopbackReceiver(script: .deciding { _, before in answers[min(before, 2)] })
+        let drainq = try Drainq(to: receiver, Self.insert)
+        try drainq.run("add", input: #"{"id":29}"#)
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.run("run", "--now").status == 75)
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty)
+    }
+
+    @Test func `check notes a rule that takes a first 409 for a delivery, and none with after`() throws {
+        let queue = try Drainq(
+            #"{ routes: { default: { url: "http://127.0.0.1:1/", answers: [{ status: 409, is: "deliver" }] } } }"#)
+        #expect(try queue.run("check").output.contains("takes a 409 to a first request for a delivery"))
+        let careful = try Drainq(
+            #"{ routes: { default: { url: "http://127.0.0.1:1/", answers: [{ status: 409, after: "unknown", is: "deliver" }] } } }"#
+        )
+        #expect(try !careful.run("check").output.contains("first request"))
     }
 }

@@ -54,9 +54,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("rsa.key", nil), ("p256.key", nil),
+        ("rsa.key", nil), ("p256.key", nil), ("sec1.key", nil),
         ("none.key", "has a key that comes from '/none.key', which cannot be read: No such file"),
         ("p384.key", "needs '/p384.key' to be an RSA or P-256 key in PEM"),
+        ("koblitz.key", "needs '/koblitz.key' to be an RSA or P-256 key in PEM"),
         ("open.key", "has a key that comes from '/open.key', which is readable or writable by others"),
         ("torn.key", "cannot be signed: /usr/bin/openssl "),
     ])
@@ -75,6 +76,8 @@ import Testing
             for curve in 256 384; do
                 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-$curve -out p$curve.key
             done
+            openssl ecparam -name prime256v1 -genkey -out sec1.key
+            openssl ecparam -name secp256k1 -genkey -out koblitz.key
             cp rsa.key open.key; { echo '-----BEGIN RSA PRIVATE KEY-----'; echo AAAA; } >torn.key
             chmod 600 *.key; chmod 644 open.key
             """)

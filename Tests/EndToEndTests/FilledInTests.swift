@@ -68,7 +68,7 @@ struct FilledInTests {
                 body: '{ "try": {attempt}, "sent": "{payload}" }' } } }
             """)
         try queue.run("add", "--id", "x", input: #"{"order": 7}"#)
-        #expect(try queue.run("run", "--wait", "5s").status == 0)
+        #expect(try queue.run("run", "--until-empty").status == 0)
         let requests = receiver.requests()
         #expect(requests.map(\.target) == ["/1", "/2"])
         #expect(requests.map { $0.header("X-Id") } == ["x-1", "x-2"])

@@ -92,7 +92,7 @@ struct HookTests {
         for _ in 0..<3 { try queue.run("run", "--now") }
         #expect(try told(queue).map { $0["event"] as? String } == ["down", "backlog", "up", "cleared"])
         #expect(try told(queue)[0]["destination"] as? String == receiver.url)
-        #expect((try told(queue)[0]["reason"] as? String)?.hasPrefix("503, since ") == true)
+        #expect((try told(queue)[0]["reason"] as? String)?.hasPrefix("answers 503, since ") == true)
     }
 
     @Test func `hooks are called at the beginning and end of a hold, and not in between`() throws {
@@ -133,7 +133,7 @@ struct HookTests {
         }
         #expect(try told(queue).count == 1)
         // The file's time then lies more than an hour back.
-        let file = queue.queue.appending(path: "state/hooks.json")
+        let file = queue.queue.appending(path: "state/reports.json")
         let text = try String(contentsOf: file, encoding: .utf8)
         try text.replacing(/"told":"[^"]*"/, with: "\"told\":\"2020-01-01T00:00:00Z\"")
             .write(to: file, atomically: true, encoding: .utf8)
@@ -272,7 +272,7 @@ struct HookTests {
             #expect(try queue.run("run").status == 0)
         }
         #expect(try told(queue).map { $0["count"] as? Int } == [1])
-        let ledger = try String(contentsOf: queue.queue.appending(path: "state/hooks.json"), encoding: .utf8)
+        let ledger = try String(contentsOf: queue.queue.appending(path: "state/reports.json"), encoding: .utf8)
         #expect(ledger.contains("\"count\":2"))
     }
 }

@@ -34,7 +34,8 @@ struct LimitTests {
             status = try queue.run("run").status
         }
         let sent = try queue.run("run").status
-        #expect(status == 0 || status == 65)
+        // A key of the command line is a mistake of the command.
+        #expect(status == 0 || status == 65 || status == 64 && ["add", "send"].contains(way.rawValue) && key != nil)
         #expect(sent == 0 && receiver.requests().count == (status == 0 ? 1 : 0))
         return status == 0
     }
@@ -92,7 +93,7 @@ struct LimitTests {
         let made = try queue.shell(
             "drainq init --quiet -q b --url 'http://h/{kept.x}' 2>err; echo $?; test -e b; echo $?; cd queue; rm -f drainq.json; ln -s none drainq.json; drainq list 2>err; echo $?; echo 1 | drainq add 2>err; echo $?; drainq check 2>err >out; echo $?"
         )
-        #expect(made.lines == ["64", "1", "78", "78", "78"])
+        #expect(made.lines == ["64", "1", "0", "78", "78"])
     }
 
     @Test(arguments: ["0177", "0777"])

@@ -74,8 +74,12 @@ import Testing
         let program = bin.appending(path: "drainq")
         try FileManager.default.linkItem(at: builtProgram, to: program)
         let agent = libexec.appending(path: "drainq-urlsession")
-        try "#!/bin/bash\n\(lines)\n".write(to: agent, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: agent.path)
+        // Another program writes the file: a child of a concurrent test may have this process's descriptors, and
+        // execve(2) of a file that is open for writing fails with ETXTBSY.
+        let writing = try drainq.start(
+            ["-m", "755", "/dev/stdin", agent.path], input: "#!/bin/bash\n\(lines)\n",
+            program: URL(filePath: "/usr/bin/install"))
+        try #require(try writing.finish().status == 0)
         try meets(["DRAINQ_TRANSPORT": "urlsession"], program: program, run: 74, check: [74], words)
     }
 }

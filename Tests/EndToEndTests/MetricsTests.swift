@@ -121,7 +121,7 @@ struct MetricsTests {
         #expect(
             finished.error == """
                 drainq: warning: cannot write '/nowhere/at/all/x.prom': No such file or directory
-                drainq: hint: its directory must be writable by the user that runs drainq
+                drainq: hint: its directory must be there, and writable by the user that runs drainq
 
                 """)
     }

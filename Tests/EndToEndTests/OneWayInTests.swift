@@ -61,10 +61,13 @@ struct OneWayInTests {
     @Test func `a line with too long a key is kept, and add --atomic adds and keeps no line`() throws {
         let drainq = try Drainq()
         let key = String(repeating: "k", count: 1025)
-        let added = try drainq.run("add", "--key", key, input: "1")
+        let option = try drainq.run("add", "--key", key, input: "1")
+        #expect(option.status == 64 && option.error.contains("longer than 1024 bytes"))
+        let line = "\"\(key)\""
+        let added = try drainq.run("add", "--key", "{payload}", input: line)
         #expect(added.status == 65 && added.error.contains("longer than 1024 bytes"))
         #expect(try drainq.names("quarantine").count == 2 && drainq.waiting() == 0)
-        let whole = try drainq.run("add", "--atomic", "--key", key, input: "1\n2\n")
+        let whole = try drainq.run("add", "--atomic", "--key", "{payload}", input: "\(line)\n2\n")
         #expect(whole.status == 65 && whole.output.isEmpty && whole.error.contains("no operation was added"))
         #expect(try drainq.names("quarantine").count == 2 && drainq.waiting() == 0)
     }

@@ -26,13 +26,15 @@ struct PipelineTests {
         #expect(try queue.names("failed").isEmpty)
     }
 
-    @Test func `the null id of a quarantined file is an error with a hint to the path`() throws {
+    @Test func `a quarantined line is named by its id or its path`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"http://127.0.0.1:1/\" } } }")
-        try queue.run("add", input: "{bad")
-        let dropped = try queue.shell("drainq list --json | jq -r .id | drainq drop -")
-        #expect(dropped.status == 1 && dropped.error.contains("give its path"))
-        #expect(try queue.shell("drainq list --json | jq -r .path | drainq drop -").status == 0)
-        #expect(try queue.run("list").output == "")
+        for name in ["id", "path"] {
+            try queue.run("add", input: "{bad")
+            let path = try json(queue.run("list", "--json").lines[0])["path"] as? String
+            let dropped = try queue.shell("drainq list --json | jq -r .\(name) | drainq drop -")
+            #expect(dropped.status == 0 && dropped.lines == [path], "\(dropped)")
+            #expect(try queue.run("list").output == "")
+        }
     }
 
     @Test func `drop and import read the output of export`() throws {
@@ -75,10 +77,11 @@ struct PipelineTests {
 
     @Test func `a command with effects finishes its work after its reader has closed`() throws {
         let queue = try Drainq()
-        let added = try queue.shell("seq 3000 | drainq add | head -n 1; echo \"${PIPESTATUS[1]}\"")
-        #expect(added.lines.last == "0" && added.error == "")
+        try queue.run("add", input: numbered(3000))
+        let held = try queue.shell("drainq hold --state new | true; echo \"${PIPESTATUS[0]}\"")
+        #expect(held.lines == ["0"] && held.error == "")
         #expect(try queue.names("new").count == 3000)
-        let dropped = try queue.shell("drainq drop --state new | true; echo \"${PIPESTATUS[0]}\"")
+        let dropped = try queue.shell("drainq drop --all | true; echo \"${PIPESTATUS[0]}\"")
         #expect(dropped.lines == ["0"] && dropped.error == "")
         #expect(try queue.names("new").isEmpty)
     }
@@ -116,7 +119,7 @@ struct PipelineTests {
 
     @Test func `status --watch prints a block each interval, and ends without a message after its reader`() throws {
         let queue = try failed(2)
-        let blocks = try queue.shell("drainq status --watch --interval 100ms | head -n 9; echo \"${PIPESTATUS[0]}\"")
+        let blocks = try queue.shell("drainq status --watch --interval 100ms | head -n 20; echo \"${PIPESTATUS[0]}\"")
         #expect(blocks.error == "")
         #expect(blocks.lines.filter { $0 == "2 failed" }.count >= 2)
         #expect(!blocks.output.contains("\u{1B}"))
@@ -154,5 +157,43 @@ struct PipelineTests {
         let queue = try Drainq()
         #expect(try queue.run("status", "--interval", "5s").error.contains("'--interval' needs '--watch'"))
         #expect(try queue.run("status", "--watch", "--interval", "1ms").error.contains("less than 100ms"))
+    }
+
+    @Test func `add stops when nobody reads its ids, and says how many operations it queued`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"http://127.0.0.1:1/\" } } }")
+        // The reader has gone before the first id is printed.
+        let ended = try queue.shell(
+            "mkfifo ids lines; cat lines | drainq add >ids 2>err & exec 3>lines; exec 4<ids; exec 4<&-; "
+                + "echo 1 >&3; until [ -s err ]; do echo 2 >&3 2>/dev/null || break; sleep 0.05; done; exec 3>&-; "
+                + "wait $!; echo status $?; cat err")
+        #expect(ended.lines.first == "status 74")
+        let count = try queue.names("new").count
+        #expect(ended.output.contains("\(count) operation"), "\(ended)")
+    }
+
+    @Test func `a value in the place of a file has a hint`() throws {
+        let queue = try Drainq()
+        let ended = try queue.run("add", #"{"a":1}"#)
+        #expect(ended.status == 74 && ended.error.contains("comes by standard input"))
+    }
+
+    @Test func `a mistake in JSON has its column`() throws {
+        let queue = try Drainq()
+        #expect(try queue.run("add", input: #"{"é": 1,}"#).error.contains("at column 9"))
+        #expect(try queue.run("add", input: "{\n  \"a\": 1,\n  \"b\": x\n}").error.contains("at column 8 in line 3"))
+    }
+
+    @Test func `init makes a queue again beside the files of its secrets`() throws {
+        let queue = try Drainq()
+        try "secret".write(to: queue.queue.appending(path: "api.token"), atomically: true, encoding: .utf8)
+        #expect(try queue.run("init").status == 0)
+    }
+
+    @Test func `a time to come is not before now`() throws {
+        let queue = try Drainq()
+        for option in ["--expires", "--at"] {
+            let ended = try queue.run("add", "\(option)=-1s", input: "1")
+            #expect(ended.status == 64 && ended.error.contains("not a time to come"))
+        }
     }
 }

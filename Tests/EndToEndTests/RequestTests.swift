@@ -156,6 +156,10 @@ struct RequestTests {
         let run = try drainq.run("run")
         #expect(run.status == 1 && run.error.contains("photo.jpg"))
         #expect(receiver.receivedCount == 1)
+        // The content counts, not the file: it is put back as another file.
+        try bytes.write(to: drainq.directory.appending(path: "backup"))
+        #expect(try drainq.shell("cp backup back && mv back photo.jpg && drainq retry --all && drainq run").status == 0)
+        #expect(receiver.requests().last.map { Data($0.body) } == bytes && receiver.receivedCount == 2)
         #expect(try drainq.run("add", "--body-file", "/etc/hostname").status == 65)
     }
 
@@ -255,9 +259,13 @@ struct RequestTests {
         #expect(receiver.requests().first?.header("X-Signature") == "7-signed")
         try drainq.write("exit 3\n", as: "sign.sh")
         try drainq.run("add", input: "8")
-        let held = try drainq.run("run")
-        #expect(held.status == 69 && held.error.contains("headersCommand 'sh' exited with status 3"))
-        #expect(held.error.ranges(of: "exited with status 3").count == 1)
+        let deferred = try drainq.run("run", "-v")
+        #expect(deferred.status == 75 && deferred.error.contains("headersCommand 'sh' exited with status 3"))
+        #expect(try drainq.list().map { $0["attempts"] as? Int } == [0])
+        try drainq.write("exit 77\n", as: "sign.sh")
+        let held = try drainq.run("run", "--now")
+        #expect(held.status == 69 && held.error.contains("headersCommand 'sh' exited with status 77"))
+        #expect(held.error.ranges(of: "exited with status 77").count == 1)
         #expect(receiver.receivedCount == 1)
     }
 

@@ -86,7 +86,9 @@ struct SafeCommandTests {
                 "add", "--wait", "--timeout", "60s", input: numbered(more.isEmpty ? 1 : 2))
             while receiver.answeredCount < answered { try queue.run("run", "--concurrency", "1") }
             let finished = try adding.finish()
-            #expect(finished.status == 0 && finished.output == output && finished.error == "")
+            #expect(finished.status == 0 && finished.output == output)
+            // The first run may begin before the command looks.
+            #expect(["", "drainq: no run yet: see UNATTENDED in drainq(1)\n"].contains(finished.error))
         }
     }
 

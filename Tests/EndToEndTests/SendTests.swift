@@ -31,7 +31,7 @@ struct SendTests {
         let drainq = try Drainq(to: receiver)
         let sent = try drainq.run("send", input: "1")
         #expect(sent.status == 1 && sent.output.isEmpty)
-        #expect(sent.error.contains("\(status) (no)"))
+        #expect(sent.error.contains("\(status) \"no\""))
         #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty && drainq.names("quarantine").isEmpty)
     }
 
@@ -62,6 +62,16 @@ struct SendTests {
         try drainq.write("new", as: "api.token")
         #expect(try drainq.run("run").status == 0)
         #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `send sends an operation before its notBefore, and queues it by its schedule if it fails`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(200, body: "ok"), .status(503)]))
+        let drainq = try Drainq(to: receiver)
+        let input = #"{"drainq": 1, "notBefore": "2999-01-01T00:00:00Z", "payload": 1}"#
+        let sent = try drainq.run("send", "--envelope", input: input)
+        #expect(sent.status == 0 && sent.output == "ok")
+        #expect(try drainq.run("send", "--envelope", input: input).status == 75)
+        #expect(try drainq.list().first?["state"] as? String == "deferred")
     }
 
     @Test func `send waits out a rate limit within --retry-within`() throws {

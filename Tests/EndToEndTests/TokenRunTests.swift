@@ -88,11 +88,25 @@ struct TokenRunTests {
         let deferred = try away.run("run", "-v")
         #expect(deferred.status == 75 && deferred.error.contains("which does not answer (refused)"))
         #expect(try away.names("deferred").count == 1)
+        #expect(try away.list().map { $0["attempts"] as? Int } == [0])
         let refused = try drainq(receiver.url)
         try refused.run("add", input: "1\n")
         let held = try refused.run("run", "-v")
         #expect(held.status == 69 && held.error.contains("which answered 401: invalid_client"))
         #expect(receiver.requests().allSatisfy { $0.target == "/token" })
+    }
+
+    @Test func `an endpoint that asks for time is not asked before, and its operations lose no attempt`() throws {
+        let endpoint = try LoopbackReceiver(
+            script: .deciding { _, _ in .later(429, retryAfter: "3600") })
+        let receiver = try LoopbackReceiver()
+        let drainq = try drainq(receiver.url, tokenURL: endpoint.url + "/token")
+        for number in 1...3 {
+            try drainq.run("add", input: "\(number)\n")
+            #expect(try drainq.run("run").status == 75)
+        }
+        #expect(endpoint.receivedCount == 1 && receiver.receivedCount == 0)
+        #expect(try drainq.list().map { $0["attempts"] as? Int } == [0, 0, 0])
     }
 
     @Test func `a hold for a client's secret ends after the secret is mended`() throws {

@@ -4,9 +4,9 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 binary=${DRAINQ:-$PWD/.build/debug/drainq}
 work=$(mktemp -d)
-pids=()
-# At the end of the suite, whatever the reason, ends the processes that the suite started and no others.
-trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
+# At the end of the suite, whatever the reason, ends the jobs that still run: the number of a process that has ended may be
+# another process's by now.
+trap 'kill $(jobs -rp) 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
 unset http_proxy https_proxy all_proxy no_proxy HTTPS_PROXY ALL_PROXY NO_PROXY DRAINQ_QUEUE DRAINQ_TRANSPORT
 failed=0
 

@@ -51,7 +51,6 @@ if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
     echo "server { listen [::1]:$ipv6; return 204; }" >ipv6.conf
 fi
 nginx -p "$work" -e nginx.log -c nginx.conf &
-pids+=($!)
 
 await "$tls" "$plain" || { cat nginx.log; exit 1; }
 

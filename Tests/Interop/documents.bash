@@ -28,8 +28,7 @@ receiver() {
     for answer; do answers+=(--answer "$answer"); done
     rm -f "$work/url"
     "$binary" receive --max-time 20m --url-file "$work/url" "${answers[@]}" >"$work/received" 2>&1 &
-    pids+=($!)
-    until [[ -s $work/url ]]; do kill -0 "${pids[-1]}" || exit; sleep 0.05; done
+    until [[ -s $work/url ]]; do kill -0 $! || exit; sleep 0.05; done
     url=$(<"$work/url") address=${url#http://}
     port=$(free_port)
 }

@@ -79,7 +79,7 @@ fresh() {
 }
 
 # The first failure of this cause, as far as anybody was told.
-rm "$queue/state/alarms.json"
+rm "$queue/state/reports.json"
 printf '{"n":1}\n' | d add --type lost >/dev/null
 test_that "the run, the mail of cron" pasted 1 d run
 fresh

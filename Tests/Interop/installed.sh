@@ -14,7 +14,7 @@ export DEBFULLNAME='A Distributor' DEBEMAIL=packages@example.org
 declare -A aside
 aside() {
     "${@:2}" >"$work/$1" 2>&1 </dev/null &
-    pids+=($!) aside[$1]=$!
+    aside[$1]=$!
 }
 
 # came NAME: waits for it, with its status in $outcome.
@@ -219,7 +219,7 @@ PYTHON
     in_image env "$@" sh -c "${job#*$'\f'}"
     caught_up "$url" "$work/received"
     grep -q 'POST /order\|POST /v1/order' "$work/received"
-    says $'^all is well\nempty' in_image drainq status --queue "$queue"
+    says '^all is well: nothing waits' in_image drainq status --queue "$queue"
 }
 
 # A machine and another one, without a network but their own.

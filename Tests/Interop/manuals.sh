@@ -230,7 +230,6 @@ async def main():
 
 asyncio.run(main())
 PYTHON
-pids+=($!)
 snippets=()
 for page in drainq-config.5 drainq-queue.5; do
     number=0

@@ -28,13 +28,11 @@ http_access allow all
 END_OF_FILE
 mkdir squid && chmod 777 squid && : >squid.log && chmod 666 squid.log
 squid -N -f squid.conf >squid.out 2>&1 &
-pids+=($!)
 
 # It alone knows the host of its own.
 { cat /etc/hosts; echo '127.0.0.1 behind.proxy.example'; } >hosts
 unshare -rm sh -c 'mount --bind "$1" /etc/hosts && shift && exec "$@"' sh "$work/hosts" \
     microsocks -i 127.0.0.1 -p "$socks" -u drainq -P "$password" >microsocks.log 2>&1 &
-pids+=($!)
 
 # squid behind TLS
 cat >haproxy.cfg <<END_OF_FILE
@@ -48,7 +46,6 @@ listen sealed
     server squid 127.0.0.1:$closed
 END_OF_FILE
 haproxy -db -f haproxy.cfg >haproxy.log 2>&1 &
-pids+=($!)
 
 await "$open" "$sealed" "$socks" || { cat ./*.log ./*.out; exit 1; }
 

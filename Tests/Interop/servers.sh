@@ -38,7 +38,6 @@ http {
 }
 END
 nginx -e "$work/error.log" -c "$work/nginx.conf" &
-pids+=($!)
 
 cat >"$work/haproxy.cfg" <<END
 defaults
@@ -59,11 +58,9 @@ backend back
     http-request set-path /ok
 END
 haproxy -db -f "$work/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
-pids+=($!)
 
 mkdir "$work/www"
 python3 -m http.server --bind 127.0.0.1 --directory "$work/www" "$python" >"$work/python.log" 2>&1 &
-pids+=($!)
 await "$limited" "$plain" "$proxy" "$python" || exit 1
 
 delivers() {

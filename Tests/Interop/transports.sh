@@ -17,7 +17,6 @@ frontend front
     http-request return status 204
 END_OF_FILE
 haproxy -db -f haproxy.cfg >haproxy.log 2>&1 &
-pids+=($!)
 
 cat >counter.py <<'END_OF_FILE'
 """Answers a request with how many bytes of body came, /endless with 100 MB; each is noted in the file `counts`."""
@@ -62,7 +61,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 END_OF_FILE
 python3 counter.py "$counter" >counter.log 2>&1 &
-pids+=($!)
 await "$strict" "$counter" || { cat ./*.log; exit 1; }
 
 # TLS

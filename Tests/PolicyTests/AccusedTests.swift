@@ -3,6 +3,13 @@ import Testing
 @testable import Policy
 
 struct AccusedTests {
+    @Test func `an attempt whose request the server cannot have read does not count`() {
+        let report = AttemptReport(result: .failure(.malformedAnswer, detail: ""), duration: .zero, isUnread: true)
+        let verdict = Classification.verdict(
+            on: SealedReport(report, .none), route: Route(), now: Timestamp(microseconds: 0))
+        #expect(verdict.outcome == .deferred && !verdict.countsAttempt && verdict.accused() == .destination)
+    }
+
     private static let route = Route(url: "http://one/")
 
     private static func verdict(_ answer: String, on route: Route = route) -> Verdict {

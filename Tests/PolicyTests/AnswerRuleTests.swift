@@ -42,6 +42,72 @@ struct AnswerRuleTests {
         Classification.verdict(on: report, route: route, now: now)
     }
 
+    @Test func `a rule with after matches only if an earlier request may have arrived`() {
+        let route = Route(
+            answers: rules(
+                rule(409...409, AnswerContent(isAfterUnknown: true), .delivered), rule(409...409, .failed)))
+        let answer = report(409)
+        #expect(verdict(answer, route).outcome == .failed)
+        let later = Classification.verdict(on: answer, route: route, mayHaveArrived: true, now: now)
+        #expect(later.outcome == .delivered)
+        #expect(
+            later.rule.description == "answers[0]: status 409, an earlier request may have arrived: deliver")
+        // Without an answer's content only the second rule is certain.
+        #expect(Classification.verdict(onStatus: 409, route: route).outcome == .failed)
+    }
+
+    @Test func `a rule with after judges each operation of a batch by its own requests`() throws {
+        let results = Batch.Results(pointer: JSONPointer("/items")!, status: JSONPointer("/status")!)
+        let route = Route {
+            $0.batch = Batch(max: 3, results: results)
+            $0.answers = rules(
+                rule(409...409, AnswerContent(isAfterUnknown: true), .delivered), rule(409...409, .failed))
+        }
+        let answer = report(200, [:], #"{"items":[{"status":409},{"status":409},{"status":200}]}"#)
+        let ids = ["a", "b", "c"].map { OperationID($0)! }
+        let verdicts = route.batch?.verdicts(on: answer, members: ids, repeated: [ids[1]], route: route, now: now)
+        #expect(verdicts?.map(\.outcome) == [.failed, .delivered, .delivered])
+    }
+
+    @Test func `a rule with after does not keep a later rule for the same answers from deciding`() {
+        let after = rule(409...409, AnswerContent(isAfterUnknown: true), .delivered)
+        let every = rule(409...409, .failed)
+        #expect(every.ruleBefore(in: [after]) == nil)
+        #expect(after.ruleBefore(in: [every]) == every)
+        #expect(after.ruleBefore(in: [after]) == after)
+    }
+
+    @Test(arguments: [
+        (nil as Int?, "timeout" as String?, 0, true), (nil, "reset", 0, true), (nil, "agent-died", 0, true),
+        (nil, "cancelled", 0, true),
+        (502, nil, 0, true), (504, nil, 0, true), (503, nil, 1, true), (503, nil, 0, false), (429, nil, 0, false),
+        (nil, "refused", 0, false), (nil, "dns", 0, false), (500, nil, 0, false), (409, nil, 0, false),
+    ])
+    func `an earlier request may have arrived if its answer was lost or its run died`(
+        status: Int?, error: String?, interruptions: Int, mayHaveArrived: Bool
+    ) {
+        let record = AttemptRecord(
+            at: now, duration: .zero, outcome: .deferred, status: status, error: error, rule: "r",
+            interruptions: interruptions)
+        let header = OperationHeader(id: OperationID("a")!, createdAt: now)
+        let name = EntryName(createdAt: now, id: header.id)
+        let answered = AttemptRecord(at: now, duration: .zero, outcome: .deferred, status: 429, rule: "r")
+        let operation = Operation(header: header, body: [], attempts: [record, answered])
+        #expect(operation.mayHaveArrived(name) == mayHaveArrived)
+        let interrupted = EntryName(createdAt: now, id: header.id, interruptions: 1)
+        #expect(operation.mayHaveArrived(interrupted))
+        #expect(!Operation(header: header, body: []).mayHaveArrived(name))
+        // What was sent before an edit was another request.
+        var edited = operation
+        edited.header.edited = OperationHeader.Edit(attempts: 2, interruptions: 1)
+        #expect(!edited.mayHaveArrived(interrupted))
+        #expect(edited.mayHaveArrived(EntryName(createdAt: now, id: header.id, interruptions: 2)))
+        edited.attempts.append(AttemptRecord(at: now, duration: .zero, outcome: .deferred, rule: "r", interruptions: 1))
+        #expect(!edited.mayHaveArrived(name) && edited.mayHaveArrived(interrupted))
+        edited.attempts.append(record)
+        #expect(edited.mayHaveArrived(name) == mayHaveArrived)
+    }
+
     @Test func `the first rule that matches decides`() {
         let duplicate = json("/code", .equals(.string("23505")))
         let route = Route(
@@ -176,7 +242,7 @@ struct AnswerRuleTests {
         #expect(cap.retryAfter == RetryAfter.longest)
         #expect(
             DestinationEvent.events(
-                of: report(403), limited, route: route, blamed: nil, now: now)
+                of: report(403), limited, route: route, blamed: nil, began: now, now: now)
                 == [.answered, .retryAfter(until: now + .seconds(30))])
     }
 
@@ -201,7 +267,7 @@ struct AnswerRuleTests {
         func events(_ body: String) -> [DestinationEvent] {
             let report = report(503, [:], body)
             return DestinationEvent.events(
-                of: report, verdict(report, route), route: route, blamed: nil, now: now
+                of: report, verdict(report, route), route: route, blamed: nil, began: now, now: now
             )
         }
         #expect(events("maintenance") == [.answered])

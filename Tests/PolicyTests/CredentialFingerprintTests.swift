@@ -10,10 +10,10 @@ struct CredentialFingerprintTests {
     private func fingerprint(
         _ route: Route = Self.route, type: TypeName? = nil, _ settings: DestinationSettings = DestinationSettings(),
         sources: [String: SecretSource] = Self.sources, values: [String: String] = ["api": "secret", "proxy": "p"],
-        salt: String = "salt"
+        key: String = "salt"
     ) -> [Substring] {
         let lead = DestinationTable.Lead(type: type, route: route)
-        let fingerprint = CredentialFingerprint(of: [lead], settings, sources: sources, values: values, salt: salt)
+        let fingerprint = CredentialFingerprint(of: [lead], settings, sources: sources, values: values, key: key)
         return fingerprint.description.split(separator: "-")
     }
 
@@ -51,9 +51,9 @@ struct CredentialFingerprintTests {
                 != fingerprint(sources: sources, values: ["api": "1"])[0])
     }
 
-    @Test func `a different salt changes both parts`() {
-        #expect(fingerprint(salt: "pepper")[0] != fingerprint()[0])
-        #expect(fingerprint(salt: "pepper")[1] != fingerprint()[1])
+    @Test func `a different key changes both parts`() {
+        #expect(fingerprint(key: "other")[0] != fingerprint()[0])
+        #expect(fingerprint(key: "other")[1] != fingerprint()[1])
     }
 
     static let changes: [(String, @Sendable (inout Route) -> Void)] = [

@@ -102,7 +102,7 @@ struct CrowdedServer {
 
     private mutating func land(_ flight: Flight) {
         clients[flight.client].inFlight -= 1
-        var events: [DestinationEvent] = [.delivered]
+        var events: [DestinationEvent] = [.delivered(began: time)]
         if flight.isRefused {
             events = [.answered, .retryAfter(until: time + retryAfter)]
             refusals.append(now)

@@ -4,7 +4,8 @@ import Testing
 
 /// Tests the decisions about a destination by stories. Each word of a story is an operation and the status of its
 /// answer: `a404`, or `ab401` for a request of two operations. A suffix marks a sample (`*`), a probe (`!`), a batch
-/// result (`&`), a witnessed operation (`~`) or a merged document (`+`). Status 0 is a refused connection. `end` means
+/// result (`&`), a witnessed operation (`~`), a merged document (`+`), an attempt of three hours ago (`<`), credentials of
+/// the operation's own (`@`), or renewed credentials (`^`). Status 0 is a refused connection. `end` means
 /// that no operation waits or is in flight. Each effect is a word of the result.
 struct DestinationControlTests {
     private typealias Control = DestinationControl<String>
@@ -32,19 +33,27 @@ struct DestinationControlTests {
                     obey(
                         control.judge(
                             AttemptEnd(attempt: rest, facts: facts, report: end.report, verdict: end.verdict),
-                            blamed: { "print" }, at: now))
-                case .settle, .sendEachAlone, .sendApart, .release, .sample, .sampleOne, .reportHoldEnd: break
+                            prints: prints, at: now))
+                case .settle, .sendEachAlone, .sendApart, .release, .sample, .sampleOne: break
                 }
             }
         }
         for word in story.split(separator: " ") {
             if word == "end" {
-                obey(control.nothingElse(blamed: { "print" }, at: now))
+                obey(control.nothingElse(prints: prints, at: now))
                 continue
             }
-            obey(control.take(end(String(word), route, now), blamed: { "print" }, at: now))
+            obey(control.take(end(String(word), route, now), prints: prints, at: now))
         }
         return words.joined(separator: " ")
+    }
+
+    private let prints = Fingerprints(blamed: { "print" }, mark: { $0.mark(key: "key") })
+
+    /// The credentials of an attempt.
+    private func credentials(_ word: String) -> RequestCredentials {
+        RequestCredentials(
+            [word.contains("@") ? "own" : word.contains("^") ? "new" : "old"], areOwn: word.contains("@"))
     }
 
     private func ids(_ letters: String) -> [OperationID] { letters.map { OperationID(String($0))! } }
@@ -56,10 +65,12 @@ struct DestinationControlTests {
             result: status == 0
                 ? .failure(.refused, detail: "") : .answer(AttemptReport.Answer(status: status)),
             duration: .milliseconds(10))
-        var facts = AttemptEnd<String>.Facts(ids: ids(letters), route: Shared(route), credentials: "token", began: now)
+        var facts = AttemptEnd<String>.Facts(
+            ids: ids(letters), route: Shared(route), credentials: credentials(word), began: now)
+        if word.contains("<") { facts.began = now - .seconds(10_800) }
         (facts.isSample, facts.isProbe) = (word.contains("*"), word.contains("!"))
-        (facts.isShared, facts.isWitnessed, facts.isMerged) =
-            (word.contains("&"), word.contains("~"), word.contains("+"))
+        (facts.isShared, facts.isMerged) = (word.contains("&"), word.contains("+"))
+        if word.contains("~") { facts.witnessed = credentials("") }
         return AttemptEnd(
             attempt: letters, facts: facts, report: report,
             verdict: Classification.verdict(on: report, route: route, now: now))
@@ -76,7 +87,6 @@ struct DestinationControlTests {
         case .release(let end): "release(\(end.attempt))"
         case .sample(let count): "sample(\(count))"
         case .sampleOne: "sampleOne"
-        case .reportHoldEnd: "released"
         }
     }
 
@@ -110,7 +120,17 @@ struct DestinationControlTests {
             ),
             // A refusal samples another operation.
             ("a401", "sampleOne"),
-            ("a401 b204*", "sampleOne a:failed b:delivered"),
+            ("a401 b204*", "sampleOne alone(a) b:delivered"),
+            // Sent once more, it fails by the credentials of a delivery, and by no others.
+            ("a401 b204* a401~", "sampleOne alone(a) b:delivered a:failed"),
+            ("a401 b204* a401~^ end", "sampleOne alone(a) b:delivered sampleOne park(a)"),
+            ("a401 b204*^ end", "sampleOne b:delivered park(a)"),
+            ("a401 b401*^ end", "sampleOne park(b) park(a)"),
+            // An operation with credentials of its own says nothing about others.
+            ("a401@", "park(a)"),
+            ("a401@ b401@ c401@", "park(a) park(b) park(c)"),
+            ("ab401@", "alone(ab)"),
+            ("a401 b401*@ end", "sampleOne park(b) park(a)"),
             ("a401 b401* end", "sampleOne hold(a) hold(b)"),
             ("a401 end", "sampleOne park(a)"),
             ("a401 b0* end", "sampleOne b:deferred park(a)"),
@@ -138,8 +158,12 @@ struct DestinationControlTests {
         #expect(tell("b401 end", &refused) == "sampleOne hold(b)")
         #expect(refused.isBlocked && refused.state.parking.isEmpty)
         var delivered = parked()
-        #expect(tell("b204", &delivered, at: now + .seconds(1)) == "b:delivered")
-        #expect(tell("a401", &delivered, at: now + .seconds(2)) == "a:failed")
+        #expect(tell("b204^", &delivered, at: now + .seconds(1)) == "b:delivered")
+        #expect(delivered.state.parking.entries.map(\.isWitnessed) == [false])
+        #expect(tell("b204", &delivered, at: now + .seconds(2)) == "b:delivered")
+        #expect(tell("a401^ end", &delivered, at: now + .seconds(3)) == "sampleOne park(a)")
+        #expect(tell("b204^", &delivered, at: now + .seconds(4)) == "b:delivered")
+        #expect(tell("a401^", &delivered, at: now + .seconds(5)) == "a:failed")
         var strict = control()
         #expect(tell("a401 end", &strict, route: Route(ordering: .strict)) == "sampleOne hold(a)")
     }
@@ -148,11 +172,11 @@ struct DestinationControlTests {
         arguments: [
             ("a401!", "a:held", true),
             ("a302!", "a:held", true),
-            ("a204!", "released a:delivered", false),
-            ("a404! end", "released release(a) a:failed", false),
+            ("a204!", "a:delivered", false),
+            ("a404! end", "release(a) a:failed", false),
             ("a503!", "a:deferred", true),
             // The attempt was in flight when the hold began.
-            ("a204", "a:delivered", true),
+            ("a204<", "a:delivered", true),
         ] as [(String, String, Bool)])
     func `the answer to a probe ends or keeps a hold`(story: String, effects: String, isHeld: Bool) {
         var held = control { $0.hold = .init(reason: "", since: now - .seconds(7_200), status: 401) }
@@ -169,7 +193,7 @@ struct DestinationControlTests {
         #expect(!control.admits(attempts: 0) && control.admits(attempts: 1) && control.concurrencyLimit == 1)
         var slow = end("f0", Route(), now)
         slow.report = SealedReport(result: .failure(.timeout, detail: ""), duration: .seconds(10))
-        _ = control.take(slow, blamed: { "" }, at: now)
+        _ = control.take(slow, prints: prints, at: now)
         #expect(!control.admits(attempts: 1) && control.concurrencyLimit == 0)
     }
 

@@ -4,6 +4,7 @@ import Testing
 
 struct DestinationEventTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+    private let began = Timestamp(rfc3339: "2026-11-21T09:14:59Z")!
 
     private func report(_ status: Int, _ retryAfter: String? = nil, _ body: String = "") -> SealedReport {
         let headers = retryAfter.map { [HeaderField(name: "Retry-After", value: $0)] } ?? []
@@ -20,7 +21,7 @@ struct DestinationEventTests {
     ) -> [DestinationEvent] {
         let verdict = Classification.verdict(on: report, route: route, now: now)
         return DestinationEvent.events(
-            of: report, verdict, route: route, blamed: "print", now: now)
+            of: report, verdict, route: route, blamed: "print", began: began, now: now)
     }
 
     private func guardAnswer(_ report: SealedReport, _ route: Route = Route()) -> StormGuard<Int>.Answer? {
@@ -36,10 +37,10 @@ struct DestinationEventTests {
         func place(_ text: String) -> AnswerPlace { .pointer(JSONPointer(text)!) }
         #expect(
             events(report(200, "20"), rule(.time(.header("retry-after"))))
-                == [.delivered, .retryAfter(until: now + .seconds(20))])
-        #expect(events(report(200, "0"), rule(.time(.header("retry-after")))) == [.delivered])
+                == [.delivered(began: began), .retryAfter(until: now + .seconds(20))])
+        #expect(events(report(200, "0"), rule(.time(.header("retry-after")))) == [.delivered(began: began)])
         // Without a limit rule, a success asks for no time.
-        #expect(events(report(200, "20")) == [.delivered])
+        #expect(events(report(200, "20")) == [.delivered(began: began)])
         let restored = rule(.restored(cost: place("/c"), left: place("/a"), rate: place("/r")))
         for (body, wait) in [
             (#"{"c":101,"a":1,"r":50}"#, 2.0), (#"{"c":101,"a":"0","r":2.5}"#, 40.4), (#"{"c":10,"a":10,"r":1}"#, nil),
@@ -47,7 +48,7 @@ struct DestinationEventTests {
             (#"{"c":1e300,"a":0,"r":1}"#, RetryAfter.longest / .seconds(1)),
         ] {
             let expected: [DestinationEvent] =
-                [.delivered] + (wait.map { [.retryAfter(until: now + .seconds($0))] } ?? [])
+                [.delivered(began: began)] + (wait.map { [.retryAfter(until: now + .seconds($0))] } ?? [])
             #expect(events(report(200, nil, body), restored) == expected, "\(body)")
         }
     }
@@ -58,7 +59,7 @@ struct DestinationEventTests {
             let rule = Classification.verdict(onStatus: status, route: Route()).rule.description
             let expected: [DestinationEvent] =
                 switch status {
-                case 200...299: [.delivered]
+                case 200...299: [.delivered(began: began)]
                 case 300...399, 401, 403, 407: [.answered, .held(reason: rule, blamed: "print")]
                 case 429: [.answered, .retryAfter(until: now + .seconds(5))]
                 case 502, 503, 504: [.unreachable("\(status)")]
@@ -87,6 +88,13 @@ struct DestinationEventTests {
             }
         #expect(events(failure(error)) == expected)
         #expect(guardAnswer(failure(error)) == nil)
+    }
+
+    @Test func `a broken stream is an event beside those of the attempt's end`() {
+        let failure = AttemptReport(result: .failure(.reset, detail: ""), duration: .zero, hasBrokenStream: true)
+        #expect(events(SealedReport(failure, .none)) == [.brokeStream, .unreachable("reset")])
+        let answer = AttemptReport(result: .answer(.init(status: 204)), duration: .zero, hasBrokenStream: true)
+        #expect(events(SealedReport(answer, .none)) == [.brokeStream, .delivered(began: began)])
     }
 
     @Test func `the reason of a hold includes the detail of the network error`() {
@@ -130,10 +138,10 @@ struct DestinationEventTests {
         #expect(events(report(503), route) == [.answered])
         #expect(
             events(report(504), route) == [.answered, .held(reason: "classify \"504\": hold", blamed: "print")])
-        #expect(events(report(404), route) == [.delivered])
+        #expect(events(report(404), route) == [.delivered(began: began)])
         #expect(events(failure(.tls), route) == [.unreachable("tls")])
         #expect(events(failure(.proxy), route) == [.held(reason: "classify \"proxy\": hold", blamed: "print")])
-        #expect(events(failure(.timeout), route) == [.delivered])
+        #expect(events(failure(.timeout), route) == [.delivered(began: began)])
         #expect(guardAnswer(report(503), route) == .other)
         #expect(guardAnswer(report(504), route) == .permanent(504))
         #expect(guardAnswer(failure(.timeout), route) == .delivered)

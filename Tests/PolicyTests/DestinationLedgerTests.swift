@@ -24,7 +24,7 @@ struct DestinationLedgerTests {
 
     @Test func `every field is encoded under its name and decoded again`() throws {
         var ledger = DestinationLedger()
-        ledger.apply(.delivered, to: "https://a.example", Self.settings, at: Self.now)
+        ledger.apply(.delivered(began: Self.now), to: "https://a.example", Self.settings, at: Self.now)
         ledger.apply(
             .held(reason: "status 401", status: 401, blamed: "12345-abcde"), to: "https://a.example", Self.settings,
             at: Self.now)
@@ -42,7 +42,9 @@ struct DestinationLedgerTests {
             + #""https://a.example":{"hold":{"blamed":"12345-abcde","lastProbe":"2026-11-21T09:15:01.250Z","#
             + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
-            + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"downSince":"2026-11-21T09:15:00.250Z","failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
+            + #""office":{"asked":"2026-11-21T09:15:00.250Z","coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"downSince":"2026-11-21T09:15:00.250Z","failures":5,"#
+            + #""incident":{"cause":{"error":"dns"},"down":true,"last":"2026-11-21T09:15:00.250Z","since":"2026-11-21T09:15:00.250Z"},"#
+            + #""lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
             + #""notBefore":"2026-11-21T09:16:00.250Z","overload":{"at":"2026-11-21T09:15:00.250Z","inFlight":5,"times":1},"#
             + #""paused":true,"#
             + #""window":1}},"version":1}"#
@@ -64,7 +66,7 @@ struct DestinationLedgerTests {
     @Test(arguments: [
         "[]", "7", "null", #""text""#, "{}", #"{"version":0,"salt":"x","destinations":{"a":{"paused":true}}}"#,
         #"{"version":"1","destinations":{"a":{"paused":true}}}"#, #"{"version":1,"destinations":[]}"#,
-        #"{"version":1,"destinations":{"a":7}}"#, #"{"version":1,"salt":7}"#,
+        #"{"version":1,"destinations":{"a":7}}"#, #"{"version":1,"offline":7}"#,
         #"{"version":1,"destinations":{"a":{"hold":[],"paused":true}}}"#,
         #"{"version":1,"destinations":{"a":{"hold":{"since":"long ago"}}}}"#,
         #"{"version":1,"destinations":{"a":{"paused":"yes"}}}"#,
@@ -101,28 +103,12 @@ struct DestinationLedgerTests {
         #expect(ledger == DestinationLedger())
     }
 
-    @Test func `the salt is drawn once and kept`() throws {
-        var generator = SeededGenerator(seed: 1)
-        var ledger = DestinationLedger()
-        ledger.drawSalt(using: &generator)
-        let salt = ledger.salt
-        #expect(salt?.utf8.count == 32)
-        ledger.drawSalt(using: &generator)
-        #expect(ledger.salt == salt)
-        var again = try self.ledger(try text(ledger))
-        again.drawSalt(using: &generator)
-        #expect(again.salt == salt)
-        var other = DestinationLedger()
-        other.drawSalt(using: &generator)
-        #expect(other.salt != salt)
-    }
-
     @Test func `a destination without recent attempts is forgotten, unless an operator or a hold keeps the entry`() {
         var ledger = DestinationLedger()
         let long = Self.now + .seconds(31 * 86_400)
-        ledger.apply(.delivered, to: "old", Self.settings, at: Self.now)
+        ledger.apply(.delivered(began: Self.now), to: "old", Self.settings, at: Self.now)
         ledger.apply(.unreachable("dns"), to: "dead", Self.settings, at: Self.now)
-        ledger.apply(.delivered, to: "recent", Self.settings, at: long - .seconds(60))
+        ledger.apply(.delivered(began: long - .seconds(60)), to: "recent", Self.settings, at: long - .seconds(60))
         ledger.apply(.paused, to: "paused", Self.settings, at: Self.now)
         ledger.apply(.held(reason: "tls", blamed: nil), to: "held", Self.settings, at: Self.now)
         ledger.apply(.released, to: "released", Self.settings, at: Self.now)
@@ -134,7 +120,9 @@ struct DestinationLedgerTests {
         var ledger = DestinationLedger()
         ledger.apply(.paused, to: "paused", Self.settings, at: Self.now)
         for index in 0..<10_050 {
-            ledger.apply(.delivered, to: "https://h\(index)", Self.settings, at: Self.now + .seconds(index))
+            ledger.apply(
+                .delivered(began: Self.now + .seconds(index)), to: "https://h\(index)", Self.settings,
+                at: Self.now + .seconds(index))
         }
         ledger.forgetStale(at: Self.now + .seconds(20_000))
         #expect(ledger.destinations.count == 10_000)
@@ -148,7 +136,9 @@ struct DestinationLedgerTests {
         for _ in 0..<5 { ledger.apply(.unreachable("refused"), to: "away", Self.settings, at: Self.now) }
         ledger.apply(.failed(status: 404), to: "stormy", Self.settings, at: Self.now)
         for index in 0..<10_050 {
-            ledger.apply(.delivered, to: "https://h\(index)", Self.settings, at: Self.now + .seconds(60))
+            ledger.apply(
+                .delivered(began: Self.now + .seconds(60)), to: "https://h\(index)", Self.settings,
+                at: Self.now + .seconds(60))
         }
         ledger.forgetStale(at: Self.now + .seconds(60))
         #expect(ledger.destinations.count == 10_000)

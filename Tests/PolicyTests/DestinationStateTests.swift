@@ -83,7 +83,7 @@ struct DestinationStateTests {
         var state = state(failures(5) + [(64, .answered)])
         #expect(state.availability(Self.settings, at: at(64)) == .probe)
         #expect(state.coolDowns == 0 && state.failures == 0)
-        state.apply(.delivered, Self.settings, at: at(65))
+        state.apply(.delivered(began: at(65)), Self.settings, at: at(65))
         #expect(state.availability(Self.settings, at: at(65)) == .available(atOnce: 2))
     }
 
@@ -93,11 +93,11 @@ struct DestinationStateTests {
         var now = at(64)
         while let width = state.window {
             widths.append(width)
-            for _ in 0..<width { state.apply(.delivered, Self.settings, at: now) }
+            for _ in 0..<width { state.apply(.delivered(began: now), Self.settings, at: now) }
             now = now + .seconds(1)
         }
         #expect(widths == [1, 2, 4, 8, 16, 32])
-        #expect(state == DestinationState(lastSuccess: at(69)))
+        #expect(state == DestinationState(lastSuccess: at(69), upSince: at(64)))
     }
 
     @Test func `the window does not exceed the destination's concurrency limit`() {
@@ -110,7 +110,10 @@ struct DestinationStateTests {
     }
 
     @Test func `a failure while the window opens requires a probe again, without a cool-down`() {
-        let state = state(failures(5) + [(64, .delivered), (65, .delivered), (66, .unreachable("reset"))])
+        let state = state(
+            failures(5) + [
+                (64, .delivered(began: at(63))), (65, .delivered(began: at(64))), (66, .unreachable("reset")),
+            ])
         #expect(state.availability(Self.settings, at: at(66)) == .probe)
         #expect(state.coolDownUntil == nil)
     }
@@ -141,7 +144,7 @@ struct DestinationStateTests {
 
     @Test func `the longer of two retry-afters counts, and a late success does not end the block`() {
         let state = state([
-            (0, .retryAfter(until: at(60))), (1, .retryAfter(until: at(30))), (2, .delivered),
+            (0, .retryAfter(until: at(60))), (1, .retryAfter(until: at(30))), (2, .delivered(began: at(1))),
         ])
         #expect(state.availability(Self.settings, at: at(31)) == blocked(.retryAfter, 60))
     }
@@ -188,15 +191,18 @@ struct DestinationStateTests {
         #expect(suspended.availability(Self.settings, at: at(3601), ignoringCircuitBreaker: true) == .probe)
     }
 
-    @Test(arguments: [DestinationEvent.delivered, .disproved, .blameChanged, .released])
+    @Test(arguments: [
+        DestinationEvent.delivered(began: start + .seconds(9)), .disproved(began: start), .blameChanged(since: "abc"),
+        .released,
+    ])
     func `a delivery, a disproof, a changed blame or a release ends a hold`(
         event: DestinationEvent
     ) {
         let state = state([(0, Self.held), (10, event)])
         #expect(state.hold == nil)
         switch state.availability(Self.settings, at: at(10)) {
-        case .probe: #expect(event != .delivered)
-        case .available(let atOnce): #expect(event == .delivered && atOnce == 2)
+        case .probe: #expect(!event.isDelivery)
+        case .available(let atOnce): #expect(event.isDelivery && atOnce == 2)
         case .blocked: Issue.record("it is blocked")
         }
     }
@@ -215,9 +221,36 @@ struct DestinationStateTests {
                 == .init(reason: "status 403", since: Self.start, status: 403, blamed: "def", lastProbe: at(3600)))
     }
 
+    @Test func `an attempt that was in flight when a hold began does not end the hold`() {
+        for event in [DestinationEvent.delivered(began: at(9)), .disproved(began: at(9)), .blameChanged(since: "old")] {
+            #expect(state([(10, Self.held), (11, event)]).hold != nil)
+        }
+        // A hold of a clock ahead.
+        #expect(state([(10_000, Self.held), (11, .delivered(began: at(9)))]).hold == nil)
+    }
+
+    @Test func `a wait that the server asked for ends with the clock that was ahead`() {
+        let wrong = state([(72_000, .retryAfter(until: at(72_030)))])
+        #expect(wrong.availability(Self.settings, at: at(72_001)) == blocked(.retryAfter, 72_030))
+        #expect(wrong.availability(Self.settings, at: at(0)) != blocked(.retryAfter, 72_030))
+        #expect(wrong.waits(Self.settings, at: at(0)) == nil)
+        // The clocks of two hosts differ a little.
+        let near = state([(20, .retryAfter(until: at(50)))])
+        #expect(near.availability(Self.settings, at: at(0)) == blocked(.retryAfter, 50))
+        // A file of an earlier version does not say when the server asked.
+        let old = DestinationState(notBefore: at(72_030))
+        #expect(old.availability(Self.settings, at: at(0)) == blocked(.retryAfter, 72_030))
+        var asked = wrong
+        asked.apply(.retryAfter(until: at(30)), Self.settings, at: at(0))
+        #expect(asked.notBefore == at(30) && asked.asked == at(0))
+    }
+
     @Test func `a hold by an operator is not probed, and only a release ends the hold`() {
         var state = state([(0, Self.held), (5, .heldByHand(reason: "migration"))])
-        for event in [DestinationEvent.delivered, .disproved, .blameChanged, .answered, Self.held, .resumed] {
+        for event in [
+            DestinationEvent.delivered(began: at(6)), .disproved(began: at(6)), .blameChanged(since: "abc"), .answered,
+            Self.held, .resumed,
+        ] {
             state.apply(event, Self.settings, at: at(6))
             #expect(state.hold?.reason == "migration" && state.hold?.isByHand == true)
         }
@@ -263,14 +296,36 @@ struct DestinationStateTests {
         #expect(late.availability(Self.settings, at: at(1)) == blocked(.held, 3600))
     }
 
+    @Test func `after a broken stream requests leave over HTTP 1.1 for a day, or until an operator's release`() {
+        var state = DestinationState()
+        #expect(!state.needsHTTP1(at: at(0)))
+        state.apply(.brokeStream, Self.settings, at: at(0))
+        state.apply(.delivered(began: at(10)), Self.settings, at: at(10))
+        #expect(state.needsHTTP1(at: at(86_399)) && !state.needsHTTP1(at: at(86_400)))
+        // The clock has jumped back by more than a minute.
+        #expect(!state.needsHTTP1(at: at(-100)))
+        state.apply(.released, Self.settings, at: at(20))
+        #expect(!state.needsHTTP1(at: at(30)))
+    }
+
+    @Test func `the log tells once that requests leave over HTTP 1.1`() {
+        var (before, after) = (DestinationLedger(), DestinationLedger())
+        after.apply(.brokeStream, to: "a", Self.settings, at: at(0))
+        #expect(before.changes(to: after, of: ["a"], at: at(0)).map(\.kind) == [.http1])
+        before = after
+        after.apply(.brokeStream, to: "a", Self.settings, at: at(5))
+        #expect(before.changes(to: after, of: ["a"], at: at(5)).isEmpty)
+    }
+
     // MARK: - Always
 
     private static func event(at now: Timestamp, using generator: inout SeededGenerator) -> DestinationEvent {
         let seconds = Int.random(in: -10...200_000, using: &generator)
         let events: [DestinationEvent] = [
-            .answered, .delivered, .unreachable("refused"), .unreachable("503"), .unreachable("dns"),
-            .retryAfter(until: now + .seconds(seconds)), held, .probed, .disproved, .blameChanged,
-            .heldByHand(reason: "x"), .released, .paused, .resumed,
+            .answered, .delivered(began: now), .unreachable("refused"), .unreachable("503"), .unreachable("dns"),
+            .retryAfter(until: now + .seconds(seconds)), held, .probed, .disproved(began: now),
+            .blameChanged(since: "abc"),
+            .heldByHand(reason: "x"), .released, .paused, .resumed, .brokeStream,
         ]
         return events.randomElement(using: &generator)!
     }

@@ -24,7 +24,7 @@ private struct NamedOrder {
     {
         let next = order.next(
             free: concurrency - inFlight.values.reduce(0, +), inFlight: { inFlight[Self.letter($0), default: 0] },
-            concurrencyLimit: { concurrencyLimit[Self.letter($0), default: .max] })
+            turn: { .ready(upTo: concurrencyLimit[Self.letter($0), default: .max]) })
         return next.map { names[$0] }
     }
 
@@ -32,7 +32,7 @@ private struct NamedOrder {
         let room = share - inFlight.filter { failing.contains($0.key) }.values.reduce(0, +)
         let next = order.next(
             free: concurrency - inFlight.values.reduce(0, +), inFlight: { inFlight[Self.letter($0), default: 0] },
-            isFailing: { failing.contains(Self.letter($0)) }, failingRoom: room)
+            trust: { failing.contains(Self.letter($0)) ? .fails : .unknown }, room: .init(failing: room))
         return next.map { names[$0] }
     }
 
@@ -86,9 +86,45 @@ struct DispatchOrderTests {
         var order = DispatchOrder()
         for line in [0, 1, 2] { order.append(to: line) }
         let next = order.next(
-            free: 1, inFlight: { $0 == 0 ? 1 : 0 }, concurrencyLimit: { $0 == 2 ? 0 : 5 }, isFailing: { $0 < 2 },
-            failingRoom: 0)
+            free: 1, inFlight: { $0 == 0 ? 1 : 0 }, turn: { $0 == 2 ? .never : .ready(upTo: 5) },
+            trust: { $0 < 2 ? .fails : .unknown }, room: .init(failing: 0))
         #expect(next == 1)
+    }
+
+    @Test func `a slot is kept for a destination whose rate lets it send in a moment`() {
+        var order = DispatchOrder()
+        for line in [0, 0, 1] { order.append(to: line) }
+        func next(_ free: Int, _ inFlight: Int, _ rated: DispatchOrder.Turn) -> Int? {
+            order.next(free: free, inFlight: { $0 == 0 ? inFlight : 0 }, turn: { $0 == 1 ? rated : .ready(upTo: 5) })
+        }
+        #expect(next(1, 1, .soon) == nil)
+        #expect(next(2, 1, .soon) == 0)
+        #expect(next(1, 1, .never) == 1)
+    }
+
+    @Test func `failing destinations get no slot of a destination whose rate lets it send in a moment`() {
+        var order = DispatchOrder()
+        for line in [0, 1] { order.append(to: line) }
+        let next = order.next(
+            free: 5, inFlight: { _ in 0 }, turn: { $0 == 1 ? .soon : .ready(upTo: 5) },
+            trust: { $0 == 0 ? .fails : .delivers }, room: .init(failing: 0))
+        #expect(next == nil)
+    }
+
+    @Test func `one slot is for destinations that deliver, and of a single slot every other attempt`() {
+        typealias Room = DispatchOrder.Room
+        #expect(Room(of: 5, failing: 1, unproven: 4, lastWasUnproven: true) == Room(failing: 0, unproven: 0))
+        #expect(Room(of: 1, failing: 0, unproven: 0, lastWasUnproven: true).unproven == 0)
+        #expect(Room(of: 1, failing: 0, unproven: 0, lastWasUnproven: false).unproven == 1)
+        var order = DispatchOrder()
+        for line in [0, 1, 2] { order.append(to: line) }
+        func next(_ room: Int) -> Int? {
+            order.next(
+                free: 1, inFlight: { _ in 0 }, trust: { $0 == 2 ? .delivers : .unknown }, room: .init(unproven: room))
+        }
+        #expect(next(0) == 2)
+        // No other destination has operations.
+        #expect(next(0) == 0)
     }
 
     @Test func `a single destination uses every slot in its order`() {
@@ -286,7 +322,7 @@ struct DispatchOrderTests {
             case 7..<13:
                 let next = order.next(
                     free: concurrency - flying.count, inFlight: { inFlight[$0, default: 0] },
-                    concurrencyLimit: { concurrencyLimit[$0] })
+                    turn: { .ready(upTo: concurrencyLimit[$0]) })
                 got = next.map { [$0] } ?? []
                 if let first = model.list.first(where: { got == [$0.element] }) {
                     flying.append((first.destination, first.sequence))
@@ -331,9 +367,9 @@ struct DispatchOrderTests {
         while order.waiting > 0 {
             while let element = order.next(
                 free: 64 - flying.count, inFlight: { inFlight[$0, default: 0] },
-                concurrencyLimit: { _ in
+                turn: { _ in
                     looked += 1
-                    return 8
+                    return .ready(upTo: 8)
                 })
             {
                 handedOut += 1

@@ -302,9 +302,9 @@ struct Fleet {
         let left = run.left
         let next = run.order.next(
             free: concurrency - run.flying.count, inFlight: { inFlight[$0, default: 0] },
-            concurrencyLimit: {
+            turn: {
                 guards[$0]?.phase == .sampling || left.contains($0) || askAgain[$0].map { $0 > now } ?? false
-                    ? 0 : passages[$0]!.concurrencyLimit
+                    ? .never : .ready(upTo: passages[$0]!.concurrencyLimit)
             })
         guard let next else { return false }
         let destination = run.order.line(of: next)
@@ -382,9 +382,8 @@ struct Fleet {
         run.inFlight[destination]! -= 1
         let (report, verdict) = end(of: flight)
         for event in DestinationEvent.events(
-            of: report, verdict, route: route, blamed: nil, now: now)
+            of: report, verdict, route: route, blamed: nil, began: flight.began, now: now)
         {
-            if event == .delivered, run.passages[destination]!.block?.reason == .held, !flight.isProbe { continue }
             run.passages[destination]!.apply(event, at: now, ignoringCircuitBreaker: false)
         }
         if flight.isProbe, let hold = run.passages[destination]!.state.hold, verdict.status == hold.status {

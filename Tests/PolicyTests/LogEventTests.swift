@@ -77,11 +77,12 @@ struct LogEventTests {
         var recorder = LogRecorder()
         for number in 0..<25 {
             recorder.count(
-                .failed, "\(number)", at: Self.at, destination: "a", type: number == 3 ? "x" : "y", cause: "404")
+                .failed, "\(number)", at: Self.at, destination: "a", type: number == 3 ? "x" : "y",
+                cause: Cause(status: 404))
         }
-        recorder.count(.failed, "z", at: Self.at, destination: "a", type: "y", cause: "410")
+        recorder.count(.failed, "z", at: Self.at, destination: "a", type: "y", cause: Cause(status: 410))
         let events = recorder.take()
-        #expect(events.map(\.count) == [25, 1] && events.map(\.cause) == ["404", "410"])
+        #expect(events.map(\.count) == [25, 1] && events.map(\.status) == [404, 410])
         #expect(events[0].ids == (0..<LogEvent.mostIDs).map(String.init))
         #expect(events.map(\.type) == [nil, "y"])
     }
@@ -95,7 +96,8 @@ struct LogEventTests {
         ]
         for (number, reason) in reasons.enumerated() {
             recorder.count(
-                .quarantined, "\(number)", at: Self.at, cause: reason, group: LogRecorder.group(of: reason))
+                .quarantined, "\(number)", at: Self.at, cause: Cause(words: reason),
+                group: LogRecorder.group(of: reason))
         }
         let events = recorder.take()
         #expect(events.map(\.count) == [2, 2, 1] && events.map(\.cause) == [reasons[0], reasons[2], reasons[4]])
@@ -111,26 +113,71 @@ struct LogEventTests {
             let (before, now) = (ledger, Self.at + .seconds(second))
             ledger.apply(event, to: "d", settings, at: now)
             return before.changes(to: ledger, of: ["d", "other"], at: now).map { change in
-                "\(second) \(change.kind) \(change.cause ?? "-") \(change.count ?? 0)"
+                "\(second) \(change.kind) \(change.status.map { "\($0)" } ?? change.error ?? change.cause ?? "-") \(change.count ?? 0)"
                     + (change.since.map { " since \(Int(($0 - Self.at).inSeconds))" } ?? "")
             }
         }
     }
 
-    @Test func `a destination is down from the fifth failure in a row until an answer`() {
+    @Test func `a destination is down from the fifth failure in a row until a delivery`() {
         let failures = (0..<7).map { (DestinationEvent.unreachable("timeout"), second: $0) }
-        #expect(changes(failures + [(.answered, 60)]) == ["4 down timeout 5 since 0", "60 up - 0 since 0"])
-        #expect(changes(Array(failures.prefix(4)) + [(.delivered, 60)]) == [])
+        let told = ["4 down timeout 5 since 0", "61 up timeout 0 since 0"]
+        #expect(changes(failures + [(.answered, 60), (.delivered(began: Self.at), 61)]) == told)
+        #expect(changes(Array(failures.prefix(4)) + [(.delivered(began: Self.at), 60)]) == [])
         var never = DestinationSettings()
         never.circuitBreaker = 0
-        #expect(changes(failures + [(.answered, 60)], never) == ["4 down timeout 5 since 0", "60 up - 0 since 0"])
+        #expect(changes(failures + [(.answered, 60), (.delivered(began: Self.at), 61)], never) == told)
+    }
+
+    private func missed(_ status: Int, at second: Int) -> (DestinationEvent, second: Int) {
+        let time = Self.at + .seconds(second)
+        return (.missed(Incident(since: time, last: time, cause: Cause(status: status))), second)
+    }
+
+    @Test func `a destination is down after a quarter of an hour without a delivery, whatever it answers`() {
+        let answers = [500, 408, 409, 200].enumerated().map { missed($1, at: $0 * 299) }
+        #expect(changes(answers) == [])
+        #expect(changes(answers + [missed(500, at: 900)]) == ["900 down 500 5 since 0"])
+        #expect(changes(answers + [(.looked, 899), (.looked, 900), (.looked, 901)]) == ["900 down 200 4 since 0"])
+        #expect(
+            changes(answers + [missed(500, at: 900), (.delivered(began: Self.at), 1000), missed(500, at: 1001)])
+                == ["900 down 500 5 since 0", "1000 up 500 5 since 0"])
+    }
+
+    @Test func `a destination that is held is not told to be down`() {
+        let held = DestinationEvent.held(reason: "401: no", status: 401, blamed: nil)
+        #expect(changes([missed(401, at: 0), (held, 0), (.looked, 900)]).allSatisfy { $0.contains(" held ") })
+        #expect(changes([missed(401, at: 0), (held, 0), (.looked, 900)]).count == 1)
+    }
+
+    @Test func `a server that asks for time is in trouble after an hour`() {
+        let asked = (DestinationEvent.retryAfter(until: Self.at + .seconds(60)), second: 0)
+        let answers = [asked, missed(429, at: 0), missed(429, at: 901), missed(429, at: 3599)]
+        #expect(changes(answers) == [])
+        #expect(changes(answers + [missed(429, at: 3600)]) == ["3600 down 429 4 since 0"])
+    }
+
+    @Test func `an incident that no route and no operation names ends without a delivery, with a hold of runs`() {
+        let held = DestinationEvent.held(reason: "401: no", status: 401, blamed: nil)
+        var ledger = DestinationLedger()
+        ledger.apply(missed(500, at: 0).0, to: "d", .init(), at: Self.at)
+        for event in [.looked, held, .paused] { ledger.apply(event, to: "d", .init(), at: Self.at + .seconds(900)) }
+        let before = ledger
+        ledger.apply(.unnamed, to: "d", .init(), at: Self.at + .seconds(901))
+        let events = before.changes(to: ledger, of: ["d"], at: Self.at + .seconds(901))
+        #expect(events.map(\.kind) == [.up, .released] && events.first?.ended == "forgotten")
+        #expect(ledger["d"].isPaused && ledger["d"].hold == nil && ledger["d"].incident == nil)
+        ledger.apply(.heldByHand(reason: "mine"), to: "d", .init(), at: Self.at)
+        ledger.apply(.unnamed, to: "d", .init(), at: Self.at)
+        #expect(ledger["d"].hold?.reason == "mine")
     }
 
     @Test func `a hold, a pause and their ends make an event each, even if runs repeat them`() {
         let held = DestinationEvent.held(reason: "401: no", status: 401, blamed: nil)
         #expect(
             changes([
-                (held, 1), (held, 2), (.probed, 3), (.paused, 4), (.paused, 5), (.resumed, 6), (.delivered, 7),
+                (held, 1), (held, 2), (.probed, 3), (.paused, 4), (.paused, 5), (.resumed, 6),
+                (.delivered(began: Self.at + .seconds(6)), 7),
                 (.heldByHand(reason: "hand"), 8), (.released, 9), (.released, 10),
             ]) == [
                 "1 held 401: no 0", "4 paused - 0", "6 resumed - 0", "7 released 401: no 0 since 1", "8 held hand 0",

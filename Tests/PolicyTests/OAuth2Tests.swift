@@ -3,13 +3,15 @@ import Testing
 @testable import Policy
 
 struct OAuth2Tests {
+    private let now = Timestamp(microseconds: 0)
     private let oauth2 = OAuth2(
         tokenURL: "https://id.example:8443/token?x=1", clientID: "drain q", clientSecret: "${secret:client}",
         scope: "a b&c")
 
     private func answer(_ status: Int, _ body: String) -> OAuth2.Answer {
         OAuth2.answer(
-            in: AttemptReport(result: .answer(.init(status: status, body: Array(body.utf8))), duration: .zero))
+            in: AttemptReport(result: .answer(.init(status: status, body: Array(body.utf8))), duration: .zero),
+            at: Timestamp(microseconds: 0))
     }
 
     @Test func `a token request is a form, and the client authenticates by Basic`() throws {
@@ -103,27 +105,29 @@ struct OAuth2Tests {
 
     @Test(arguments: [408, 429, 500, 503])
     func `an endpoint without a proper answer is unavailable`(status: Int) {
-        #expect(answer(status, "") == .unavailable(.unreachable, reason: "answered \(status)"))
+        #expect(answer(status, "") == .unavailable(reason: "answered \(status)", for: .zero))
         let failure = AttemptReport(result: .failure(.timeout, detail: ""), duration: .zero)
-        #expect(OAuth2.answer(in: failure) == .unavailable(.unreachable, reason: "does not answer (timeout)"))
-        let offline = AttemptReport(result: .failure(.offline, detail: ""), duration: .zero)
-        #expect(OAuth2.answer(in: offline) == .unavailable(.offline, reason: "does not answer (offline)"))
+        #expect(OAuth2.answer(in: failure, at: now) == .unavailable(reason: "does not answer (timeout)", for: .zero))
+        let busy = AttemptReport.Answer(status: status, headers: [HeaderField(name: "Retry-After", value: "3600")])
+        #expect(
+            OAuth2.answer(in: AttemptReport(result: .answer(busy), duration: .zero), at: now)
+                == .unavailable(reason: "answered \(status)", for: .seconds(3600)))
     }
 
     @Test func `an untrusted endpoint counts as a refusal`() {
         let report = AttemptReport(result: .failure(.tls, detail: ""), duration: .zero)
-        #expect(OAuth2.answer(in: report) == .refused(reason: "cannot be trusted (tls)"))
+        #expect(OAuth2.answer(in: report, at: now) == .refused(reason: "cannot be trusted (tls)"))
     }
 
-    @Test func `a token unavailable because of the network defers the operation`() throws {
-        let secrets = SecretValues(failures: ["t": "comes late"], unavailable: ["t": .dns])
+    @Test func `a token that is unavailable for now defers the operation`() throws {
+        let secrets = SecretValues(failures: ["t": "comes late"], unavailable: ["t": .seconds(7)])
         let route = Route(url: "https://a", headers: [HeaderField(name: "Authorization", value: "Bearer ${secret:t}")])
         let header = OperationHeader(id: OperationID("1")!, createdAt: Timestamp(microseconds: 0))
         let error = #expect(throws: RequestError.self) {
             try RequestForm(route).request(
                 for: Operation(header: header, body: []), attempt: 1, version: "1", secrets: secrets)
         }
-        #expect(error == .unavailable(.dns, reason: "the secret 't' comes late"))
+        #expect(error == .noCredentials(reason: "the secret 't' comes late", for: .seconds(7)))
         #expect(error?.outcome == .deferred)
     }
 }

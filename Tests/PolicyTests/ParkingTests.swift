@@ -59,13 +59,35 @@ struct ParkingTests {
         #expect(state(story).parking.decision(on: refusal(answer)) == decision)
     }
 
+    @Test func `operations with credentials of their own never hold, and their credentials are asked once a wait`() {
+        var parking = Parking()
+        func refused(_ id: String, at seconds: Int) {
+            var refusal = refusal("\(id)401:own")
+            refusal.areOwn = true
+            #expect(parking.decision(on: refusal) == .park)
+            parking.park(refusal, at: at(seconds))
+        }
+        func withheld(_ id: String, _ credentials: String = "own", at seconds: Int) -> Bool {
+            parking.withholds(credentials, from: OperationID(id)!, settings, at: at(seconds))
+        }
+        refused("a", at: 0)
+        #expect(withheld("a", at: 1) && !withheld("b", at: 1) && !withheld("a", "renewed", at: 1))
+        refused("b", at: 1)
+        #expect(withheld("c", at: 2) && !withheld("c", "renewed", at: 2) && !withheld("c", at: 302))
+        // They are not among those that wait whatever their credentials are.
+        #expect(parking.waits(settings, at: at(2)).isEmpty)
+        refused("c", at: 302)
+        parking.witness("own", began: at(303))
+        #expect(!withheld("a", at: 304) && !withheld("d", at: 304))
+    }
+
     @Test func `a changed fingerprint voids earlier refusals`() {
         #expect(state("a403").parking.decision(on: refusal("b403", blamed: "other")) == .park)
         #expect(state("a403 200").parking.decision(on: refusal("a403", blamed: "other")) == .park)
         var state = state("a403 b401")
         state.apply(.parked(refusal("c403", blamed: "other"), at: at(9)), settings, at: at(9))
         #expect(state.parking.entries.map(\.id.description) == ["c"])
-        state.apply(.blameChanged, settings, at: at(10))
+        state.apply(.blameChanged(since: "other"), settings, at: at(10))
         #expect(state.parking.isEmpty)
     }
 

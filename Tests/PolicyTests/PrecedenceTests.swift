@@ -67,43 +67,6 @@ struct PrecedenceTests {
         #expect(turns(newest, Route(coalesce: true, ordering: .strict)) == ["free", "in line", "in line"])
     }
 
-    // MARK: - Two listings
-
-    private static let routes = [Route(ordering: .key), Route(ordering: .strict), Route(coalesce: true)]
-
-    /// Whether both listings have met the same names of the sequence of `a`.
-    private func isConfirmed(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
-        var precedence = Precedence(first.map { Self.row($0, route) }, knownAtOnce: knownAtOnce)
-        for row in second.map({ Self.row($0, route) }) {
-            _ = precedence.position(of: row.name, of: route.order, to: row.destination, mark: row.mark)
-        }
-        return precedence.isConfirmed(route.order.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
-    }
-
-    @Test(arguments: routes, [0, 1000])
-    func `two listings of the same names confirm a sequence`(route: Route, knownAtOnce: Int) {
-        let names = ["a@1:k=due", "b@2:k=due", "c@3:k=deferred", "d@4:k=held"]
-        #expect(isConfirmed(names, names.reversed(), route, knownAtOnce))
-        #expect(isConfirmed([names[0]], [names[0]], route, knownAtOnce))
-    }
-
-    @Test(arguments: routes, [0, 1000])
-    func `a missing, repeated, new or changed name leaves its sequence in doubt`(
-        route: Route, knownAtOnce: Int
-    ) {
-        func isConfirmed(_ first: [String], _ second: [String]) -> Bool {
-            self.isConfirmed(first, second, route, knownAtOnce)
-        }
-        let names = ["a@1:k=due", "b@2:k=due"]
-        for others in [["b@2:k=due"], names + ["a@1:k=due"], names + ["c@3:k=due"], ["a@1:k=held", "b@2:k=due"]] {
-            #expect(!isConfirmed(names, others), "\(others)")
-        }
-        for others in [[], names, ["a@1:k=held"], ["a@1:k=due", "a@1:k=due"]] {
-            #expect(!isConfirmed(["a@1:k=due"], others), "\(others)")
-        }
-        #expect(!isConfirmed([], ["a@1:k=due"]))
-    }
-
     // MARK: - Many sequences
 
     @Test func `a sequence of several operations beyond knownAtOnce needs a second listing`() {
@@ -115,31 +78,6 @@ struct PrecedenceTests {
             let turns = rows.map { precedence.position(of: $0.name, of: route.order, to: $0.destination) }
             #expect(turns == [.free, .free, .free, .inLine] && listings == count)
         }
-    }
-
-    @Test func `a name gone before the second listing leaves its sequence in doubt`() {
-        let route = Route(ordering: .key)
-        let rows = ["a@1:k=due", "b@2:k=due"].map { Self.row($0, route) }
-        var precedence = Precedence(knownAtOnce: 0)
-        precedence.note(rows)
-        let first = precedence.needsAnotherListing()
-        precedence.note([rows[1]])
-        let second = precedence.needsAnotherListing()
-        #expect(first && !second)
-        for row in rows { _ = precedence.position(of: row.name, of: route.order, to: row.destination, mark: row.mark) }
-        #expect(!precedence.isConfirmed(route.order.sequence(of: rows[0].name, to: Self.place)!))
-    }
-
-    @Test func `a second listing without the names of a crowded sequence leaves the sequence in doubt`() {
-        let route = Route(ordering: .key)
-        let rows = ["a@2:k=due", "b@1:k=due"].map { Self.row($0, route) }
-        var precedence = Precedence(knownAtOnce: 0)
-        precedence.note(rows)
-        let first = precedence.needsAnotherListing()
-        let second = precedence.needsAnotherListing()
-        #expect(first && !second)
-        _ = precedence.position(of: rows[0].name, of: route.order, to: rows[0].destination, mark: rows[0].mark)
-        #expect(!precedence.isConfirmed(route.order.sequence(of: rows[0].name, to: Self.place)!))
     }
 
     @Test func `a claimed operation met twice is still alone in its sequence`() {
@@ -157,38 +95,7 @@ struct PrecedenceTests {
         precedence.note(rows)
         let isCrowded = precedence.needsAnotherListing()
         #expect(!isCrowded)
-        for row in rows { _ = precedence.position(of: row.name, of: route.order, to: row.destination, mark: row.mark) }
-        #expect(rows.allSatisfy { precedence.isConfirmed(route.order.sequence(of: $0.name, to: $0.destination)!) })
-        #expect(!precedence.isConfirmed(route.order.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
-    }
-
-    @Test func `a sequence is confirmed up to the first unchosen name`() {
-        let route = Route(ordering: .key)
-        let rows = ["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due"].map { Self.row($0, route) }
-        let sequences = rows.map { route.order.sequence(of: $0.name, to: $0.destination)! }
-        var confirmation = Confirmation(
-            of: [sequences[0]], chosen: [rows[0].name, rows[2].name],
-            superseded: [Self.row("z@0:k=due", route).name: rows[2].name.id])
-        for row in rows { confirmation.note(row.name, of: route.order, to: row.destination) }
-        #expect(zip(rows, sequences).map { confirmation.confirms($0.name, in: $1) } == [true, false, false, true])
-        #expect(confirmation.confirms(supersededBy: rows[2].name.id, in: sequences[0]))
-        #expect(!confirmation.confirms(supersededBy: OperationID("x")!, in: sequences[0]))
-    }
-
-    /// `b` superseded `a`. Between the listings, `b` was dropped and `c` was added.
-    @Test(arguments: [true, false])
-    func `an older value stays and blocks newer values if its replacement is gone`(isThere: Bool) {
-        let route = Route(coalesce: true)
-        let rows = ["a@1:k=held", "b@2:k=due", "c@3:k=due"].map { Self.row($0, route) }
-        let sequence = route.order.sequence(of: rows[0].name, to: Self.place)!
-        var confirmation = Confirmation(
-            of: [sequence], chosen: [rows[2].name], superseded: [rows[0].name: rows[1].name.id])
-        for row in rows where isThere || row.name != rows[1].name {
-            confirmation.note(row.name, of: route.order, to: row.destination)
-        }
-        #expect(confirmation.confirms(supersededBy: rows[1].name.id, in: sequence) == isThere)
-        // If `b` is there, `b` was not chosen.
-        #expect(!confirmation.confirms(rows[2].name, in: sequence))
+        #expect(rows.allSatisfy { precedence.position(of: $0.name, of: route.order, to: $0.destination) == .free })
     }
 
     // MARK: - Coalescing

@@ -43,8 +43,8 @@ struct RuleOracle {
         if let outcome = outcome(byAnswers: facts) { return outcome }
         let name = isCallable && facts.isJSON ? facts.name.flatMap { name in Self.names[name].map { (name, $0) } } : nil
         if let (name, usual) = name {
-            // CALLABLE FUNCTIONS: "The name in error.status decides, whatever the HTTP status is", "The name takes
-            // precedence over the HTTP status, unless classify has the status and not the name."
+            // CALLABLE FUNCTIONS: "In any other answer the name in error.status decides, whatever the HTTP status is",
+            // "The HTTP status decides only if classify lists the status and not the name."
             return line(named: name) ?? outcome(byClassify: facts.status) ?? usual
         }
         // … "classify, by status or error alone, the narrowest entry first";
@@ -54,8 +54,7 @@ struct RuleOracle {
         // an answer has neither form, drainq assumes another server: the HTTP status decides, and with 2xx the operation
         // is deferred."
         if isCallable, !facts.isJSON || !facts.hasResult || facts.name != nil { return .deferred }
-        // ACCEPT RULES: "an answer is a delivery only if its content type is contentType and its JSON meets all
-        // conditions of json".
+        // ANSWERS: "an answer with 2xx that does not meet its conditions has the outcome otherwise".
         if let accept {
             if let wanted = accept.contentType, wanted != facts.contentType { return accept.otherwise }
             if accept.asksForSuccess, !facts.isJSON || facts.succeeds != true { return accept.otherwise }

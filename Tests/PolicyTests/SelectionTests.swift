@@ -41,6 +41,17 @@ struct SelectionTests {
         #expect(choose(3, offers.reversed()) == ["a1", "d60-60", "d61-61"])
     }
 
+    @Test(arguments: 0..<20) func `with more destinations than places, those that fail come last`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let offers = (1...40).map { (place: $0 % 20, second: $0) }.shuffled(using: &generator)
+        var selection = Selection<Int, Int>(limit: 6)
+        for (place, second) in offers {
+            selection.offer(name(second), destination: place, fails: place < 16, element: second)
+        }
+        // The four that do not fail, and the oldest of the two that have waited longest of the others.
+        #expect(selection.chosen().map(\.element) == [1, 2, 16, 17, 18, 19])
+    }
+
     @Test func `equal times are ordered by id`() {
         var selection = Selection<Int, String>(limit: 2)
         for id in ["c", "a", "b"] { selection.offer(name(1, id), destination: 0, element: id) }

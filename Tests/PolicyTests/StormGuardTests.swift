@@ -170,8 +170,9 @@ struct StormGuardTests {
         }
     }
 
-    @Test func `a delivery, a different status and a change restart the count`() {
-        for event in [DestinationEvent.delivered, .disproved, .blameChanged, .released] {
+    @Test func `a delivery, a different status and a release restart the count`() {
+        let zero = Timestamp(microseconds: 0)
+        for event in [DestinationEvent.delivered(began: zero), .disproved(began: zero), .released] {
             var state = DestinationState()
             state.apply(.failed(status: 404), DestinationSettings(), at: Timestamp(microseconds: 0))
             state.apply(event, DestinationSettings(), at: Timestamp(microseconds: 0))
@@ -182,6 +183,15 @@ struct StormGuardTests {
             state.apply(.failed(status: status), DestinationSettings(), at: Timestamp(microseconds: 0))
         }
         #expect(state.storm == .init(status: 410, count: 1, at: Timestamp(microseconds: 0)))
+    }
+
+    @Test func `a renewed credential ends a hold, and allows no further failures`() {
+        let zero = Timestamp(microseconds: 0)
+        var state = DestinationState()
+        for _ in 0..<5 { state.apply(.failed(status: 404), DestinationSettings(), at: zero) }
+        state.apply(.held(reason: "", status: 404, blamed: "old"), DestinationSettings(), at: zero)
+        state.apply(.blameChanged(since: "old"), DestinationSettings(), at: zero)
+        #expect(state.hold == nil && state.storm?.count == 5)
     }
 
     // MARK: - Statuses that hold

@@ -136,11 +136,11 @@ struct TemplateDifferentialTests {
                 // "The payload's bytes in Base64."
                 let base64 =
                     word == .payload ? Value.base64(of: sample.operation.body) : sample.value(of: word)?.inBase64
-                guard let value = isBase64 ? base64 : sample.value(of: word) else {
-                    // "null" stays null where a JSON value stands.
-                    let isNull = isBase64 && sample.value(of: word)?.kind == .null && place == .json
-                    return isNull ? Array("null".utf8) : nil
+                // "As a JSON value null stays null."
+                if isBase64, word != .payload, place == .json, sample.value(of: word)?.kind == .null {
+                    return Array("null".utf8)
                 }
+                guard let value = isBase64 ? base64 : sample.value(of: word) else { return nil }
                 return TemplateOracle.rendered(value, in: place, isLined: isLined)
             }
             for sample in samples {

@@ -30,9 +30,9 @@ enum TemplateOracle {
             Value(kind: .text, written: Array(TemplateOracle.quoted(Array(text.utf8))), units: Array(text.utf16))
         }
 
-        /// "Any word can be followed by :base64": the bytes in Base64. `nil` if there are none.
+        /// ":base64 after any word encodes the value: a text as UTF-8, anything else as JSON." `nil` for no characters.
         var inBase64: Value? {
-            content.map { Self.base64(of: $0) }
+            (kind == .null ? written : content).map { Self.base64(of: $0) }
         }
 
         static func base64(of bytes: [UInt8]) -> Value { .text(Data(bytes).base64EncodedString()) }

@@ -31,12 +31,17 @@ struct BodyFileTests {
         try examine(path).get()
     }
 
-    @Test func `a body file in an allowed directory has its real path, length, time and inode`() throws {
+    @Test func `a body file in an allowed directory has its real path, length, time, inode and digest`() throws {
         let file = try file(root + "/a")
         var status = stat()
         #expect(stat(root + "/a", &status) == 0)
         let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
-        #expect(file == BodyFile(path: root + "/a", length: 5, modified: modified, inode: UInt64(status.st_ino)))
+        #expect(
+            file
+                == BodyFile(
+                    path: root + "/a", length: 5, modified: modified, inode: UInt64(status.st_ino),
+                    changed: file.changed,
+                    sha256: SHA256.hexadecimal(SHA256().digest(endingWith: Array("12345".utf8)[...]))))
         symlink(root, outside + "/link")
         symlink(root + "/sub", root + "/within")
         #expect(try self.file(outside + "/link/a") == file)
@@ -65,7 +70,32 @@ struct BodyFileTests {
         #expect(words.allSatisfy { !$0.isEmpty } && Set(words).count == Set(cases.map(\.1)).count)
     }
 
-    @Test func `the examination waits for no FIFO, opens no device and reads no file`() throws {
+    @Test func `a file with content and no size is refused, and an empty file is not`() throws {
+        #expect(try examine("/proc/self/status", roots: ["/proc"]) == .failure(.withoutSize))
+        try Data().write(to: URL(filePath: root + "/empty"))
+        #expect(try examine(root + "/empty").get().length == 0)
+    }
+
+    @Test(arguments: [0, 1, 63, 64, 262_143, 262_144, 262_145, 600_000])
+    func `the digest is that of the whole content`(length: Int) throws {
+        let content = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        try Data(content).write(to: URL(filePath: root + "/long"))
+        #expect(try file(root + "/long").sha256 == SHA256.hexadecimal(SHA256.hash(content)))
+    }
+
+    @Test func `a file that changes while it is read is refused`() throws {
+        var system = SystemCalls.real
+        let real = system
+        system.read = { (descriptor, space, offset) throws(Errno) in
+            if offset > 0 { try? Data("54321".utf8).write(to: URL(filePath: self.root + "/a"), options: []) }
+            return try real.read(descriptor, space, offset)
+        }
+        var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1_700_000_000, tv_nsec: 1)]
+        utimensat(AT_FDCWD, root + "/a", &times, 0)
+        #expect(try queue.open(system).bodyFile(at: root + "/a", roots: [root]) == .failure(.changing))
+    }
+
+    @Test func `the examination waits for no FIFO, opens no device and reads no file that is untouched`() throws {
         mkfifo(root + "/fifo", 0o600)
         #expect(try examine(root + "/fifo") == .failure(.notAFile(.fifo)))
         let calls = InterceptedCalls()
@@ -73,7 +103,10 @@ struct BodyFileTests {
         calls.reset()
         #expect(open.bodyFile(at: "/dev/null", roots: [root]) == .failure(.notAFile(.other)))
         #expect(calls.log == ["statusAt"])
-        #expect(try open.bodyFile(at: root + "/a", roots: [root]).get().length == 5)
+        let file = try open.bodyFile(at: root + "/a", roots: [root]).get()
+        #expect(calls.log.contains("read"))
+        calls.reset()
+        #expect(open.current(file, roots: [root]) == .success(file))
         #expect(!calls.log.contains("read"))
     }
 
@@ -103,28 +136,43 @@ struct BodyFileTests {
         #expect(open.bodyFile(at: root + "/sub/b", roots: [root]) == .failure(.missing))
     }
 
-    @Test func `the check refuses a changed, replaced or removed body file`() throws {
+    @Test func `a changed, replaced or removed body file is refused, and one with the same content is not`() throws {
         let open = try queue.open()
         let file = try file(root + "/a")
-        #expect(open.check(file, roots: [root]) == nil)
+        #expect(open.current(file, roots: [root]) == .success(file))
         var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1_700_000_000, tv_nsec: 1)]
         utimensat(AT_FDCWD, file.path, &times, 0)
-        #expect(open.check(file, roots: [root]) == .changed)
-        let again = try self.file(root + "/a")
-        try queue.put("123456", at: "files/root/a2")
-        utimensat(AT_FDCWD, root + "/a2", &times, 0)
-        #expect(again.modified == 1_700_000_000_000_000_001)
-        rename(root + "/a2", root + "/a")
-        #expect(open.check(again, roots: [root]) == .changed)
+        let touched = try open.current(file, roots: [root]).get()
+        #expect(touched.modified == 1_700_000_000_000_000_001 && touched.sha256 == file.sha256)
+        // Other content, with the same length, inode and time of modification.
+        let writing = try FileHandle(forWritingTo: URL(filePath: file.path))
+        try writing.write(contentsOf: Data("54321".utf8))
+        utimensat(AT_FDCWD, file.path, &times, 0)
+        #expect(open.current(touched, roots: [root]) == .failure(.changed))
+        try writing.seek(toOffset: 0)
+        try writing.write(contentsOf: Data("12345".utf8))
+        // An operation of an older drainq has no digest.
+        var old = file
+        (old.changed, old.sha256) = (nil, nil)
+        #expect(open.current(old, roots: [root]) == .failure(.changed))
+        for content in ["54321", "123456"] {
+            try queue.put(content, at: "files/root/a2")
+            utimensat(AT_FDCWD, root + "/a2", &times, 0)
+            rename(root + "/a2", root + "/a")
+            #expect(open.current(file, roots: [root]) == .failure(.changed))
+        }
         unlink(root + "/a")
-        #expect(open.check(again, roots: [root]) == .missing)
+        #expect(open.current(file, roots: [root]) == .failure(.missing))
+        try queue.put("12345", at: "files/root/a")
+        let back = try open.current(file, roots: [root]).get()
+        #expect(back.sha256 == file.sha256 && back.modified != file.modified)
         let b = try self.file(root + "/sub/b")
-        #expect(open.check(b, roots: [outside + "/rootless"]) == .outside(b.path))
+        #expect(open.current(b, roots: [outside + "/rootless"]) == .failure(.outside(b.path)))
         // Another path to the same file.
         symlink(root + "/sub", root + "/within")
         var other = b
         other.path = root + "/within/b"
-        #expect(open.check(other, roots: [root]) == nil)
+        #expect(open.current(other, roots: [root]) == .success(other))
     }
 
     @Test(arguments: [EIO, EMFILE])
@@ -166,12 +214,15 @@ struct BodyFileTests {
                 #""bodyFile":{"path":"/x/\u0001\"ü","length":7,"modified":-5,"inode":18446744073709551615},"length":0,"#
             ))
         #expect(try OperationFile.decode(bytes, file: "f") == operation)
+        operation.header.bodyFile?.sha256 = String(repeating: "0a", count: 32)
+        #expect(try OperationFile.decode(OperationFile.encode(operation), file: "f") == operation)
     }
 
     @Test(arguments: [
         (#""bodyFile":"/x","length":0}"#, "\n"), (#""bodyFile":{"path":"/x"},"length":0}"#, "\n"),
         (#""bodyFile":{"path":"x","length":0,"modified":0,"inode":0},"length":0}"#, "\n"),
         (#""bodyFile":{"path":"/x","length":-1,"modified":0,"inode":0},"length":0}"#, "\n"),
+        (#""bodyFile":{"path":"/x","length":0,"modified":0,"inode":0,"sha256":"0A"},"length":0}"#, "\n"),
         (#""bodyFile":{"path":"/x","length":1,"modified":1.5,"inode":0},"length":0}"#, "\n"),
         (#""bodyFile":{"path":"/x","length":1,"modified":0,"inode":-1},"length":0}"#, "\n"),
         (#""bodyFile":{"path":"/x","length":1,"modified":0,"inode":1},"length":2}"#, "{}\n"),
@@ -194,7 +245,7 @@ struct BodyFileTests {
         for (id, mediaType) in [("path", "application/octet-stream"), ("object", "x/y")] {
             let entry = try #require(admission.admitted.first { $0.name.id.description == id })
             guard case .operation(let stored) = try queue.open().read(entry) else { throw Errno(0) }
-            #expect(stored.operation.header.bodyFile == file && stored.operation.body.isEmpty)
+            #expect(stored.operation.header.bodyFile?.inode == file.inode && stored.operation.body.isEmpty)
             #expect(stored.operation.header.contentType == mediaType)
         }
     }

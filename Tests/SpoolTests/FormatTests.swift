@@ -64,7 +64,7 @@ struct FormatTests {
         try queue.put("2\n", at: "state/format")
         // A run that began before the takeover ends as usual.
         let claim = try #require(try claims.claim(entry))
-        _ = try claims.settle(claim, .delivered(keep: false), record: nil, now: now)
+        _ = try claims.settle(claim, as: .delivered(keep: false))
         try claims.end()
         #expect(throws: SpoolError(kind: .newerFormat(2), verb: "open", path: queue.path, code: EINVAL)) {
             try open.beginRun(now: now)

@@ -24,7 +24,7 @@ struct FullDiskTests {
             let error = #expect(throws: SpoolError.self) { try open.beginRun(now: now) }
             #expect(error?.description == "cannot begin a run in 'claimed': \(Errno(code))")
             let claim = try #require(try run.claim(entry))
-            #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+            #expect(try run.settle(claim, as: .delivered(keep: false)) == .gone)
             try run.end()
             #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
         }

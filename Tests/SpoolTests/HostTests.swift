@@ -5,6 +5,14 @@ import Testing
 
 @testable import Policy
 
+extension SpoolDirectory {
+    /// Takes the sequence lock of a destination; `nil` if it is taken.
+    func sequenceLock() throws(SpoolError) -> SequenceLocks? {
+        let locks = SequenceLocks(in: self)
+        return try locks.take(Digest(of: "d")) ? locks : nil
+    }
+}
+
 /// Hosts that share a directory: which runs count as alive, and how a run behaves that was taken for dead.
 struct `Several hosts` {
     let queue: TemporaryQueue
@@ -75,13 +83,23 @@ struct `Several hosts` {
         #expect(try run.recover(now: now).returned.map(\.name.interruptions) == [1])
     }
 
+    @Test func `after another boot no mark counts, whatever the name of the host`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            var system = SystemCalls.real
+            (system.host, system.boot) = ({ "pod1" }, { "another boot" })
+            let run = try queue.open(system).beginRun(now: now)
+            #expect(try run.receipt(for: [try #require(try run.claim(entry))]).isMarked)
+        }
+        #expect(try queue.recover().returned == [entry])
+    }
+
     @Test func `on a shared file system a run marks no delivery`() throws {
         let entry = try queue.add(["a"])[0]
         do {
             let run = try elsewhere("far", "nfs4").beginRun(now: now)
             let claim = try #require(try run.claim(entry))
-            run.begin([claim])
-            #expect(!run.markDelivered(claim))
+            #expect(try !run.receipt(for: [claim]).isMarked)
         }
         let recovery = try elsewhere("near", "nfs4").beginRun(now: now).recover(now: now)
         #expect(recovery.delivered.isEmpty && recovery.returned.map(\.name.interruptions) == [1])
@@ -106,18 +124,18 @@ struct `Several hosts` {
         #expect(try run.otherRuns == [name])
         #expect(try near.damages(now: now) == [])
         #expect(try near.unjudgedRuns() == [name])
-        #expect(try near.lockSequences() == nil)
+        #expect(try near.sequenceLock() == nil)
         try run.end()
         // The run's own host knows that the run is dead.
         #expect(try far.unjudgedRuns() == [])
         #expect(try far.damages(now: now).contains(.deadRun(name, claims: 1)))
         // An operator ends the doubt by removing the lock file.
         unlink("\(queue.path)/claimed/\(name)/lock")
-        #expect(try far.lockSequences() != nil)
+        #expect(try far.sequenceLock() != nil)
         let next = try near.beginRun(now: now)
         #expect(try next.recover(now: now).returned.count == 1)
         try next.end()
-        #expect(try near.lockSequences() != nil)
+        #expect(try near.sequenceLock() != nil)
     }
 
     @Test(arguments: ["ext4", "fuse.ceph-fuse"])
@@ -150,7 +168,7 @@ struct `Several hosts` {
                 continue
             }
             #expect(stored.operation.header.id == entry.name.id)
-            #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+            #expect(try run.settle(claim, as: .delivered(keep: false)) == .gone)
         }
         #expect(names.count == 8 && names.allSatisfy { $0.contains("/") == (type == "ext4") }, "\(names)")
         #expect(queue.names("new").isEmpty && queue.names("claimed/\(run.name)") == ["lock"])
@@ -171,10 +189,10 @@ struct `Several hosts` {
         let again = try #require(try near.claim(entries[0]))
         // Within a second of the last check of the lock.
         #expect(throws: SpoolError.self) { try far.claim(entries[1]) }
-        #expect(try far.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+        #expect(try far.settle(claim, as: .delivered(keep: false)) == .gone)
         #expect(near.isOpen(again) && queue.names("claimed/\(near.name)").count == 2)
         #expect(queue.names("new") == [entries[1].name.description])
-        #expect(try near.settle(again, .delivered(keep: false), record: nil, now: now) == .gone)
+        #expect(try near.settle(again, as: .delivered(keep: false)) == .gone)
         try near.end()
         #expect(queue.names("state").contains("spare"))
     }
@@ -197,6 +215,7 @@ struct `Several hosts` {
         }
         let run = try open.beginRun(now: now)
         let claim = try #require(try run.claim(entries[0]))
+        let receipt = try run.receipt(for: [claim])
         switch how {
         case "EIO": answer = { () throws(Errno) in throw Errno(EIO) }
         case "ESTALE": answer = { () throws(Errno) in throw Errno(ESTALE) }
@@ -211,7 +230,7 @@ struct `Several hosts` {
         calls.reset()
         for _ in 0..<2 {
             let error = #expect(throws: SpoolError.self) {
-                try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+                try run.settle(claim, .delivered(keep: false), record: nil, receipt: receipt, now: now)
             }
             #expect(error?.kind == .lostLock && error?.path == "claimed/\(run.name)")
         }
@@ -258,7 +277,7 @@ struct `Several hosts` {
         let entry = try queue.add(["a"])[0]
         let spool = try queue.open(system)
         let run = try spool.beginRun(now: now)
-        _ = try run.settle(#require(try run.claim(entry)), .delivered(keep: false), record: nil, now: now)
+        _ = try run.settle(#require(try run.claim(entry)), as: .delivered(keep: false))
         try run.end()
         #expect(try spool.accept([queue.operation("b")], limits: Limits(), durable: false).results.count == 1)
         #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
@@ -311,7 +330,7 @@ struct `Several hosts` {
         #expect(try runs[1].take(Entry(state: .deferred, name: later)) == nil)
         #expect(queue.names("deferred") == [later.description])
         guard case .operation = try runs[0].read(first) else { throw Errno(0) }
-        _ = try runs[0].settle(first, .delivered(keep: false), record: nil, now: now)
+        _ = try runs[0].settle(first, as: .delivered(keep: false))
         #expect(try queue.entries().isEmpty)
     }
 

@@ -146,6 +146,18 @@ struct KeptTests {
         #expect(try open.keptKeys().isEmpty)
     }
 
+    @Test func `a value stays while an operation of its key is deferred`() throws {
+        try keep(kept(["id": "17"]))
+        let entry = try add("a")
+        let open = try queue.open()
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        _ = try run.settle(claim, .deferred(until: now + .seconds(60), countsAttempt: true), record: nil, now: now)
+        try run.end()
+        #expect(try open.pruneKept(olderThan: Timestamp(rfc3339: "2100-01-01T00:00:00Z")!, at: now) == 0)
+        #expect(try kept() == ["id": "17"])
+    }
+
     @Test func `a waiting foreign file prolongs the time of values by its own age`() throws {
         try keep(kept(["id": "17"]))
         let open = try queue.open()
@@ -191,7 +203,7 @@ struct KeptTests {
                 return false
             }
             _ = try open.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)
-            _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+            _ = try run.settle(claim, as: .delivered(keep: false))
             try run.sync()
             return true
         } catch {
@@ -253,7 +265,7 @@ struct KeptTests {
         }
         var record = TemporaryQueue.record(.delivered)
         record.answer = KeptAnswer(body: Array("ok".utf8))
-        guard case .moved(let copy) = try run.settle(claim, .delivered(keep: true), record: record, now: now),
+        guard case .moved(let copy) = try run.settle(claim, as: .delivered(keep: true), record: record),
             case .operation(let stored)? = try queue.open().read(copy)
         else { throw Errno(0) }
         #expect(copy.state == .delivered && stored.operation.attempts.last?.answer?.body == Array("ok".utf8))

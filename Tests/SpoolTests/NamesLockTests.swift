@@ -33,6 +33,7 @@ struct NamesLockTests {
             { _ = try operators.hold(entries[0]) },
             { _ = try operators.retry(entries[1], now: now, notBefore: now + .seconds(1)) },
             { _ = try operators.release(held, now: now) },
+            { _ = try operators.drop(entries[0], having: nil, at: nil) },
         ]
         try lister.withNamesLock { () throws(SpoolError) in
             for step in steps {
@@ -43,16 +44,8 @@ struct NamesLockTests {
             }
         }
         #expect(try Set(queue.entries()) == [entries[0], entries[1], held])
-        for step in steps { try step() }
+        for step in steps.dropLast() { try step() }
         #expect(try queue.entries().count { $0.name.isHeld } == 1)
-    }
-
-    @Test func `an operator may drop a waiting operation while another process has the names lock`() throws {
-        let entry = try queue.add(["a"])[0]
-        let operators = try other()
-        let lister = try queue.open()
-        let isDropped = try lister.withNamesLock { () throws(SpoolError) in try operators.drop(entry) }
-        #expect(isDropped)
     }
 
     @Test func `the claims of a dead run come back once the names lock is free`() throws {
@@ -134,16 +127,6 @@ struct NamesLockTests {
         #expect(turns.allSatisfy { $0 <= 20 } && turns.reduce(0, +) == 100)
         #expect(log.count { $0 == "lock" } == log.count { $0 == "unlock" })
         #expect(others == log.count { $0 == "sleep 2000" } && others >= 4)
-    }
-
-    @Test func `dropping operations together does not take the names lock`() throws {
-        let entries = try queue.add(["a", "b"])
-        let lister = try queue.open()
-        let open = try other()
-        try lister.withNamesLock { () throws(SpoolError) in
-            try open.withSharedSyncs { for entry in entries { _ = try? open.drop(entry) } }
-        }
-        #expect(try queue.entries().isEmpty)
     }
 
     @Test func `accept keeps the attempts and the due time of an operation attempted before`() throws {

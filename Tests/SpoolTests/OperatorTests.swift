@@ -8,6 +8,7 @@ import Testing
 struct OperatorTests {
     let queue: TemporaryQueue
     let now = TemporaryQueue.now
+    private let rule = AdmissionRule(Configuration())
 
     init() throws {
         queue = try TemporaryQueue()
@@ -16,7 +17,7 @@ struct OperatorTests {
     func settled(_ id: String, _ disposition: Disposition) throws -> Entry {
         let entry = try queue.add([id])[0]
         let run = try queue.open().beginRun(now: now)
-        let settled = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+        let settled = try run.settle(#require(try run.claim(entry)), as: disposition)
         try run.end()
         switch settled {
         case .moved(let entry): return entry
@@ -58,27 +59,32 @@ struct OperatorTests {
         #expect(try queue.entries() == claimed)
     }
 
-    @Test func `quarantine keeps bad input with its reason, and retry lets a run read the input again`() throws {
-        let item = try queue.open().keepBadInput([.init([0x35], reason: "line 3: \u{1B}", source: "add")], now: now)[0]
+    @Test func `quarantine keeps bad input with its reason, and retry reads the input again as its command did`() throws
+    {
+        let item = try queue.open().keepBadInput(
+            [.init([0x35], reason: "line 3: \u{1B}", source: "add", reading: Reading(.payload))],
+            by: rule, now: now)[0]
         #expect(try queue.open().quarantined() == [item])
         #expect(queue.bytes("quarantine/\(item.fileName)") == [0x35])
         #expect(try queue.open().retry(item, now: now))
         #expect(try !queue.open().retry(item, now: now))
-        let run = try queue.open().beginRun(now: now)
-        #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
+        let entry = try #require(try queue.entries().first)
+        #expect(entry.state == .new && entry.name.id == item.id && entry.name.createdAt == now)
         #expect(queue.names("quarantine").isEmpty)
     }
 
     @Test func `bad inputs kept together share the syncs`() throws {
         let calls = InterceptedCalls()
         let spool = try queue.open(calls.calls)
-        let inputs = (0..<40).map { SpoolDirectory.BadInput([UInt8($0)], reason: "no", source: "line \($0)") }
+        let inputs = (0..<40).map {
+            SpoolDirectory.BadInput([UInt8($0)], reason: "no", source: "line \($0)", reading: Reading(.body))
+        }
         calls.reset()
-        let items = try spool.keepBadInput(inputs, now: now)
+        let items = try spool.keepBadInput(inputs, by: rule, now: now)
         #expect(calls.log.filter { ["fsync", "syncfs"].contains($0) } == ["syncfs", "fsync", "fsync"])
         #expect(items.map { queue.bytes("quarantine/\($0.fileName)") } == inputs.map(\.bytes))
         calls.reset()
-        _ = try spool.keepBadInput(inputs, durable: false, now: now)
+        _ = try spool.keepBadInput(inputs, by: rule, durable: false, now: now)
         #expect(!calls.log.contains("fsync") && !calls.log.contains("syncfs"))
     }
 
@@ -161,14 +167,17 @@ struct OperatorTests {
     @Test func `prune removes failed operations beyond their retention, and nothing else`() throws {
         let entry = try settled("a", .failed(countsAttempt: true))
         let open = try queue.open()
-        #expect(try open.prune(.failed, olderThan: Timestamp(microseconds: 0)) == 0)
+        #expect(try open.prune(.failed, olderThan: Timestamp(microseconds: 0), at: now) == 0)
         #expect(try open.read(entry) != nil)
         try queue.add(["waits"])
         try queue.put("x", at: "quarantine/strange")
-        for state in QueueState.waiting + [.quarantine] { #expect(try open.prune(state, olderThan: .lastInNames) == 0) }
+        for state in QueueState.waiting + [.quarantine] {
+            #expect(try open.prune(state, olderThan: .lastInNames, at: now) == 0)
+        }
         #expect(queue.names("new").count == 1 && queue.names("quarantine") == ["strange"])
-        #expect(try open.prune(.failed, olderThan: .lastInNames) == 1)
+        #expect(try open.prune(.failed, olderThan: .lastInNames, at: now) == 1)
         #expect(try open.read(entry) == nil)
+        #expect(try open.endings(of: [entry.name.id]).kinds == [entry.name.id: .failed])
     }
 
     @Test(arguments: [
@@ -272,6 +281,7 @@ struct OperatorTests {
 /// Retries at a later time, as `retry --rate` makes them.
 struct RetryLaterTests {
     let now = TemporaryQueue.now
+    private let rule = AdmissionRule(Configuration())
 
     @Test func `an operation retried at a later time waits in new, however far away the time`() throws {
         let queue = try TemporaryQueue()
@@ -298,6 +308,7 @@ struct RetryLaterTests {
 /// An operator's changes to many operations at once.
 struct TogetherTests {
     let now = TemporaryQueue.now
+    private let rule = AdmissionRule(Configuration())
 
     @Test func `a directory is synced once for many operations`() throws {
         let queue = try TemporaryQueue()

@@ -53,7 +53,7 @@ struct RecoveryTests {
             .delivered(keep: true),
         ]
         for (entry, disposition) in zip(added.dropFirst(), dispositions) {
-            _ = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+            _ = try run.settle(#require(try run.claim(entry)), as: disposition)
         }
         try run.end()
         let before = try Set(queue.entries())
@@ -113,10 +113,8 @@ struct RecoveryTests {
         do {
             let run = try queue.open().beginRun(now: now)
             let claims = try added.map { try #require(try run.claim($0)) }
-            // Without a request no delivery can be marked.
-            #expect(!run.markDelivered(claims[1]))
             run.begin(claims)
-            #expect(run.markDelivered(claims[0]))
+            #expect(try run.receipt(for: [claims[0]]).isMarked)
         }
         let recovery = try queue.recover()
         #expect(recovery.delivered == [added[0].name] && recovery.errors.isEmpty)
@@ -132,8 +130,7 @@ struct RecoveryTests {
         do {
             let run = try queue.open().beginRun(now: now)
             let claim = try #require(try run.claim(added[0]))
-            run.begin([claim])
-            #expect(run.markDelivered(claim))
+            #expect(try run.receipt(for: [claim]).isMarked)
         }
         do {
             let calls = InterceptedCalls()
@@ -153,14 +150,80 @@ struct RecoveryTests {
         do {
             let run = try queue.open().beginRun(now: now)
             let claim = try #require(try run.claim(added[0]))
-            run.begin([claim])
-            #expect(run.markDelivered(claim))
-            _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+            _ = try run.settle(claim, as: .delivered(keep: false))
             // An import brings the operation back.
             try queue.put(file, at: "new/\(added[0].name)")
             _ = try #require(try run.claim(added[0]))
         }
         #expect(try queue.recover().returned == added)
+    }
+
+    @Test func `C: a copy that a dead run had yet to keep is kept, and values for a chain, too`() throws {
+        let added = try queue.add(["a", "b"])
+        var record = TemporaryQueue.record(.delivered)
+        record.answer = KeptAnswer(body: Array("yes".utf8))
+        var left = TemporaryQueue.record(.delivered)
+        left.kept = ChainValues(chain: "k", kept: KeptValues(values: ["id": KeptValue(json: Array("7".utf8))!]))
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claims = try added.map { try #require(try run.claim($0)) }
+            #expect(try run.receipt(for: [claims[0]], keep: true, record: record).isMarked)
+            #expect(try run.receipt(for: [claims[1]], record: left).isMarked)
+        }
+        var finished: [EntryName] = []
+        let open = try queue.open()
+        let run = try open.beginRun(now: now)
+        #expect(try run.recover(now: now) { finished.append($0.name) }.delivered.count == 2)
+        try run.end()
+        #expect(Set(finished) == Set(added.map(\.name)))
+        #expect(try queue.entries() == [Entry(state: .delivered, name: added[0].name)])
+        guard case .operation(let copy)? = try open.read(Entry(state: .delivered, name: added[0].name)) else {
+            throw Errno(0)
+        }
+        #expect(copy.operation.attempts == [record])
+        #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": "7"])
+    }
+
+    @Test func `C: an operation of an answered request is not sent again, whatever file call fails`() throws {
+        let added = try queue.add(["a", "b"])
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let claims = try added.map { try #require(try run.claim($0)) }
+        calls.reset()
+        let receipt = try run.receipt(for: claims)
+        // Begun, then delivered; nothing is removed before.
+        #expect(calls.log.filter { $0 == "writeAt" }.count >= 4 && !calls.log.contains("unlink"))
+        calls.reset(.always("unlink", EIO))
+        #expect(throws: SpoolError.self) {
+            try run.settle(claims[0], .delivered(keep: false), record: nil, receipt: receipt, now: now)
+        }
+        #expect(run.leaveDelivered(claims))
+        #expect(throws: Never.self) { try run.end() }
+        #expect(Set(try queue.recover().delivered) == Set(added.map(\.name)))
+        #expect(try queue.entries().isEmpty)
+    }
+
+    @Test func `C: a run recovers what an error has left in its own directory`() throws {
+        let added = try queue.add(["a", "b"])
+        try die(with: added[0])
+        var system = SystemCalls.real
+        let move = system.renameNoReplace
+        var moves = 0
+        system.renameNoReplace = { (root, from, to) throws(Errno) in
+            moves += 1
+            if moves == 2 { throw Errno(EIO) }
+            try move(root, from, to)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        let claim = try #require(try run.claim(added[1]))
+        // The file of the dead run comes into this run's directory, and does not leave it.
+        #expect(try run.recover(now: now).errors.count == 1)
+        #expect(try queue.entries().filter { $0.claimedBy == run.name }.count == 2)
+        let recovery = try run.recover(now: now)
+        #expect(recovery.returned.map { "\($0.name.id) \($0.name.interruptions)" } == ["a 1"])
+        #expect(recovery.errors.isEmpty && run.isOpen(claim))
+        try run.end()
+        #expect(try queue.entries().map { "\($0.state) \($0.name.id)" }.sorted() == ["new a", "new b"])
     }
 
     @Test func `C: after a power cut the mark of a delivery does not count`() throws {
@@ -170,8 +233,7 @@ struct RecoveryTests {
             system.boot = { "another boot" }
             let run = try queue.open(system).beginRun(now: now)
             let claim = try #require(try run.claim(added[0]))
-            run.begin([claim])
-            #expect(run.markDelivered(claim))
+            #expect(try run.receipt(for: [claim]).isMarked)
         }
         #expect(try queue.recover().returned == added)
     }
@@ -308,6 +370,17 @@ struct RecoveryTests {
             try queue.entries().map { "\($0.state) \($0.name.id)\($0.name.attempts)" }.sorted() == [
                 "deferred b1", "new a0",
             ])
+    }
+
+    @Test func `recovery finishes the move of a foreign file's copy interrupted between link and unlink`() throws {
+        try queue.put(#"{"drainq":1,"id":"own","payload":5}"#, at: "new/x")
+        let run = try queue.open().beginRun(now: now)
+        let entry = try #require(run.admitForeign(now: now, limits: Limits()).admitted.first)
+        try run.end()
+        mkdir("\(queue.path)/claimed/dead", 0o700)
+        link("\(queue.path)/\(entry.path)", "\(queue.path)/claimed/dead/admitting-1")
+        #expect(try queue.recover().repaired == 1)
+        #expect(queue.names("new") == [entry.name.description] && queue.names("claimed").isEmpty)
     }
 
     @Test func `reading a claim finishes an interrupted move`() throws {

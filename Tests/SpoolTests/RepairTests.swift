@@ -42,7 +42,9 @@ struct RepairTests {
         let open = try queue.open()
         _ = try open.hold(added[0])
         try open.writeState("destinations.json", Array("{}".utf8))
-        _ = try open.keepBadInput([.init([1], reason: "r", source: "s")], now: now)
+        _ = try open.keepBadInput(
+            [.init([1], reason: "r", source: "s", reading: Reading(.payload))], by: AdmissionRule(Configuration()),
+            now: now)
         let before = try queue.entries()
         try mends([])
         #expect(try queue.entries() == before && queue.names("quarantine").count == 2)
@@ -253,38 +255,6 @@ struct RepairTests {
             #expect(try broken.entries().count == 3)
             if calls.count < index { break }
         }
-    }
-
-    @Test(arguments: [false, true])
-    func `repair keeps the last of two names if the other name vanishes unseen`(isStuck: Bool) throws {
-        let entry = try queue.add(["a"])[0]
-        let bytes = try #require(queue.bytes(entry.path))
-        var later = Entry(state: .failed, name: entry.name)
-        later.name.attempts = 1
-        link("\(queue.path)/\(entry.path)", "\(queue.path)/\(later.path)")
-        var system = SystemCalls.real
-        let real = system
-        var isOnItsWay = false
-        system.renameNoReplace = { (directory, from, to) throws(Errno) in
-            let target = String(cString: to)
-            if isStuck, isOnItsWay, target.hasPrefix("new/") { throw Errno(EIO) }
-            try real.renameNoReplace(directory, from, to)
-            if target.hasPrefix("tmp/") {
-                isOnItsWay = true
-                unlink("\(queue.path)/\(later.path)")
-            }
-        }
-        system.statusAt = { (directory, path) throws(Errno) in
-            let target = String(cString: path)
-            if isOnItsWay, target.hasPrefix("failed/") { throw Errno(EIO) }
-            return try real.statusAt(directory, path)
-        }
-        let recovery = try queue.open(system).repair(now: now)
-        #expect(!recovery.errors.isEmpty && isOnItsWay)
-        try queue.recover()
-        let left = try queue.entries()
-        #expect(left.map(\.state) == [isStuck ? .quarantine : .new] && left.map(\.name) == [entry.name])
-        #expect(left.first.flatMap { queue.bytes($0.path) } == bytes)
     }
 
     @Test func `the proof of a file system says whether locks exclude and renames refuse to replace`() throws {

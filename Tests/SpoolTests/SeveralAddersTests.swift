@@ -121,7 +121,7 @@ struct SeveralAddersTests {
         #expect(try adding.isAccepted("d", at: time(3)) == true, "there is room")
         let run = try others.beginRun(now: Self.now)
         let claim = try #require(try run.claim(entries[1]))
-        _ = try run.settle(claim, .delivered(keep: false), record: nil, now: Self.now)
+        _ = try run.settle(claim, as: .delivered(keep: false))
         try run.end()
         #expect(try adding.isAccepted("e", at: time(4)) == true, "there is room")
         #expect(try adding.isAccepted("f", at: time(5)) == false, "it is full")
@@ -213,7 +213,7 @@ struct SeveralAddersTests {
         // The newest value of the key, or the oldest operation.
         let victim = try #require(coalesces ? entries.last : entries.first)
         _ = try #require(try run.claim(victim))
-        let next = try adding.add("b", at: time(9), key: "k0")
+        let next = try adding.add("b", at: time(9), key: coalesces ? "k3" : "k0")
         if coalesces {
             #expect(next.result == .rejected(.operations(3)))
         } else {
@@ -254,53 +254,25 @@ struct SeveralAddersTests {
 
     // MARK: - Order
 
-    /// The calls of a run's admission during which another process adds.
-    @Test(arguments: ["open", "rename", "renameNoReplace", "fsync"])
-    func `an ordered operation does not wait for a run that admits foreign files`(call: String) throws {
+    @Test func `an ordered operation waits while a run admits foreign files, and comes after them`() throws {
         var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
         configuration.defaultRoute.ordering = .key
-        let adding = try process { $0.defaultRoute.ordering = .key }
         try queue.put(#"{"drainq":1,"key":"k","payload":1}"#, at: "new/dropped")
+        let adding = try Process(queue, configuration)
         var system = SystemCalls.real
         let real = system
-        var isAdmitting = false
         var results: [Bool] = []
-        func add() {
-            guard isAdmitting else { return }
-            isAdmitting = false
+        system.renameNoReplace = { (directory, from, to) throws(Errno) in
             results.append((try? adding.isAccepted("a-\(results.count)", at: time(results.count))) ?? false)
-            isAdmitting = true
-        }
-        switch call {
-        case "open":
-            system.open = { (directory, path, flags, mode) throws(Errno) in
-                // Not while the record is read and written.
-                if String(cString: path).hasPrefix("claimed/") { add() }
-                return try real.open(directory, path, flags, mode)
-            }
-        case "rename":
-            system.rename = { (directory, from, target, to) throws(Errno) in
-                add()
-                try real.rename(directory, from, target, to)
-            }
-        case "renameNoReplace":
-            system.renameNoReplace = { (directory, from, to) throws(Errno) in
-                add()
-                try real.renameNoReplace(directory, from, to)
-            }
-        default:
-            system.fsync = { (descriptor) throws(Errno) in
-                add()
-                try real.fsync(descriptor)
-            }
+            try real.renameNoReplace(directory, from, to)
         }
         let run = try queue.open(system).beginRun(now: Self.now)
-        isAdmitting = true
         var control = AdmissionControl(configuration)
         #expect(try run.admitForeign(now: Self.now, within: &control).admitted.count == 1)
-        isAdmitting = false
-        #expect(!results.isEmpty && results.allSatisfy(\.self))
+        #expect(!results.isEmpty && results.allSatisfy { !$0 })
         try run.end()
+        #expect(try adding.isAccepted("a", at: time(1)))
+        #expect(try queue.entries().sorted { $0.name.createdAt < $1.name.createdAt }.last?.name.id.description == "a")
     }
 
     @Test func `the admission record keeps the latest time while a foreign file has no name`() throws {
@@ -313,7 +285,7 @@ struct SeveralAddersTests {
         let run = try queue.open().beginRun(now: Self.now)
         let claim = try #require(try run.claim(late))
         try queue.put("1", at: "new/foreign")
-        _ = try run.settle(claim, .delivered(keep: false), record: nil, now: Self.now)
+        _ = try run.settle(claim, as: .delivered(keep: false))
         try second.add("c", at: time(1), key: "other")
         let record = try #require(try AdmissionRecord.read(in: queue.open()))
         #expect(record.latest == time(1_000))

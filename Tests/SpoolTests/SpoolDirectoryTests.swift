@@ -35,9 +35,13 @@ struct SpoolDirectoryTests {
     }
 
     @Test func `create refuses a directory with foreign content`() throws {
-        try queue.put("x", at: "other")
-        let error = #expect(throws: SpoolError.self) { try SpoolDirectory.create(at: queue.path) }
-        #expect(error?.description == "cannot make a queue in '\(queue.path)': Directory not empty")
+        try queue.put("x", at: "state/other")
+        let path = "\(queue.path)/state"
+        let error = #expect(throws: SpoolError.self) { try SpoolDirectory.create(at: path) }
+        #expect(error?.description == "cannot make a queue in '\(path)': Directory not empty")
+        // A queue may have the files of its owner beside its own.
+        try queue.put("x", at: "api.token")
+        _ = try SpoolDirectory.create(at: queue.path)
     }
 
     @Test func `opening reports a missing queue, a path without a queue, a newer and a damaged format`() throws {
@@ -61,6 +65,7 @@ struct SpoolDirectoryTests {
         try FileManager.default.removeItem(atPath: queue.path + "/state/format")
         #expect(error(queue.path) == nil)
         try FileManager.default.removeItem(atPath: queue.path + "/tmp")
+        try queue.put("", at: "tmp")
         #expect(error(queue.path)?.description == "cannot open '\(queue.path)': not a queue")
     }
 

@@ -106,7 +106,7 @@ struct SpoolRunTests {
         for (entry, (disposition, expected)) in zip(entries, all) {
             let claim = try #require(try run.claim(entry))
             calls.reset()
-            let settled = try run.settle(claim, disposition, record: disposition == .putBack ? nil : record, now: now)
+            let settled = try run.settle(claim, as: disposition, record: disposition == .putBack ? nil : record)
             #expect(settled == expected(entry.name))
             #expect(!calls.log.contains("fsync"))
             if case .moved(let target) = settled {
@@ -149,7 +149,7 @@ struct SpoolRunTests {
         for (entry, disposition) in zip(
             entries, [Disposition.delivered(keep: true), .failed(countsAttempt: false), .putBack])
         {
-            _ = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+            _ = try run.settle(#require(try run.claim(entry)), as: disposition)
         }
         try run.end()
         #expect(
@@ -201,7 +201,7 @@ struct SpoolRunTests {
         unlink("\(queue.path)/claimed/\(run.name)/\(name)")
         #expect(throws: SpoolError.self) { try run.read(claim) }
         // A file that is gone already counts as removed.
-        #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+        #expect(try run.settle(claim, as: .delivered(keep: false)) == .gone)
     }
 
     @Test(arguments: [EIO, EMFILE, ENOSPC])
@@ -251,7 +251,7 @@ struct SpoolRunTests {
         let run = try queue.open().beginRun(now: now)
         func settle(_ entry: Entry, _ disposition: Disposition, _ record: AttemptRecord) throws -> Entry {
             let claim = try #require(try run.claim(entry))
-            guard case .moved(let moved) = try run.settle(claim, disposition, record: record, now: now) else {
+            guard case .moved(let moved) = try run.settle(claim, as: disposition, record: record) else {
                 throw Errno(0)
             }
             return moved
@@ -291,17 +291,17 @@ struct SpoolRunTests {
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
         let claims = try entries.map { try #require(try run.claim($0)) }
-        run.begin(claims)
-        calls.reset(.error(EIO, at: 1))
-        #expect(try run.settle(claims[0], .delivered(keep: false), record: nil, now: now) == .gone)
-        calls.reset(.always("unlink", EIO))
-        let error = #expect(throws: SpoolError.self) {
-            try run.settle(claims[1], .delivered(keep: false), record: nil, now: now)
+        let receipt = try run.receipt(for: claims)
+        func settle(_ claim: Claim) throws -> Settled {
+            try run.settle(claim, .delivered(keep: false), record: nil, receipt: receipt, now: now)
         }
+        calls.reset(.error(EIO, at: 1))
+        #expect(try settle(claims[0]) == .gone)
+        calls.reset(.always("unlink", EIO))
+        let error = #expect(throws: SpoolError.self) { try settle(claims[1]) }
         #expect(error?.kind == .notRemovedAfterDelivery && error?.hint != nil)
         #expect(error?.description == "cannot remove 'claimed/\(run.name)/\(entries[1].name)': \(Errno(EIO))")
-        // The last call marks the operation as delivered.
-        #expect(calls.log == ["unlink", "unlink", "writeAt"])
+        #expect(calls.log == ["unlink", "unlink"])
 
         // The file stays at the path of the error, and no run sends the operation again.
         calls.reset()
@@ -314,14 +314,28 @@ struct SpoolRunTests {
         #expect(try queue.entries().isEmpty)
     }
 
+    @Test func `an operation that a run has failed is taken back under the name of its claim`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        let disposition = Disposition.failed(countsAttempt: true)
+        guard case .moved(let failed) = try run.settle(claim, as: disposition) else { throw Errno(0) }
+        #expect(!run.isOpen(claim))
+        #expect(try run.takeBack(failed, as: claim) && run.isOpen(claim))
+        #expect(try run.settle(claim, as: .putBack) == .moved(entry))
+        // An operator may have been faster.
+        #expect(try !run.takeBack(failed, as: claim) && !run.isOpen(claim))
+        try run.end()
+        #expect(try queue.entries() == [entry])
+    }
+
     @Test func `a failed copy after delivery does not put the operation back`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)
         let claim = try #require(try run.claim(entry))
         calls.reset(.always("renameNoReplace", ENOSPC))
-        let settled = try run.settle(
-            claim, .delivered(keep: true), record: TemporaryQueue.record(.delivered), now: now)
+        let settled = try run.settle(claim, as: .delivered(keep: true), record: TemporaryQueue.record(.delivered))
         guard case .unkept(let error) = settled else { throw Errno(0) }
         #expect(error.isFullDisk && error.description.contains("cannot keep a copy in 'delivered/"))
         try run.end()

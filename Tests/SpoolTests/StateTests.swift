@@ -7,7 +7,7 @@ import Testing
 /// `state/`: the memory of runs, and the locks.
 struct StateTests {
     /// The names in `state/` of every queue, without the spare directory of a run.
-    private static let locks = ["admission.lock", "format", "ids.lock", "lock", "names.lock", "sequence.lock"]
+    private static let locks = ["format", "lock", "names.lock", "sequence.lock"]
 
     let queue: TemporaryQueue
 
@@ -119,19 +119,35 @@ struct StateTests {
         }
     }
 
-    @Test func `a single run has the sequence lock, until the lock is released`() throws {
+    @Test func `a single run has the sequence lock of a destination, until the lock is released`() throws {
         let first = try queue.open()
         let second = try queue.open()
-        let lock = try #require(try first.lockSequences())
-        #expect(try second.lockSequences() == nil && first.lockSequences() == nil)
+        let lock = try #require(try first.sequenceLock())
+        #expect(try second.sequenceLock() == nil && first.sequenceLock() == nil)
         lock.release()
         lock.release()
-        var other = try second.lockSequences()
-        #expect(try other != nil && first.lockSequences() == nil)
+        var other = try second.sequenceLock()
+        #expect(try other != nil && first.sequenceLock() == nil)
         other = nil
-        #expect(try first.lockSequences() != nil)
+        let again = try #require(try first.sequenceLock())
+        #expect(try SequenceLocks(in: second).take(Digest(of: "another")) && again.has(Digest(of: "d")))
         var status = stat()
-        #expect(stat(queue.path + "/state/sequence.lock", &status) == 0 && status.st_mode & 0o7777 == 0o600)
+        let path = queue.path + "/state/sequences/\(Digest(of: "d"))"
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o600)
+    }
+
+    @Test func `on a full disk the common lock stands for those of destinations`() throws {
+        let full = InterceptedCalls()
+        let (first, second) = (try queue.open(full.calls), try queue.open())
+        full.reset(.always("makeDirectory", ENOSPC))
+        let locks = SequenceLocks(in: first)
+        #expect(try locks.take(Digest(of: "d")) && locks.take(Digest(of: "e")))
+        #expect(try second.sequenceLock() == nil)
+        locks.release(Digest(of: "d"))
+        #expect(try second.sequenceLock() == nil)
+        locks.release(Digest(of: "e"))
+        #expect(try second.sequenceLock() != nil)
+        #expect(try first.sequenceLock() != nil)
     }
 
     @Test func `a failure to take the sequence lock is an error, not a lock of another run`() throws {
@@ -142,8 +158,8 @@ struct StateTests {
             let open = try fresh.open(calls.calls)
             let standing = calls.descriptors
             calls.reset(.always(call, ENOLCK))
-            let error = #expect(throws: SpoolError.self) { try open.lockSequences() }
-            #expect(error?.description == "cannot lock 'state/sequence.lock': \(Errno(ENOLCK))")
+            let error = #expect(throws: SpoolError.self) { try open.sequenceLock() }
+            #expect(error?.description == "cannot lock 'state/sequences/\(Digest(of: "d"))': \(Errno(ENOLCK))")
             #expect(calls.descriptors == standing)
         }
     }

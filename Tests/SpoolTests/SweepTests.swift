@@ -21,7 +21,7 @@ struct SweepTests {
             guard let claim = try run.claim(entry) else { return false }
             guard case .operation = try run.read(claim) else { return false }
             let record = disposition == .putBack ? nil : TemporaryQueue.record()
-            _ = try run.settle(claim, disposition, record: record, now: now)
+            _ = try run.settle(claim, as: disposition, record: record)
             try run.sync()
             return true
         } catch {
@@ -100,7 +100,7 @@ struct SweepTests {
                 let run = runs[(index + offset) % 8]
                 guard let claim = try run.claim(entry) else { continue }
                 delivered.append(claim.name)
-                _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+                _ = try run.settle(claim, as: .delivered(keep: false))
             }
         }
         for run in runs { try run.end() }

@@ -83,3 +83,23 @@ final class TemporaryQueue {
         AttemptRecord(at: now, duration: .milliseconds(12), outcome: outcome, status: 503, rule: "503")
     }
 }
+
+extension SpoolRun {
+    /// Begins a request with these claims, and takes its answer for a delivery of each.
+    func receipt(
+        for claims: [Claim], keep: Bool = false, record: AttemptRecord = TemporaryQueue.record(.delivered)
+    ) throws(SpoolError) -> Receipt {
+        try receipt(of: begin(claims), for: claims.map { ($0, record) }, keep: keep)
+    }
+
+    /// Settles a claim; a delivery by the receipt of a request of its own.
+    func settle(
+        _ claim: Claim, as disposition: Disposition, record: AttemptRecord? = nil, now: Timestamp = TemporaryQueue.now
+    ) throws(SpoolError) -> Settled {
+        var delivery: Receipt?
+        if case .delivered(let keep) = disposition {
+            delivery = try receipt(for: [claim], keep: keep, record: record ?? TemporaryQueue.record(.delivered))
+        }
+        return try settle(claim, disposition, record: record, receipt: delivery, now: now)
+    }
+}

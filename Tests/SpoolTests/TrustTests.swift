@@ -137,6 +137,32 @@ struct TrustTests {
         #expect(queue.names("new") == [mine.name.description])
     }
 
+    @Test func `a delivery removes the older values of its key in quarantine, and no stranger's file with such a name`()
+        throws
+    {
+        let key = Digest(of: "k").description
+        for id in ["own", "stranger"] {
+            let name = "19700101T000000.000000Z-\(id),k=\(key).json"
+            try queue.put("", at: "quarantine/\(name)")
+            try queue.put("{}", at: "quarantine/\(name).reason")
+        }
+        var operation = queue.operation("newer")
+        operation.header.key = "k"
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        let accepted = try queue.open().accept([operation], limits: Limits(), durable: false)
+        guard case .accepted(let name)? = accepted.results.first else { throw Errno(0) }
+        let newer = Entry(state: .new, name: name)
+        let open = try queue.open(withStrangers)
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(newer))
+        let removed = try open.supersedeDeadLetters(
+            by: run.successor(sent: claim), ReplacementRule(configuration, at: now), patience: .seconds(5), at: now)
+        #expect(removed.map(\.name.id.description) == ["own"])
+        let left = queue.names("quarantine")
+        #expect(left.count == 2 && left.allSatisfy { $0.contains("stranger") })
+    }
+
     @Test func `a system error does not make an accepted operation a stranger's file`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()

@@ -316,7 +316,8 @@ with test("an operation that send had claimed when it died is sent by the next r
         finish(queue)
         after = taken(healthy, point)
         expect(set(found.values()) <= {"claimed"} and len(before) <= 1, found, before)
-        expect(after == list(found), "left was", found, "delivered were", before, after)
+        # The lock file tells the next run of a delivery before the operation's file goes.
+        expect(after == list(found) or before and not after, "left was", found, "delivered were", before, after)
         return len(before + after) - 1 if before else 0
 
     sweep(told, queue(), "send", "--envelope", input=operation("a"), check=check)

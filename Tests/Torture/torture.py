@@ -121,7 +121,7 @@ class Queue:
         for entry in listed(self.path / state):
             if entry.is_dir(follow_symlinks=False):
                 if state in ("claimed", "tmp"):
-                    yield from (pathlib.Path(file.path) for file in listed(entry.path) if file.name != "lock")
+                    yield from (pathlib.Path(file.path) for file in listed(entry.path) if file.name != "lock" and not file.name.startswith("."))
             elif not entry.name.startswith("."):
                 yield pathlib.Path(entry.path)
 

@@ -1,6 +1,6 @@
 // libcurl's stable ABI (version 4), declared here and opened at run time: a build needs nothing of libcurl, and a
 // process only to send through it. The numbers are those of curl.h and multi.h, which never change. Declarations and a
-// few lines of C, no logic but the guard of ccurl_multi_perform.
+// few lines of C, no logic but the guard of ccurl_multi_perform and what OpenSSL tells of a connection.
 #ifndef CCURL_H
 #define CCURL_H
 
@@ -30,6 +30,7 @@ typedef enum ccurl_option {
     CURLOPT_IGNORE_CONTENT_LENGTH = 136,
     CURLOPT_CONNECTTIMEOUT_MS = 156,
     CURLOPT_PROTOCOLS = 181,
+    CURLOPT_PATH_AS_IS = 234,
     CURLOPT_HEADEROPT = 229,
     CURLOPT_SUPPRESS_CONNECT_HEADERS = 265,
     CURLOPT_DISALLOW_USERNAME_IN_URL = 278,
@@ -42,6 +43,7 @@ typedef enum ccurl_option {
     CURLOPT_ERRORBUFFER = 10010,
     CURLOPT_HTTPHEADER = 10023,
     CURLOPT_SSLCERT = 10025,
+    CURLOPT_SSL_CTX_DATA = 10109,
     CURLOPT_KEYPASSWD = 10026,
     CURLOPT_HEADERDATA = 10029,
     CURLOPT_CUSTOMREQUEST = 10036,
@@ -65,6 +67,7 @@ typedef enum ccurl_option {
     CURLOPT_WRITEFUNCTION = 20011,
     CURLOPT_READFUNCTION = 20012,
     CURLOPT_HEADERFUNCTION = 20079,
+    CURLOPT_SSL_CTX_FUNCTION = 20108,
     CURLOPT_SOCKOPTFUNCTION = 20148,
     CURLOPT_OPENSOCKETFUNCTION = 20163,
     CURLOPT_SEEKFUNCTION = 20167,
@@ -95,6 +98,7 @@ enum {
     CURLHEADER_SEPARATE = 1,
     CURLPROTO_HTTP_AND_HTTPS = 3,
     CURL_READFUNC_ABORT = 0x10000000,
+    CURL_READFUNC_PAUSE = 0x10000001,
     CURL_PREREQFUNC_OK = 0,
     CURL_PREREQFUNC_ABORT = 1,
     CURL_ERROR_SIZE = 256,
@@ -121,6 +125,8 @@ int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, const void *pointer
 /// Sets READFUNCTION, WRITEFUNCTION or HEADERFUNCTION.
 int ccurl_set_data_function(
     ccurl_easy *easy, ccurl_option option, size_t (*function)(char *bytes, size_t size, size_t count, void *data));
+/// Lets a transfer whose READFUNCTION returned CURL_READFUNC_PAUSE go on.
+int ccurl_resume(ccurl_easy *easy);
 int ccurl_set_seek_function(ccurl_easy *easy, int (*function)(void *data, int64_t offset, int origin));
 int ccurl_set_progress_function(
     ccurl_easy *easy,
@@ -139,6 +145,21 @@ int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *data, int s
 int ccurl_set_prerequest_function(
     ccurl_easy *easy,
     int (*function)(void *data, char *remote, char *local, int remotePort, int localPort));
+
+/// Whether the library's TLS is OpenSSL, so that the functions below know of each connection.
+bool ccurl_sees_tls(void);
+/// Sets SSL_CTX_FUNCTION: each TLS connection that the handle opens gets a number, which is stored; 0 is none.
+void ccurl_note_tls(ccurl_easy *easy, long *number);
+/// The function of SSL_CTX_FUNCTION.
+int ccurl_watch_tls(void *easy, void *context, void *number);
+/// Returns the last alert that the server has sent on a connection (RFC 8446, 6); -1 for none.
+int ccurl_tls_alert(long number);
+/// Returns the version of HTTP that a connection has negotiated by ALPN: 2, 1, or 0 for none.
+int ccurl_tls_version(long number);
+
+/// Returns the number of codings that a line of an answer's head adds: those of Content-Encoding and Transfer-Encoding
+/// that are neither identity nor chunked.
+int ccurl_codings(const char *line, size_t length);
 
 int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number);
 int ccurl_get_size(ccurl_easy *easy, ccurl_info info, int64_t *size);

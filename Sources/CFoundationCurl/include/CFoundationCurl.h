@@ -14,6 +14,8 @@
 
 /// Returns why the machine's libcurl cannot be opened, in text that lasts until the next call; null if it can.
 const char *foundation_curl_defect(void);
+/// Gives the process's threads small stacks. Returns why it cannot have enough of them; null if it can.
+const char *foundation_thread_defect(void);
 /// Returns the nanoseconds since a byte of the request with this number was last seen to move; -1 if none was.
 int64_t foundation_curl_age(long number);
 

@@ -4,6 +4,7 @@
 #define CPLATFORM_H
 
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -71,6 +72,9 @@ uint32_t csystem_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 /// Returns what csystem_crc32c returns, from tables alone.
 uint32_t csystem_crc32c_portable(uint32_t crc, const void *bytes, size_t count);
+
+/// Calls `work` on a new thread, which takes no signals. Returns false if the system starts none.
+bool csystem_begin_thread(void (*work)(void *context), void *context);
 
 /// Calls `work` with each index below `count`, which is at least 1, and returns when all calls have returned. At most
 /// `width` calls run at once: on this thread, and on threads that are kept for the next time. If the system starts no

@@ -14,15 +14,18 @@ package import Policy
 ///   again alone.
 /// - The agent's other attempts are reported as unbegun (`AttemptReport.isUnbegun`). Nothing of them was sent.
 /// An attempt whose `timeouts.total` has passed is cancelled and reported as `deadline`. An agent that does not report
-/// it within the grace has hung and is killed.
+/// it within the grace has hung and is killed. Reports are read before deadlines are judged, and time in which this
+/// machine stood still does not count (`Standstill`).
 ///
 /// One thread uses a sink and must live as long as the sink: Linux kills an agent with the thread that started it.
 package final class AgentSink: Sink {
-    private final class Attempt {
+    final class Attempt {
         let request: OutgoingRequest
         /// The time of its cancellation, then of its agent's death; `nil` while waiting for an agent.
         var deadline: ContinuousClock.Instant?
         var isCancelled = false
+        /// Whether the deadline passed while the caller did something else, and was moved once.
+        var hasWaitedForCaller = false
 
         init(_ request: OutgoingRequest) { self.request = request }
     }
@@ -30,18 +33,18 @@ package final class AgentSink: Sink {
     private let program: (Transport) -> AgentProgram
     private let concurrency: Int
     private let agentLimit: Int
-    private let grace: Duration
-    private(set) var agents: [Agent] = []
-    private var attempts: [Int: Attempt] = [:]
+    let grace: Duration
+    var agents: [Agent] = []
+    var attempts: [Int: Attempt] = [:]
     /// Attempts without an agent, in the order in which they will be given to agents.
-    private var waiting: [Int] = []
+    var waiting: [Int] = []
     /// Destinations that have, or may have, killed or hung an agent.
-    private var riskyDestinations: Set<String> = []
+    var riskyDestinations: Set<String> = []
     /// The number of agents in a row that ended before they began a destination's attempts, by destination.
-    private var unbegunEnds: [String: Int] = [:]
+    var unbegunEnds: [String: Int] = [:]
     private var done: [(ticket: Int, report: AttemptReport)] = []
     /// The number of agents in a row that died before they were ready.
-    private var failedStarts = 0
+    var failedStarts = 0
     /// The time of the last wait, or of the last write to an agent.
     private var lastCall = ContinuousClock.now
     /// The time after `lastCall` for gathering attempts, to reach their agents in one call. A later attempt is written
@@ -53,7 +56,7 @@ package final class AgentSink: Sink {
     private let beginning: Duration
     /// The number of agents in a row that may end before they begin a destination's attempts. The attempts of the last
     /// of them count as begun.
-    private static let mostUnbegunEnds = 3
+    static let mostUnbegunEnds = 3
     /// One agent for each processor and one more, up to eight.
     package static let usualAgents = min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), 7) + 1
     private var isClosed = false
@@ -100,12 +103,12 @@ package final class AgentSink: Sink {
                 return report?.reason
             }
             guard ContinuousClock.now < deadline else { break }
-            _ = try wait(ContinuousClock.now.duration(to: deadline).pollMilliseconds, wakeup: -1)
+            _ = try wait(ContinuousClock.now.duration(to: deadline).pollMilliseconds, wakeups: [])
         }
         throw startFailure(of: transport, "does not begin")
     }
 
-    private func startFailure(of transport: Transport, _ reason: String) -> SinkError {
+    func startFailure(of transport: Transport, _ reason: String) -> SinkError {
         SinkError("cannot start a delivery agent: \(program(transport).executable) \(reason)")
     }
 
@@ -124,16 +127,19 @@ package final class AgentSink: Sink {
     }
 
     package func reports(
-        until deadline: ContinuousClock.Instant, wakeup: Int32 = -1
+        until deadline: ContinuousClock.Instant, wakeups: [Int32] = []
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         guard !isClosed else { throw SinkError("cannot wait for reports: the sink is closed") }
+        waitForCaller()
         while done.isEmpty {
-            try enforceDeadlines()
             try handOut()
             if !done.isEmpty { break }
-            let now = ContinuousClock.now
+            let start = ContinuousClock.now
             let next = attempts.values.reduce(deadline) { min($0, $1.deadline ?? $0) }
-            let isAwake = try wait(now.duration(to: next).pollMilliseconds, wakeup: wakeup)
+            let longest = start.duration(to: next)
+            let isAwake = try wait(longest.pollMilliseconds, wakeups: wakeups)
+            move(deadlinesBy: Standstill.duration(of: start.duration(to: .now), planned: longest))
+            try enforceDeadlines()
             if isAwake || done.isEmpty && ContinuousClock.now >= deadline { break }
         }
         defer { done.removeAll(keepingCapacity: true) }
@@ -178,7 +184,7 @@ package final class AgentSink: Sink {
         agent.tickets.contains { attempts[$0]?.request.destination == destination }
     }
 
-    private func destinations(in agent: Agent) -> Set<String> {
+    func destinations(in agent: Agent) -> Set<String> {
         Set(agent.tickets.compactMap { attempts[$0]?.request.destination })
     }
 
@@ -246,14 +252,15 @@ package final class AgentSink: Sink {
 
     // MARK: - Waiting
 
-    /// Waits for agents and the wake-up. Returns `true` if the wake-up came.
-    private func wait(_ milliseconds: Int32, wakeup: Int32) throws(SinkError) -> Bool {
+    /// Waits for agents and the wake-ups. Returns `true` if a wake-up came.
+    private func wait(_ milliseconds: Int32, wakeups: [Int32]) throws(SinkError) -> Bool {
         for agent in agents where agent.hasUnsent { agent.flush() }
         defer { lastCall = .now }
         var descriptors = agents.map { agent in
             pollfd(fd: agent.socket, events: Int16(agent.hasUnsent ? POLLIN | POLLOUT : POLLIN), revents: 0)
         }
-        descriptors.append(pollfd(fd: wakeup, events: Int16(POLLIN), revents: 0))
+        let agentCount = descriptors.count
+        descriptors += wakeups.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         if poll(&descriptors, nfds_t(descriptors.count), milliseconds) < 0 {
             guard errno == EINTR else { throw SinkError("cannot wait for delivery agents: \(Errno(errno))") }
             return false
@@ -262,7 +269,7 @@ package final class AgentSink: Sink {
             if agent.hasUnsent { agent.flush() }
             try listen(to: agent)
         }
-        return descriptors.last?.revents != 0
+        return descriptors[agentCount...].contains { $0.revents != 0 }
     }
 
     private func listen(to agent: Agent) throws(SinkError) {
@@ -279,7 +286,7 @@ package final class AgentSink: Sink {
                 failedStarts = 0
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
                 agent.tickets.remove(ticket)
-                finish(ticket, report.result, report.duration)
+                finish(ticket, report)
             case .opened(let defect): agent.transportReport = .some(defect)
             case .report, .setup, .attempt, .cancel:
                 complaint = "the delivery agent sent a frame that is not its own to send"
@@ -289,101 +296,23 @@ package final class AgentSink: Sink {
         if let complaint { try handleDeath(agent, complaint: complaint) }
     }
 
-    private func finish(
+    func finish(
         _ ticket: Int, _ result: AttemptReport.Result, _ duration: Duration, isSuspect: Bool = false,
         isUnbegun: Bool = false
     ) {
+        finish(
+            ticket, AttemptReport(result: result, duration: duration, isSuspect: isSuspect, isUnbegun: isUnbegun))
+    }
+
+    private func finish(_ ticket: Int, _ report: AttemptReport) {
         guard let attempt = attempts.removeValue(forKey: ticket) else { return }
-        if !isUnbegun, !unbegunEnds.isEmpty { unbegunEnds[attempt.request.destination] = nil }
-        var result = result
-        if attempt.isCancelled, case .failure(.cancelled, _) = result { result = Self.pastDeadline(attempt.request) }
-        let report = AttemptReport(result: result, duration: duration, isSuspect: isSuspect, isUnbegun: isUnbegun)
+        if !report.isUnbegun, !unbegunEnds.isEmpty { unbegunEnds[attempt.request.destination] = nil }
+        var report = report
+        if attempt.isCancelled, report.error == .cancelled { report.result = Self.pastDeadline(attempt.request) }
         done.append((ticket, report))
     }
 
-    private static func pastDeadline(_ request: OutgoingRequest) -> AttemptReport.Result {
+    static func pastDeadline(_ request: OutgoingRequest) -> AttemptReport.Result {
         .failure(.deadline, detail: "no whole answer within timeouts.total, \(request.timeouts.total.quantity)")
-    }
-
-    // MARK: - Death
-
-    /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled attempt within the
-    /// grace.
-    private func enforceDeadlines() throws(SinkError) {
-        let now = ContinuousClock.now
-        guard attempts.values.contains(where: { $0.deadline.map { $0 <= now } ?? false }) else { return }
-        for agent in agents {
-            let late = agent.tickets.filter { attempts[$0]?.deadline.map { $0 <= now } ?? false }
-            guard !late.isEmpty else { continue }
-            if !agent.isReady {
-                // The attempts have no part in it.
-                agents.removeAll { $0 === agent }
-                agent.end()
-                requeue(agent.tickets)
-                throw startFailure(of: agent.transport, "does not begin")
-            } else if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
-                agents.removeAll { $0 === agent }
-                agent.end()
-                report(onAttemptsOf: agent) { ticket, request in
-                    late.contains(ticket)
-                        ? Self.pastDeadline(request)
-                        : .failure(.agentDied, detail: "killed, because it did not report another attempt in time")
-                }
-            } else {
-                for ticket in late {
-                    attempts[ticket]?.isCancelled = true
-                    attempts[ticket]?.deadline = now + grace
-                    agent.send(Frame.cancel(ticket: ticket).bytes ?? [])
-                }
-            }
-        }
-    }
-
-    /// Ends an agent that died or sent garbage. Throws after three agents in a row that died before they were ready.
-    private func handleDeath(_ agent: Agent, complaint: String) throws(SinkError) {
-        agents.removeAll { $0 === agent }
-        let end = agent.end()
-        let reason = complaint.isEmpty ? end : complaint
-        if !agent.isReady {
-            failedStarts += 1
-            requeue(agent.tickets)
-            guard failedStarts < 3 else {
-                failedStarts = 0
-                throw startFailure(of: agent.transport, reason)
-            }
-        } else {
-            report(onAttemptsOf: agent) { _, _ in .failure(.agentDied, detail: reason) }
-        }
-    }
-
-    /// Reports the attempts of an ended agent: begun attempts as in doubt, the others as unbegun.
-    private func report(onAttemptsOf agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
-        for destination in destinations(in: agent) { unbegunEnds[destination, default: 0] += 1 }
-        let lost = agent.tickets.filter { ticket in
-            attempts[ticket].map { (unbegunEnds[$0.request.destination] ?? 0) >= Self.mostUnbegunEnds } ?? false
-        }
-        let doubtful = agent.begun.union(lost)
-        for ticket in agent.tickets.sorted() {
-            guard let attempt = attempts[ticket] else { continue }
-            guard doubtful.contains(ticket) else {
-                finish(ticket, result(ticket, attempt.request), .zero, isUnbegun: true)
-                continue
-            }
-            riskyDestinations.insert(attempt.request.destination)
-            let began = attempt.deadline.map {
-                $0 - attempt.request.timeouts.total - (attempt.isCancelled ? grace : .zero)
-            }
-            let passed = began.map { $0.duration(to: .now) } ?? .zero
-            finish(ticket, result(ticket, attempt.request), max(.zero, passed), isSuspect: doubtful.count > 1)
-        }
-    }
-
-    /// Puts attempts back at the head of `waiting`, in the order of their tickets.
-    private func requeue(_ tickets: Set<Int>) {
-        for ticket in tickets {
-            attempts[ticket]?.deadline = nil
-            attempts[ticket]?.isCancelled = false
-        }
-        waiting.insert(contentsOf: tickets.sorted(), at: 0)
     }
 }

@@ -21,7 +21,7 @@ package enum Frame: Hashable, Sendable {
     case report(ticket: Int, AttemptReport)
 
     /// The version of these frames and of what an agent writes to descriptor 1.
-    package static let version = 6
+    package static let version = 7
 
     /// Upper bound on a payload, in bytes. A larger request is never given to an agent.
     package static let longestPayload = 256 << 20
@@ -198,6 +198,7 @@ private struct FrameWriter {
         put(request.connection)
         put(request.redirects.rawValue)
         put(kind: request.freshConnection ? 1 : 0)
+        put(kind: request.needsHTTP1 ? 1 : 0)
     }
 
     mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
@@ -232,6 +233,8 @@ private struct FrameWriter {
 
     mutating func put(_ report: AttemptReport) {
         put(report.duration)
+        put(kind: report.isUnread ? 1 : 0)
+        put(kind: report.hasBrokenStream ? 1 : 0)
         switch report.result {
         case .answer(let answer):
             put(kind: 1)
@@ -325,7 +328,7 @@ private struct FrameReader {
         request.connection = try connection()
         guard let redirects = Redirects(rawValue: try text()) else { throw FrameError("unknown redirects") }
         request.redirects = redirects
-        request.freshConnection = try isThere()
+        (request.freshConnection, request.needsHTTP1) = (try isThere(), try isThere())
         return request
     }
 
@@ -373,7 +376,7 @@ private struct FrameReader {
     }
 
     mutating func report() throws(FrameError) -> AttemptReport {
-        let duration = try duration()
+        let (duration, isUnread, hasBrokenStream) = (try duration(), try isThere(), try isThere())
         let result: AttemptReport.Result
         switch try kind() {
         case 0:
@@ -387,7 +390,8 @@ private struct FrameReader {
         case let kind:
             throw FrameError("a report of unknown kind \(kind)")
         }
-        return AttemptReport(result: result, duration: duration)
+        return AttemptReport(
+            result: result, duration: duration, isUnread: isUnread, hasBrokenStream: hasBrokenStream)
     }
 
     func finish() throws(FrameError) {

@@ -1,4 +1,5 @@
 import CSystem
+import Synchronization
 
 /// The process of an external command and its three pipes, until the process has ended.
 final class ExternalChild {
@@ -12,6 +13,14 @@ final class ExternalChild {
     private var sent = 0
     private let outputLimit: Int
     private var result = ExternalCommandResult(ending: .exited(status: 0))
+
+    /// The processes that `waitForEnd` waits for.
+    private static let running = Mutex<Set<pid_t>>([])
+
+    /// Tells all programs that this process waits for to end.
+    static func endAll() {
+        running.withLock { for process in $0 { kill(-process, SIGTERM) } }
+    }
 
     /// The time for the process to end after SIGTERM, and again after SIGKILL.
     private static let grace: Duration = .milliseconds(500)
@@ -56,6 +65,8 @@ final class ExternalChild {
 
     /// Writes the input and reads the output until the process ends. Kills its group after `timeout`. Call it once.
     func waitForEnd(within timeout: Duration) -> ExternalCommandResult {
+        Self.running.withLock { _ = $0.insert(process) }
+        defer { Self.running.withLock { _ = $0.remove(process) } }
         withoutBrokenPipeSignal {
             var deadline = ContinuousClock.now + max(.zero, timeout)
             var demands = [SIGTERM, SIGKILL]
@@ -63,7 +74,7 @@ final class ExternalChild {
             while !hasEnded {
                 let left = ContinuousClock.now.duration(to: deadline)
                 if left > .zero {
-                    exchange(for: left)
+                    deadline += exchange(for: min(left, Self.longestWait))
                 } else if demands.isEmpty {
                     // The process sleeps in the kernel: it can be neither killed nor waited for.
                     break
@@ -84,8 +95,10 @@ final class ExternalChild {
         return result
     }
 
-    /// Waits at most `left` for a pipe or for the end of the process, then writes and reads what is possible.
-    private func exchange(for left: Duration) {
+    /// Waits at most `left` for a pipe or for the end of the process, then writes and reads what is possible. Returns
+    /// the time by which the wait was too long, because this machine stood still: the program had no part of that time.
+    private func exchange(for left: Duration) -> Duration {
+        let start = ContinuousClock.now
         var descriptors = [
             pollfd(fd: input.writer, events: Int16(POLLOUT), revents: 0),
             pollfd(fd: output.reader, events: Int16(POLLIN), revents: 0),
@@ -93,13 +106,17 @@ final class ExternalChild {
             pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0),
         ]
         let pause = left.pollMilliseconds
-        guard poll(&descriptors, nfds_t(descriptors.count), endDescriptor < 0 ? min(pause, 20) : pause) > 0 else {
-            return
+        if poll(&descriptors, nfds_t(descriptors.count), endDescriptor < 0 ? min(pause, 20) : pause) > 0 {
+            if descriptors[0].revents != 0 { writeInput() }
+            if descriptors[1].revents != 0 { readOutput() }
+            if descriptors[2].revents != 0 { readErrors() }
         }
-        if descriptors[0].revents != 0 { writeInput() }
-        if descriptors[1].revents != 0 { readOutput() }
-        if descriptors[2].revents != 0 { readErrors() }
+        let tooLong = start.duration(to: .now) - left
+        return tooLong > Self.longestWait ? tooLong : .zero
     }
+
+    /// The longest wait for a pipe. A wait of twice the time has stood still.
+    private static let longestWait = Duration.seconds(1)
 
     private func writeInput() {
         let count = unsent.withUnsafeBytes { write(input.writer, $0.baseAddress! + sent, $0.count - sent) }

@@ -60,9 +60,17 @@ package struct ExternalCommandResult: Sendable {
     /// The number of kept bytes of standard error.
     package static let errorLimit = 4096
 
-    /// `shortage` if this machine had no descriptor, memory or process left to start the program; else `nil`.
-    var shortage: NetworkError? {
-        if case .notStarted(let errno) = ending { NetworkError.shortage(behind: Errno(errno)) } else { nil }
+    /// The status by which a program that gives credentials says that they are bad (`EX_NOPERM`).
+    private static let badCredentials: Int32 = 77
+
+    /// Whether a failure may end by itself: the program was started, or this machine lacked something to start it, and
+    /// the program does not say that the credentials are bad.
+    var isPassing: Bool {
+        switch ending {
+        case .exited(let status): status != 0 && status != Self.badCredentials
+        case .notStarted(let errno): NetworkError.shortage(behind: Errno(errno)) != nil
+        case .killed, .timedOut, .unknown: true
+        }
     }
 
     /// The failure, without any of the program's output: `exited with status 3`; `nil` if the program exited with 0.

@@ -18,7 +18,8 @@ package import Policy
 /// The program writes at most 64 lines `Name: value` and 16 KB to standard output and exits with status 0 within ten
 /// seconds. Each field replaces the request's fields of its name. The program cannot set fields of the connection
 /// (`Host`, `Content-Length`, …), `Idempotency-Key` or `Drainq-Attempt`. Empty lines are skipped. Standard error is
-/// ignored. Anything else is a failure of the command: the request is not sent, and the destination is held.
+/// ignored. If the command fails, the request is not sent, and the operation is deferred. With status 77, or after an
+/// answer that cannot be used, the destination is held.
 package struct HeadersCommand: Sendable {
     private let command: ExternalCommand
     private let timeout: Duration
@@ -39,13 +40,13 @@ package struct HeadersCommand: Sendable {
     /// Runs the command for a request and returns its fields, all of which can be sent.
     ///
     /// Throws `headersCommand`, whose reason quotes no output of the command but the name of a field that it must not
-    /// set, or `unavailable` if this machine cannot start the command now.
+    /// set, or `noCredentials` if the command may succeed later.
     package func headers(for request: OutgoingRequest) throws(RequestError) -> [HeaderField] {
         let ended = command.run(
             input: try Self.input(for: request), within: timeout, outputLimit: Self.answerLimit)
         let name = escapedForDisplay(command.arguments.first ?? "")
-        if let shortage = ended.shortage {
-            throw .unavailable(shortage, reason: "the route's headersCommand '\(name)' \(ended.failure ?? "")")
+        if let failure = ended.failure, ended.isPassing {
+            throw .noCredentials(reason: "the route's headersCommand '\(name)' \(failure)", for: .zero)
         }
         do throws(Flaw) {
             if let failure = ended.failure { throw Flaw(reason: failure) }

@@ -44,9 +44,8 @@ package struct JWTSigner {
     private static func algorithm(of pem: [UInt8]) -> JWTAssertion.Algorithm? {
         let text = String(decoding: pem, as: UTF8.self)
         if text.contains("-----BEGIN RSA PRIVATE KEY-----") { return .rs256 }
-        if text.contains("-----BEGIN EC PRIVATE KEY-----") { return .es256 }
-        let begin = "-----BEGIN PRIVATE KEY-----"
-        guard let start = text.firstRange(of: begin)?.upperBound,
+        let begins = ["-----BEGIN PRIVATE KEY-----", "-----BEGIN EC PRIVATE KEY-----"]
+        guard let start = begins.lazy.compactMap({ text.firstRange(of: $0)?.upperBound }).first,
             let end = text[start...].firstRange(of: "-----END")?.lowerBound
         else { return nil }
         let letters = text[start..<end].utf8.filter { $0 > 0x20 }

@@ -3,22 +3,21 @@ import Policy
 /// The reason why a secret cannot be used, as a predicate for `the secret 'api' …`. Never contains any of its content.
 struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
-    /// The error of the network or of this machine that makes the secret unavailable for now; `nil` if a person must
-    /// repair the secret.
-    let network: NetworkError?
+    /// The shortest time after which the secret may be there; `nil` if a person must repair the secret.
+    let delay: Duration?
 
     static let notConfigured = SecretDefect(description: "is not configured")
 
-    private init(description: String, network: NetworkError? = nil) {
+    private init(description: String, delay: Duration? = nil) {
         self.description = description
-        self.network = network
+        self.delay = delay
     }
 
     /// - Parameters:
     ///   - place: `the environment variable 'API_TOKEN'`.
     ///   - reason: the defect of the place: `is not set`.
-    init(place: String, reason: String, network: NetworkError? = nil) {
-        self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)", network: network)
+    init(place: String, reason: String, delay: Duration? = nil) {
+        self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)", delay: delay)
     }
 
     /// Returns the secret in these bytes: one line of text, without the line breaks at its end, and without the byte
@@ -35,10 +34,9 @@ struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
             reason = "has more than one line in it"
         } else if line.isEmpty {
             reason = "is empty"
-        } else if line.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) {
-            reason = "has control characters in it"
         } else if let text = String(validating: line, as: UTF8.self) {
-            return text
+            if SecretSource.isText(text) { return text }
+            reason = "has control characters in it"
         } else {
             reason = "has something other than UTF-8 in it"
         }

@@ -73,11 +73,44 @@ struct SecretFile {
         }
     }
 
+    /// Locks the file, so that only one process uses a token that may be used once. Follows a file that is replaced
+    /// meanwhile. Throws if another process keeps the lock for longer than a request for a token takes.
+    func lock() throws(SecretDefect) -> Lock {
+        let end = ContinuousClock.now + .seconds(12)
+        while true {
+            var descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+            if descriptor < 0 { descriptor = open(path.rawCString, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) }
+            guard descriptor >= 0 else { throw defect(Errno(errno)) }
+            let lock = Lock(descriptor: descriptor)
+            while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+                guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else {
+                    lock.release()
+                    throw SecretDefect(place: "'\(path)'", reason: "another process is using", delay: .zero)
+                }
+                poll(nil, 0, 20)
+            }
+            var (locked, present) = (stat(), stat())
+            if fstat(descriptor, &locked) == 0, stat(path.rawCString, &present) != 0 || present.st_ino == locked.st_ino
+            {
+                return lock
+            }
+            lock.release()
+        }
+    }
+
+    /// A lock on the file, until its release.
+    struct Lock {
+        fileprivate let descriptor: Int32
+
+        func release() { close(descriptor) }
+    }
+
     private func defect(_ reason: String) -> SecretDefect { SecretDefect(place: "'\(path)'", reason: reason) }
 
     private func defect(_ error: Errno) -> SecretDefect {
         SecretDefect(
-            place: "'\(path)'", reason: "cannot be read: \(error)", network: NetworkError.shortage(behind: error))
+            place: "'\(path)'", reason: "cannot be read: \(error)",
+            delay: NetworkError.shortage(behind: error) == nil ? nil : .zero)
     }
 
     private func owner(of path: String) -> uid_t? {

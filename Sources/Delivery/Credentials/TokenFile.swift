@@ -50,7 +50,7 @@ struct TokenFile: ~Copyable {
             let document = try? JSONDocument(content),
             // The file has the syntax of an endpoint's answer.
             case .token(var token) = OAuth2.answer(
-                in: AttemptReport(result: .answer(.init(status: 200, body: content)), duration: .zero)),
+                in: AttemptReport(result: .answer(.init(status: 200, body: content)), duration: .zero), at: now),
             let from = Self.time("from", document), let until = Self.time("until", document), from <= now, now < until
         else { return nil }
         token.lifetime = until - now

@@ -13,6 +13,20 @@ struct AnswerHead {
         case tooLong
         /// A head does not begin with a status line.
         case noStatus
+        /// A status line names a version of HTTP that its connection does not speak.
+        case version(Int)
+        /// The body has more than one coding. A few bytes of such a body can take any time to decode.
+        case codings
+
+        /// The words of a failed attempt, whose connection speaks this version of HTTP.
+        func detail(over version: Int) -> String {
+            switch self {
+            case .tooLong: "the answer's header fields are longer than \(AnswerHead.limit) bytes"
+            case .noStatus: "the answer does not begin with a status line"
+            case .version(let other): "the answer is in HTTP/\(other), but its connection speaks HTTP/\(version)"
+            case .codings: "the answer has more than one coding"
+            }
+        }
     }
 
     /// The status of the final answer; before its status line that of an informational answer, or 0.
@@ -25,6 +39,11 @@ struct AnswerHead {
     private(set) var defect: Defect?
     private var expectsStatus = true
     private var size = 0
+    private var codings = 0
+    /// The major version of HTTP that the connection has negotiated; `nil` if unknown.
+    private let negotiated: Int?
+
+    init(over negotiated: Int? = nil) { self.negotiated = negotiated }
 
     /// Reads a line with its line break. Returns `false` if it has a `defect`.
     mutating func take(_ line: some Collection<UInt8>) -> Bool {
@@ -45,9 +64,11 @@ struct AnswerHead {
             }
             (version, status) = line
             expectsStatus = false
+            if let negotiated, version != negotiated { defect = .version(version) }
         } else if text.isEmpty {
             isComplete = status >= 200
-            if !isComplete { (expectsStatus, headers) = (true, []) }
+            if codings > 1 { defect = .codings }
+            if !isComplete { (expectsStatus, headers, codings) = (true, [], 0) }
         } else if text.first?.isBlank == true {
             // A folded line (RFC 9112 §5.2) continues the field before it.
             guard !headers.isEmpty else { return true }
@@ -57,8 +78,9 @@ struct AnswerHead {
             headers.append(
                 HeaderField(
                     name: String(decoding: text[..<colon], as: UTF8.self), value: text[(colon + 1)...].trimmedText))
+            codings += Libcurl.codings(in: line)
         }
-        return true
+        return defect == nil
     }
 
     /// Reads `HTTP/1.1 200 OK` or `HTTP/2 200`; `nil` for any other line.

@@ -22,7 +22,7 @@ final class ConnectionCache {
 /// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
 /// the server gets a fresh connection for each further request.
 struct CurlConnections {
-    /// Scheme, host and port of a request's URL, as written.
+    /// Scheme, host and port of a request's URL, as written, and the unix socket that leads there.
     struct Origin: Hashable {
         /// The number of the origin in this agent.
         let number: Int
@@ -39,15 +39,17 @@ struct CurlConnections {
     }
 
     private var origins: [String: Origin] = [:]
+    /// The origins that speak no HTTP/1.1.
+    private var withoutHTTP1: Set<Origin> = []
     /// The resting connections, the longest rested first.
     private var resting: [Resting] = []
     /// The number of caches in use, by origin; origins without a cache in use are absent.
     private var busy: [Origin: Int] = [:]
     /// Upper bound on the resting caches. Beyond the bound the longest rested is closed.
     private let limit: Int
-    /// The TLS origins whose last answer was HTTP/1.1.
+    /// The TLS origins that have chosen HTTP/1.1 last.
     private var plain: Set<Origin> = []
-    /// The TLS origins whose last answer was HTTP/2.
+    /// The TLS origins that have chosen HTTP/2 last.
     private var multiplexed: Set<Origin> = []
     /// The origins that have sent an answer to no request over HTTP/1.1.
     private var straying: Set<Origin> = []
@@ -63,7 +65,7 @@ struct CurlConnections {
 
     /// Returns the origin of a request.
     mutating func origin(of request: OutgoingRequest) -> Origin {
-        let text = request.url.origin
+        let text = request.url.origin + (request.connection.unixSocket ?? "")
         if let origin = origins[text] { return origin }
         let origin = Origin(number: origins.count, isPlain: !text.utf8.starts(with: "https".utf8))
         origins[text] = origin
@@ -93,12 +95,11 @@ struct CurlConnections {
     }
 
     /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
-    /// whose answers name their requests, before the version is known, for a unix socket, and for a fresh connection.
+    /// whose answers name their requests, before the version is known, and for a fresh connection.
     mutating func take(
         for request: OutgoingRequest, to origin: Origin
     ) -> (cache: ConnectionCache, socket: CurlSocket?)? {
-        guard request.connection.unixSocket == nil, !request.freshConnection else { return nil }
-        guard origin.isPlain || plain.contains(origin) else { return nil }
+        guard !request.freshConnection, !mayShare(request, to: origin) else { return nil }
         let count = resting.count { $0.origin == origin }
         let first = count > busy[origin, default: 0] + 1 ? resting.firstIndex { $0.origin == origin } : nil
         let rested = first.map { resting.remove(at: $0) }
@@ -120,22 +121,33 @@ struct CurlConnections {
     }
 
     /// Returns whether other requests may use a request's connection at the same time: over TLS, unless the server is
-    /// known to speak HTTP/1.1.
+    /// known to speak HTTP/1.1. Never that of a large body: libcurl loses an answer that comes before the body has left
+    /// if it reads the answer for another stream.
     func mayShare(_ request: OutgoingRequest, to origin: Origin) -> Bool {
-        guard request.connection.unixSocket == nil, !request.freshConnection else { return false }
+        guard !request.freshConnection, !request.needsHTTP1, !request.hasLargeBody else { return false }
         return !origin.isPlain && !plain.contains(origin)
     }
 
-    /// Returns whether the last answer of a server was HTTP/2.
+    /// Returns whether a request is sent over HTTP/1.1: because its server has lost an answer over HTTP/2, or may
+    /// answer before a large body has left. libcurl drops such an answer if it reads it together with the stream's end.
+    func needsHTTP1(_ request: OutgoingRequest, to origin: Origin) -> Bool {
+        (request.needsHTTP1 || request.hasLargeBody) && !withoutHTTP1.contains(origin)
+    }
+
+    /// Notes that a server speaks no HTTP/1.1.
+    mutating func noteLackOfHTTP1(of origin: Origin) { withoutHTTP1.insert(origin) }
+
+    /// Returns whether a server has chosen HTTP/2 last.
     func isMultiplexed(_ origin: Origin) -> Bool { multiplexed.contains(origin) }
 
-    /// Notes the HTTP version of a server's answer; 0 if there was no answer.
-    mutating func note(version: Int, of origin: Origin) {
-        if origin.isPlain { return }
-        if version == 1 {
+    /// Notes the HTTP version that a server has chosen for a transfer that has begun.
+    mutating func noteVersion(of transfer: CurlTransfer) {
+        let origin = transfer.origin
+        if origin.isPlain || !transfer.hasBegun || transfer.request.needsHTTP1 { return }
+        if transfer.version == 1 {
             plain.insert(origin)
             multiplexed.remove(origin)
-        } else if version >= 2 {
+        } else {
             plain.remove(origin)
             multiplexed.insert(origin)
         }

@@ -14,14 +14,15 @@ final class CurlHandle {
         let connect: Duration
         let connection: ConnectionOptions
         let isFresh: Bool
+        let needsHTTP1: Bool
 
         init(_ request: OutgoingRequest) {
             method = request.method
-            let isStreamed = request.bodyFile != nil || request.bodyPart != nil
-            content = isStreamed ? .streamed : request.body != nil ? .memory : .none
+            content = request.streamsBody ? .streamed : request.body != nil ? .memory : .none
             connect = request.timeouts.connect
             connection = request.connection
             isFresh = request.freshConnection
+            needsHTTP1 = request.needsHTTP1
         }
     }
 
@@ -31,6 +32,8 @@ final class CurlHandle {
     let errorMessage: UnsafeMutablePointer<CChar>
     /// The `errno` of the last socket(2) that failed; 0 if none did.
     let socketError: UnsafeMutablePointer<Int32>
+    /// The number of the TLS connection that the handle opened last (`ccurl_note_tls`); 0 if it opened none.
+    let tls: UnsafeMutablePointer<Int>
     /// The URL and the proxy set on the handle; `nil` before the first request.
     private var target: (url: String, proxy: String)?
 
@@ -45,8 +48,11 @@ final class CurlHandle {
         errorMessage.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         socketError = .allocate(capacity: 1)
         socketError.initialize(to: 0)
+        tls = .allocate(capacity: 1)
+        tls.initialize(to: 0)
         ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorMessage)
         ccurl_note_socket_errors(pointer, socketError)
+        ccurl_note_tls(pointer, tls)
         CurlTransfer.setFunctions(of: pointer)
         try CurlOptions(pointer).set(kind)
     }
@@ -67,6 +73,7 @@ final class CurlHandle {
         ccurl_easy_cleanup(pointer)
         errorMessage.deallocate()
         socketError.deallocate()
+        tls.deallocate()
     }
 }
 

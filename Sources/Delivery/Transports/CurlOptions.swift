@@ -16,8 +16,9 @@ struct CurlOptions {
         try number(CURLOPT_HTTP09_ALLOWED, 0)
         try number(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         try setUseOfConnections(for: kind)
-        // All encodings that libcurl can decode.
-        try text(CURLOPT_ACCEPT_ENCODING, "")
+        try text(CURLOPT_ACCEPT_ENCODING, "gzip")
+        // The URL that is shown and signed is sent, with its dot segments.
+        try number(CURLOPT_PATH_AS_IS, 1)
         try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(kind.connect.pollMilliseconds)))
         try setMethod(of: kind)
         try set(kind.connection)
@@ -34,7 +35,7 @@ struct CurlOptions {
     /// Sets the body of a request. libcurl copies a body in memory; the read function must give libcurl the bytes of a
     /// body in a file.
     func setBody(of request: OutgoingRequest) throws(CurlRefusal) {
-        if let length = request.bodyFile?.length ?? request.bodyPart?.length {
+        if request.streamsBody, let length = request.bodyLength {
             let size = CURLOPT_INFILESIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
             // Fewer calls for a large body. Over TLS one record: libcurl counts a buffer only when OpenSSL has written
@@ -49,13 +50,19 @@ struct CurlOptions {
 
     private func setUseOfConnections(for kind: CurlHandle.Kind) throws(CurlRefusal) {
         if Libcurl.hasConnectionHooks {
-            // HTTP/2 if TLS offers it. A library without HTTP/2 speaks HTTP/1.1.
-            ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            try setVersion(isHTTP1: kind.needsHTTP1)
             if kind.isFresh { try setOwnConnection() }
         } else {
             try number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
             try setOwnConnection()
         }
+    }
+
+    /// Offers HTTP/1.1 only, or HTTP/2 over TLS besides.
+    func setVersion(isHTTP1: Bool) throws(CurlRefusal) {
+        let version = isHTTP1 || !Libcurl.speaksHTTP2 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS
+        // A library without HTTP/2 refuses it, and speaks HTTP/1.1.
+        ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(version))
     }
 
     /// Requires a connection for this request alone. Kept connections pile up at a server that allows few.
@@ -139,11 +146,12 @@ struct CurlOptions {
 
 extension OutgoingRequest {
     /// Whether TLS carries the request, to its server or to a proxy.
-    var usesTLS: Bool {
-        isSecure(url) || proxy.map(isSecure) ?? false
-    }
+    var usesTLS: Bool { isSecure || proxy.map(Self.isSecure) ?? false }
 
-    private func isSecure(_ url: String) -> Bool {
+    /// Whether TLS carries the request to its server.
+    var isSecure: Bool { Self.isSecure(url) }
+
+    private static func isSecure(_ url: String) -> Bool {
         url.utf8.prefix(6).lazy.map { $0 | 0x20 }.elementsEqual("https:".utf8)
     }
 

@@ -1,3 +1,4 @@
+import CCurl
 import CSystem
 
 /// The open sockets of a libcurl multi handle, and their use so far.
@@ -16,6 +17,8 @@ final class CurlSockets {
     /// The number of calls of curl_multi_perform.
     var performCount = 0
     private var sockets: [Int32: CurlSocket] = [:]
+    /// Whether transfers wait until the input of their sockets has been read, or a stream has ended.
+    var havePaused = false
     /// The open sockets that speak HTTP/2.
     private var multiplexed: [CurlSocket] = []
 
@@ -37,13 +40,20 @@ final class CurlSockets {
 
     private func noteClosed(_ socket: CurlSocket) {
         socket.isOpen = false
-        if socket.isMultiplexed == true { multiplexed.removeAll { $0 === socket } }
+        if socket.isMultiplexed { multiplexed.removeAll { $0 === socket } }
     }
 
-    /// Notes whether an answer on a socket is HTTP/2.
+    /// Notes, before the first request on a socket, the number of its TLS connection (`ccurl_note_tls`; 0 for none) and
+    /// with it the version of HTTP.
+    func noteBeginning(of socket: CurlSocket, tls: Int) {
+        socket.tls = tls
+        note(socket, isMultiplexed: ccurl_tls_version(tls) == 2)
+    }
+
+    /// Notes whether a socket speaks HTTP/2.
     func note(_ socket: CurlSocket, isMultiplexed: Bool) {
         if socket.isMultiplexed == isMultiplexed { return }
-        if socket.isMultiplexed == true {
+        if socket.isMultiplexed {
             multiplexed.removeAll { $0 === socket }
             socket.holdPackets(false)
         }
@@ -90,13 +100,7 @@ final class CurlSockets {
 
     /// Returns whether a resting socket, if still open, has received an answer to no request.
     func hasStray(_ socket: CurlSocket, usesTLS: Bool) -> Bool {
-        socket.isOpen && socket.hasStray(usesTLS: usesTLS)
-    }
-
-    /// Returns whether a socket was ended by an alert of TLS that no transfer has read.
-    func hasAlert(_ socket: CurlSocket) -> Bool {
-        if socket.isOpen { socket.noteEnd() }
-        return socket.endedByAlert
+        socket.isOpen && !socket.isMultiplexed && socket.hasStray(usesTLS: usesTLS)
     }
 
     /// Returns the socket between two addresses; `nil` if not noted. `likely` is looked at first.
@@ -105,11 +109,6 @@ final class CurlSockets {
     ) -> CurlSocket? {
         if let likely, likely.isOpen, likely.connects(local, remote) { return likely }
         return sockets.values.first { $0.connects(local, remote) }
-    }
-
-    /// Returns the sockets connected to a unix socket. Their addresses are equal and do not distinguish them.
-    func sockets(to path: String) -> [CurlSocket] {
-        sockets.values.filter { $0.path == path }
     }
 }
 
@@ -124,13 +123,51 @@ final class CurlSocket {
     fileprivate let descriptor: Int32
     private var ends: (local: Endpoint, remote: Endpoint)?
     /// The number of requests begun on the socket.
-    var requests = 0
-    /// Whether the connection speaks HTTP/2, whose frames carry a stream id; `nil` until an answer has begun.
-    fileprivate(set) var isMultiplexed: Bool?
+    private(set) var requests = 0
+    /// The number of its TLS connection (`ccurl_note_tls`); 0 without TLS.
+    fileprivate(set) var tls = 0
+    /// Whether the connection speaks HTTP/2, whose frames carry a stream id.
+    fileprivate(set) var isMultiplexed = false
+    /// The kernel's counts when the last request began.
+    private var counts: Counts?
+    /// Whether the peer had closed the connection before the last request arrived: it sent its end, and acknowledged
+    /// nothing of the request. False if the kernel does not tell.
+    private(set) var wasClosedBefore = false
     /// Whether the socket has not been closed. Afterwards its descriptor may be another socket's.
     fileprivate(set) var isOpen = true
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Notes that a request begins.
+    func beginRequest() {
+        if requests > 0 { counts = readCounts() }
+        requests += 1
+    }
+
+    fileprivate func noteEnd() {
+        guard let before = counts, let after = readCounts() else { return }
+        wasClosedBefore = after.acknowledged == before.acknowledged && after.received > before.received
+    }
+
+    /// The bytes of a TCP connection that the peer has acknowledged, and those received in order; an end counts as one.
+    private typealias Counts = (acknowledged: UInt64, received: UInt64)
+
+    /// Returns the kernel's counts; `nil` if it has none. tcpi_bytes_acked and tcpi_bytes_received of Linux's tcp_info.
+    private func readCounts() -> Counts? {
+        #if os(Linux)
+            return withUnsafeTemporaryAllocation(byteCount: 136, alignment: 8) { space in
+                var length = socklen_t(space.count)
+                guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, space.baseAddress, &length) == 0,
+                    length == 136
+                else { return nil }
+                return (
+                    space.load(fromByteOffset: 120, as: UInt64.self), space.load(fromByteOffset: 128, as: UInt64.self)
+                )
+            }
+        #else
+            return nil
+        #endif
+    }
 
     /// Keeps what is written until a packet is full, or sends it and keeps no more. Does nothing but on Linux.
     fileprivate func holdPackets(_ holds: Bool) {
@@ -155,11 +192,6 @@ final class CurlSocket {
         usesTLS ? unreadRecord.map { $0.type == 23 && !$0.isAlert } ?? false : input == .bytes
     }
 
-    /// Whether the next record was an alert of TLS when `noteEnd` was last called.
-    private(set) var endedByAlert = false
-
-    fileprivate func noteEnd() { endedByAlert = unreadRecord?.isAlert ?? false }
-
     /// The type of the next TLS record, and whether the record is an alert: an encrypted record shows no type, and is
     /// shorter than any answer (RFC 8446 §5.2). `nil` without the head of a record.
     private var unreadRecord: (type: UInt8, isAlert: Bool)? {
@@ -170,16 +202,11 @@ final class CurlSocket {
         }
     }
 
-    /// The path of the unix socket that the socket is connected to.
-    fileprivate var path: String? {
-        Self.address { getpeername(descriptor, $0, $1) }?.path
-    }
-
     fileprivate func connects(_ local: Endpoint, _ remote: Endpoint) -> Bool {
         if ends == nil {
             // A socket has no ends before it is connected; afterwards they never change.
-            guard let own = Self.address({ getsockname(descriptor, $0, $1) })?.endpoint,
-                let other = Self.address({ getpeername(descriptor, $0, $1) })?.endpoint
+            guard let own = Self.address({ getsockname(descriptor, $0, $1) }),
+                let other = Self.address({ getpeername(descriptor, $0, $1) })
             else { return false }
             ends = (own, other)
         }
@@ -189,7 +216,7 @@ final class CurlSocket {
 
     private static func address(
         _ get: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
-    ) -> (endpoint: Endpoint?, path: String?)? {
+    ) -> Endpoint? {
         var storage = sockaddr_storage()
         return withUnsafeMutableBytes(of: &storage) { bytes in
             let general = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
@@ -198,14 +225,10 @@ final class CurlSocket {
             switch Int32(general.pointee.sa_family) {
             case AF_INET:
                 var address = bytes.load(as: sockaddr_in.self)
-                return (Endpoint(address: text(AF_INET, &address.sin_addr), port: port(address.sin_port)), nil)
+                return Endpoint(address: text(AF_INET, &address.sin_addr), port: port(address.sin_port))
             case AF_INET6:
                 var address = bytes.load(as: sockaddr_in6.self)
-                return (Endpoint(address: text(AF_INET6, &address.sin6_addr), port: port(address.sin6_port)), nil)
-            case AF_UNIX:
-                let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)!
-                let path = bytes[start..<max(start, Int(length))].prefix { $0 != 0 }
-                return (nil, String(decoding: path, as: UTF8.self))
+                return Endpoint(address: text(AF_INET6, &address.sin6_addr), port: port(address.sin6_port))
             default: return nil
             }
         }

@@ -3,29 +3,30 @@ import CSystem
 import Policy
 
 extension CurlTransfer {
+    func report(_ result: AttemptReport.Result) -> AttemptReport {
+        let isUnread = if case .early = stop { true } else { false }
+        return AttemptReport(
+            result: result, duration: began.duration(to: .now), isUnread: isUnread, hasBrokenStream: hasBrokenStream)
+    }
+
     /// Returns the result of a transfer that ended with `code`, a CURLcode.
     func result(_ code: Int32) -> AttemptReport.Result {
-        if code != 0, wasRefusedByAlert {
-            return .failure(
-                .tls, detail: "the server ended the handshake with an alert: it may want a client certificate")
-        }
+        hasBrokenStream =
+            version == 2 && hasBegun && stop == nil && [16, 55, 56, 92].contains(code) && wholeAnswer == nil
         switch stop {
         case .full: return answersPart(code) ?? .answer(answer)
-        case .head(.noStatus):
-            return .failure(.malformedAnswer, detail: "the answer does not begin with a status line")
-        case .head(.tooLong):
-            return decided
-                ?? .failure(
-                    .malformedAnswer, detail: "the answer's header fields are longer than \(AnswerHead.limit) bytes")
+        case .head(let defect):
+            return decided ?? .failure(.malformedAnswer, detail: defect.detail(over: version))
         case .bodyFile(let error): return error.result
         case .early:
-            return .failure(.malformedAnswer, detail: "the server spoke before the request was sent")
+            return .failure(
+                .malformedAnswer, detail: "the server has answered on a new connection before the request was sent")
         case .repeated:
             return .failure(.reset, detail: "the connection or its stream ended after the request was sent")
         case .longTunnel: return proxyRefusal ?? .failure(.proxy, detail: "the proxy's answer to CONNECT does not end")
         case .endless:
             return decided ?? .failure(.malformedAnswer, detail: "the server sends without end, and no answer")
-        case .stale, .stray, nil: break
+        case .stale, .stray, .lacksHTTP1, nil: break
         }
         if mayAnswerLeftovers {
             let status = "status \(head.status), with which the server closed a kept connection"
@@ -36,8 +37,10 @@ extension CurlTransfer {
             if head.isComplete { return .answer(answer) }
             return .failure(.emptyAnswer, detail: "the answer has no final status")
         }
+        if let wholeAnswer, [16, 55, 56, 92].contains(code) { return .answer(wholeAnswer) }
         if let decided { return decided }
-        if [16, 55, 56, 92].contains(code), let wholeAnswer { return .answer(wholeAnswer) }
+        // libcurl has lost the body: it drops what it has read together with the end of the stream.
+        if head.isComplete, endsWithoutError(code) { return .answer(answer(isCut: true)) }
         if let proxyRefusal { return proxyRefusal }
         let failure = failure(code)
         return .failure(NetworkError(failure), detail: said(failure))
@@ -57,7 +60,7 @@ extension CurlTransfer {
     private func answersPart(_ code: Int32?) -> AttemptReport.Result? {
         let sent = size(CURLINFO_SIZE_UPLOAD_T)
         guard head.isComplete, head.status < 300, sent < length else { return nil }
-        if head.version >= 2, endsWithoutError(code) { return nil }
+        if version == 2, endsWithoutError(code) { return nil }
         return .failure(
             .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }
@@ -81,9 +84,12 @@ extension CurlTransfer {
         return announced == size(CURLINFO_SIZE_DOWNLOAD_T) ? answer : nil
     }
 
-    private var answer: AttemptReport.Answer {
-        let isCut = if case .full = stop { true } else { false }
-        return AttemptReport.Answer(status: head.status, headers: head.headers, body: body, isCut: isCut)
+    private var answer: AttemptReport.Answer { answer(isCut: isFull) }
+
+    private var isFull: Bool { if case .full = stop { true } else { false } }
+
+    private func answer(isCut: Bool) -> AttemptReport.Answer {
+        AttemptReport.Answer(status: head.status, headers: head.headers, body: body, isCut: isCut)
     }
 
     /// Whether the answer may be about bytes left on the connection by an earlier request.
@@ -116,7 +122,7 @@ extension CurlTransfer {
                 : CurlFailure.systemError(
                     Int32(number(CURLINFO_OS_ERRNO)), ofSocket: owned.socketError.pointee, wasConnected: wasConnected),
             hasStatus: head.isComplete, wasConnected: wasConnected,
-            proxy: request.proxy, tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE))
+            proxy: request.proxy, tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE), alert: alert)
     }
 
     /// Returns the words about a failure, with the path of an unreachable unix socket.
@@ -125,5 +131,19 @@ extension CurlTransfer {
             return "cannot connect to the unix socket '\(path)': \(Errno(failure.systemError))"
         }
         return failure.words(general: String(cString: ccurl_easy_strerror(failure.code)))
+    }
+
+    // MARK: - What libcurl knows
+
+    func number(_ info: ccurl_info) -> Int {
+        var number = 0
+        ccurl_get_number(handle, info, &number)
+        return number
+    }
+
+    func size(_ info: ccurl_info) -> Int64 {
+        var size: Int64 = 0
+        ccurl_get_size(handle, info, &size)
+        return size
     }
 }

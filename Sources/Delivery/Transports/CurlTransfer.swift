@@ -21,6 +21,8 @@ final class CurlTransfer {
         case early
         /// libcurl was about to send the request a second time.
         case repeated
+        /// The server has not chosen HTTP/1.1, which was all that was offered. Nothing was sent.
+        case lacksHTTP1
         /// A proxy's answer to CONNECT does not end.
         case longTunnel
         /// The server sends frames without content over HTTP/2, without end.
@@ -32,9 +34,9 @@ final class CurlTransfer {
     let owned: CurlHandle
     var handle: OpaquePointer { owned.pointer }
     /// The request without its body, which libcurl has copied or `file` gives.
-    private(set) var request: OutgoingRequest
+    var request: OutgoingRequest
     let length: Int
-    private let began = ContinuousClock.now
+    let began = ContinuousClock.now
     private let file: (any StreamedBody)?
     private let sockets: CurlSockets
     private var fields: UnsafeMutablePointer<ccurl_list>?
@@ -49,6 +51,8 @@ final class CurlTransfer {
     }
     /// Whether an option was set on the handle for this transfer only.
     private var hasAlteredHandle = false
+    /// Whether its HTTP/2 stream ended without its whole answer.
+    var hasBrokenStream = false
     /// Whether its answer came before the whole request had left.
     private(set) var hasEarlyAnswer = false
     /// The number of requests that libcurl was allowed to send.
@@ -59,8 +63,12 @@ final class CurlTransfer {
     private(set) var socket: CurlSocket?
     /// The socket that was last used in its cache.
     var likelySocket: CurlSocket?
-    /// Whether the connection has carried earlier requests, or may have.
+    /// Whether the connection has carried earlier requests.
     private var isKept = false
+    /// The major version of HTTP that the connection of the request speaks.
+    var version: Int { socket?.isMultiplexed == true ? 2 : 1 }
+    /// Whether the rest of the body waits until the input of its socket has been read.
+    private var isPaused = false
     /// Whether libcurl was told to open a connection.
     private var isFresh: Bool
     /// The time when libcurl was last given the handle.
@@ -99,6 +107,7 @@ final class CurlTransfer {
         length = request.bodyLength ?? 0
         errorMessage[0] = 0
         owned.socketError.pointee = 0
+        owned.tls.pointee = 0
         try owned.set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
@@ -190,7 +199,14 @@ final class CurlTransfer {
 
     // MARK: - Called by libcurl
 
+    /// Gives bytes of the body. What the server has sent is read first: a server that has answered and closed resets
+    /// the connection when more of the body arrives, and the answer would be lost.
     private func give(_ space: UnsafeMutableRawBufferPointer) -> Int {
+        if !head.isComplete, socket?.input == .bytes {
+            isPaused = true
+            sockets.havePaused = true
+            return Int(CURL_READFUNC_PAUSE)
+        }
         do throws(BodyFileError) {
             let count = try file?.read(at: sent, into: space) ?? 0
             sent += count
@@ -207,7 +223,6 @@ final class CurlTransfer {
             stop = head.defect.map { .head($0) }
             return 0
         }
-        if let socket { sockets.note(socket, isMultiplexed: head.version >= 2) }
         if size(CURLINFO_SIZE_UPLOAD_T) < length { noteEarlyLine() }
         return line.count
     }
@@ -216,7 +231,7 @@ final class CurlTransfer {
     private func noteEarlyLine() {
         hasAlteredHandle = true
         // libcurl would stop reading at the announced length, and not see how the server ends the stream.
-        if head.version >= 2 { ccurl_set_number(handle, CURLOPT_IGNORE_CONTENT_LENGTH, 1) }
+        if version >= 2 { ccurl_set_number(handle, CURLOPT_IGNORE_CONTENT_LENGTH, 1) }
         // The server may not have read the unneeded rest of the body, and would take this rest for the next request.
         if head.isComplete {
             hasEarlyAnswer = true
@@ -257,17 +272,17 @@ final class CurlTransfer {
             stop = .repeated
             return false
         }
-        if let path = request.connection.unixSocket {
-            // The right socket cannot be told from the others, so all must be without input.
-            let candidates = isFresh ? [] : sockets.sockets(to: path)
-            if let defect = candidates.lazy.compactMap(defect).first { stop = defect }
-            isKept = candidates.contains { $0.requests > 0 }
-            for candidate in candidates { candidate.requests += 1 }
-        } else if let socket = sockets.socket(between: local, and: remote, likely: opened.last ?? likelySocket) {
-            stop = defect(of: socket)
+        // In a cache of its own the connection is the one that was opened for the transfer, or else the one that
+        // rested.
+        let likely = opened.last { $0.isOpen } ?? likelySocket.flatMap { $0.isOpen ? $0 : nil }
+        let isAlone = cache != nil || isFresh
+        if let socket = isAlone ? likely : sockets.socket(between: local, and: remote, likely: likely) {
             isKept = socket.requests > 0
-            if stop == nil { socket.requests += 1 }
+            if !isKept { sockets.noteBeginning(of: socket, tls: owned.tls.pointee) }
             self.socket = socket
+            stop = defect(of: socket)
+            if stop == nil { socket.beginRequest() }
+            head = AnswerHead(over: version)
         } else if !isFresh {
             // A connection without a peer was reset while resting. What was sent before is another transfer's.
             stop = .stale
@@ -291,30 +306,43 @@ final class CurlTransfer {
         ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
     }
 
-    /// Whether the server ended the TLS handshake of a connection with an alert, before anything else. Over TLS 1.3 the
-    /// server refuses a client's certificate when the client has sent its request (RFC 8446 §4.4.2.4).
-    var wasRefusedByAlert: Bool {
-        head.version == 0 && request.usesTLS && opened.contains { $0.requests <= 1 && sockets.hasAlert($0) }
+    /// The last alert of TLS that the server has sent on the transfer's connection; -1 for none.
+    var alert: Int { Int(ccurl_tls_alert(socket?.tls ?? owned.tls.pointee)) }
+
+    /// Whether the server speaks no HTTP/1.1: it has not chosen it, although nothing else was offered.
+    func lacksHTTP1(_ code: Int32) -> Bool {
+        if case .lacksHTTP1 = stop { return true }
+        return code == 35 && request.needsHTTP1 && alert == Self.noApplicationProtocol
     }
 
+    /// The alert of a server that speaks none of the protocols offered (RFC 7301 §3.2).
+    private static let noApplicationProtocol = 120
+
+    /// Whether the server had closed its kept connection before the request arrived.
+    private var isUnread: Bool { isOnKeptConnection && head.status == 0 && socket?.wasClosedBefore == true }
+
     /// Whether the connection has carried earlier requests, one at a time.
-    var isOnKeptConnection: Bool { isKept && socket?.isMultiplexed != true }
+    var isOnKeptConnection: Bool { isKept && version == 1 }
 
     /// Returns why a socket cannot carry the request; `nil` if it can.
     ///
     /// Input is no defect on a new TLS connection (it may be session tickets), nor over HTTP/2 (it names its request).
     /// A transfer without a cache reuses no HTTP/1.1 connection.
     private func defect(of socket: CurlSocket) -> Stop? {
-        let isUnkept = cache == nil && request.connection.unixSocket == nil && socket.requests > 0
-        return switch (socket.input, socket.isMultiplexed) {
-        case (.none, false) where isUnkept: .stale
-        case (.none, _): nil
-        // libcurl itself reports how a new connection ended.
-        case (.closed, _): socket.requests > 0 ? .stale : nil
-        case (.bytes, true): nil
-        case (.bytes, false): socket.hasStray(usesTLS: request.usesTLS) ? .stray : .stale
-        // A connection shared before its first answer speaks HTTP/2.
-        case (.bytes, nil): socket.requests > 0 || request.usesTLS ? nil : .early
+        if !isKept {
+            if Libcurl.speaksHTTP2, request.isSecure {
+                // Another transfer has opened the connection, and ended.
+                if socket.tls == 0 { return .stale }
+                if request.needsHTTP1, ccurl_tls_version(socket.tls) == 0 { return .lacksHTTP1 }
+            }
+            // libcurl itself reports how a new connection ended.
+            return socket.input == .bytes && !request.usesTLS ? .early : nil
+        }
+        return switch (socket.input, version) {
+        case (.none, 1) where cache == nil: .stale
+        case (.none, _), (.bytes, 2...): nil
+        case (.closed, _): .stale
+        case (.bytes, _): socket.hasStray(usesTLS: request.usesTLS) ? .stray : .stale
         }
     }
 
@@ -326,13 +354,28 @@ final class CurlTransfer {
     /// Whether its kept connection had an answer to no request.
     var hasMetStray: Bool { if case .stray = stop { true } else { false } }
 
-    /// Prepares the handle for a fresh connection, if a kept connection proved stale before anything was sent. Returns
-    /// `false` if the transfer ended otherwise.
-    func restart() -> Bool {
-        switch stop {
-        case .stale, .stray: stop = nil
-        default: return false
+    /// Lets libcurl go on with a body that waits until input has been read, and notice the end of an answered stream.
+    func resume() {
+        guard isPaused || hasEarlyAnswer else { return }
+        isPaused = false
+        ccurl_resume(handle)
+    }
+
+    /// Prepares the handle for a fresh connection, if the server cannot have read the request: nothing was sent, or the
+    /// server had closed its kept connection before the request arrived. Returns `false` if the transfer ended
+    /// otherwise. `code` is libcurl's result.
+    func restart(after code: Int32) -> Bool {
+        if lacksHTTP1(code) {
+            request.needsHTTP1 = false
+            ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        } else {
+            switch stop {
+            case .stale, .stray: break
+            case .repeated where isUnread, nil where code != 0 && isUnread: (requests, sent) = (0, 0)
+            default: return false
+            }
         }
+        stop = nil
         isFresh = true
         hasAlteredHandle = true
         errorMessage[0] = 0
@@ -343,29 +386,11 @@ final class CurlTransfer {
 
     // MARK: - Time
 
-    func report(_ result: AttemptReport.Result) -> AttemptReport {
-        AttemptReport(result: result, duration: began.duration(to: .now))
-    }
-
     /// The time at which the transfer will have been idle for too long; `nil` while it connects: libcurl itself times
     /// connecting.
     var patience: ContinuousClock.Instant? {
         let connected = size(CURLINFO_PRETRANSFER_TIME_T)
         guard connected > 0 else { return nil }
         return max(moved, started + .microseconds(connected)) + request.timeouts.request
-    }
-
-    // MARK: - What libcurl knows
-
-    func number(_ info: ccurl_info) -> Int {
-        var number = 0
-        ccurl_get_number(handle, info, &number)
-        return number
-    }
-
-    func size(_ info: ccurl_info) -> Int64 {
-        var size: Int64 = 0
-        ccurl_get_size(handle, info, &size)
-        return size
     }
 }

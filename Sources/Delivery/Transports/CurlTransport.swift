@@ -9,7 +9,8 @@ package import Policy
 ///   then on.
 /// - An attempt is one request: if libcurl would repeat the request, the attempt ends as `reset`.
 /// - A connection is checked before a request leaves. A kept connection that has ended or has unread input is closed,
-///   and the attempt continues on a fresh connection. HTTP/1.1 connections take turns, see `CurlConnections`.
+///   and the attempt continues on a fresh connection; so does one whose server had closed its connection before the
+///   request arrived. HTTP/1.1 connections take turns, see `CurlConnections`.
 /// - Trailers, endless headers or a swelling body end in an answer or an error, never in the agent's death.
 /// - Header names are sent as given, and fields of the same name stay separate.
 /// - A refusal by the library itself (a key that does not fit its certificate, say) is reported by its meaning.
@@ -47,6 +48,7 @@ package final class CurlTransport: AgentTransport {
         let origin = connections.origin(of: request)
         var request = request
         if connections.isStraying(origin) { request.freshConnection = true }
+        request.needsHTTP1 = connections.needsHTTP1(request, to: origin)
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, to: origin, ticket: ticket, sockets: sockets, handles: &handles)
             if Libcurl.hasConnectionHooks, let taken = connections.take(for: request, to: transfer.origin) {
@@ -89,9 +91,10 @@ package final class CurlTransport: AgentTransport {
         end(transfer.ticket, .failure(.shortage, detail: "libcurl takes no transfer (\(code))"))
     }
 
-    /// Ends an attempt and reports its answer or, without an answer, its cancellation; does nothing if already
-    /// reported.
+    /// Takes what has come for the attempts, then ends an attempt and reports its answer or, without an answer, its
+    /// cancellation; does nothing if already reported.
     package func cancel(ticket: Int) {
+        proceed()
         end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
         tell()
     }
@@ -100,29 +103,39 @@ package final class CurlTransport: AgentTransport {
     package func proceed(until descriptor: Int32) {
         var patience = Duration.zero
         repeat {
-            var running: Int32 = 0
-            sockets.performCount += 1
-            let wasEndless = perform(&running)
-            var code: Int32 = 0
-            while let handle = ccurl_multi_next_ended(multi, &code) {
-                let transfer = CurlTransfer.of(handle)
-                if wasEndless, code != 0 { transfer.noteEndless() }
-                if transfer.hasMetStray { connections.noteStray(of: transfer.origin) }
-                if transfer.restart() {
-                    ccurl_multi_remove(multi, handle)
-                    add(transfer)
-                } else {
-                    end(transfer.ticket, transfer.result(code), isRegular: code == 0)
-                }
-            }
+            proceed()
             addReady()
             patience = endIdle()
             tell()
         } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
     }
 
+    /// Continues the started attempts without a wait.
+    private func proceed() {
+        var running: Int32 = 0
+        sockets.performCount += 1
+        let wasEndless = perform(&running)
+        var code: Int32 = 0
+        while let handle = ccurl_multi_next_ended(multi, &code) {
+            let transfer = CurlTransfer.of(handle)
+            if wasEndless, code != 0 { transfer.noteEndless() }
+            if transfer.hasMetStray { connections.noteStray(of: transfer.origin) }
+            if transfer.lacksHTTP1(code) { connections.noteLackOfHTTP1(of: transfer.origin) }
+            if transfer.restart(after: code) {
+                ccurl_multi_remove(multi, handle)
+                add(transfer)
+            } else {
+                end(transfer.ticket, transfer.result(code), isRegular: code == 0)
+            }
+        }
+    }
+
     /// Lets libcurl continue the transfers. Returns whether a server sent without end.
     private func perform(_ running: inout Int32) -> Bool {
+        if sockets.havePaused {
+            sockets.havePaused = false
+            for transfer in transfers.values { transfer.resume() }
+        }
         if !haveBegun { return ccurl_multi_perform(multi, &running) }
         haveBegun = false
         return sockets.sendTogether { ccurl_multi_perform(multi, &running) }
@@ -141,7 +154,7 @@ package final class CurlTransport: AgentTransport {
     private func end(_ ticket: Int, _ result: AttemptReport.Result, isRegular: Bool = false) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
-        connections.note(version: transfer.head.version, of: transfer.origin)
+        connections.noteVersion(of: transfer)
         if let cache = transfer.cache {
             transfer.socket.map(sockets.acknowledge)
             transfer.cache = nil
@@ -160,7 +173,10 @@ package final class CurlTransport: AgentTransport {
                 next = min(next, Self.asking)
                 continue
             }
-            if transfer.hasEarlyAnswer { next = min(next, Self.asking) }
+            if transfer.hasEarlyAnswer {
+                next = min(next, Self.asking)
+                sockets.havePaused = true
+            }
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"

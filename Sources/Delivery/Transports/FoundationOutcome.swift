@@ -20,7 +20,7 @@ package enum FoundationOutcome {
     /// Returns the status and header fields in `hexHead`, the value of `headField`: the raw head, each byte as two
     /// lower-case hexadecimal digits. `nil` if it is not a whole head.
     package static func answer(fromHead hexHead: String) -> AttemptReport.Answer? {
-        var head = AnswerHead()
+        var head = AnswerHead(over: 1)
         var line: [UInt8] = []
         var high: UInt8?
         for digit in hexHead.utf8 {
@@ -42,24 +42,26 @@ package enum FoundationOutcome {
 
     /// Returns the result of a transfer that ended with an error. `description` has libcurl's code, the `errno` of the
     /// connection and of its socket, the status of a proxy's answer to CONNECT, whether the connection was established,
-    /// and libcurl's message. `nil` if the error is not libcurl's.
+    /// the server's last alert of TLS, and libcurl's message. `nil` if the error is not libcurl's.
     package static func result(
         ofError description: String, answer: AttemptReport.Answer?, request: OutgoingRequest
     ) -> AttemptReport.Result? {
-        guard let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) (\d+) ([01]): (.*)/.dotMatchesNewlines()),
+        guard
+            let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) (\d+) ([01]) (-?\d+): (.*)/.dotMatchesNewlines()),
             let code = Int32(match.1), let systemError = Int32(match.2), let socketError = Int32(match.3),
-            let proxyStatus = Int(match.4)
+            let proxyStatus = Int(match.4), let alert = Int(match.6)
         else { return nil }
         // A status ≥ 300 that was read counts, whatever happened to the rest of the body.
         if let answer, answer.status >= 300 { return .answer(answer) }
-        let errorMessage = String(match.6)
+        let errorMessage = String(match.7)
         // The proxy requires credentials: an answer. libcurl does not give its fields.
         if proxyStatus == 407 { return .answer(AttemptReport.Answer(status: 407)) }
         let wasConnected = match.5 == "1"
         let failure = CurlFailure(
             code: code, errorMessage: errorMessage,
             systemError: CurlFailure.systemError(systemError, ofSocket: socketError, wasConnected: wasConnected),
-            hasStatus: answer != nil, wasConnected: wasConnected, proxy: request.proxy, tunnelStatus: proxyStatus)
+            hasStatus: answer != nil, wasConnected: wasConnected, proxy: request.proxy, tunnelStatus: proxyStatus,
+            alert: alert)
         return .failure(NetworkError(failure), detail: failure.words(general: "libcurl's error \(code)"))
     }
 }

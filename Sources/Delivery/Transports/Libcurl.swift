@@ -13,6 +13,10 @@ enum Libcurl {
     /// library gets HTTP/1.1 and a new connection for each attempt, on which it never repeats a request.
     static let hasConnectionHooks = ccurl_version_number() >= 0x07_50_00
 
+    /// Whether HTTP/2 is spoken: only if the version that a connection has negotiated is known. A status line names
+    /// any.
+    static let speaksHTTP2 = hasConnectionHooks && ccurl_sees_tls()
+
     /// Opens the library for the rest of the process, once. The reason why it cannot be used; `nil` if it can.
     static let defect: String? = {
         if let defect = open() { return defect }
@@ -20,6 +24,11 @@ enum Libcurl {
         ccurl_close()
         return "libcurl cannot be initialised"
     }()
+
+    /// Returns the number of codings that a header line of Content-Encoding names; 0 for any other line.
+    static func codings(in line: UnsafeRawBufferPointer) -> Int {
+        Int(ccurl_codings(line.baseAddress, line.count))
+    }
 
     fileprivate static func open() -> String? {
         if let reason = ccurl_open() { return "libcurl cannot be used: \(String(cString: reason))" }

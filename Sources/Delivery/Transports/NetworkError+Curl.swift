@@ -17,6 +17,19 @@ struct CurlFailure {
     var proxy: String?
     /// The status of the proxy's answer to CONNECT; 0 without one.
     var tunnelStatus = 0
+    /// The last alert that the server has sent over TLS; -1 for none or an unknown one.
+    var alert = -1
+
+    /// Whether the server has refused the client's certificate, or that there is none, by an alert of TLS. Over TLS 1.3
+    /// it does so when the client has sent its request (RFC 8446 §4.4.2.4).
+    var isRefusal: Bool { !hasStatus && !NetworkError.isAboutTLS(code) && Self.refusals[alert] != nil }
+
+    /// The alerts about a certificate, and their names (RFC 8446 §6).
+    private static let refusals = [
+        40: "handshake_failure", 41: "no_certificate", 42: "bad_certificate", 43: "unsupported_certificate",
+        44: "certificate_revoked", 45: "certificate_expired", 46: "certificate_unknown", 48: "unknown_ca",
+        49: "access_denied", 51: "decrypt_error", 116: "certificate_required",
+    ]
 
     /// Whether the transfer ended before the proxy had passed anything on: at the proxy, in its handshake, or in its
     /// answer to CONNECT. Afterwards, and in TLS through a SOCKS proxy, the destination may have failed.
@@ -32,6 +45,9 @@ struct CurlFailure {
     func words(general: String) -> String {
         if !wasConnected, NetworkError.ofThisMachine(systemError) != nil {
             return "cannot connect: \(Errno(systemError))"
+        }
+        if isRefusal, let name = Self.refusals[alert] {
+            return "the server ended TLS with the alert \(name): it may want another client certificate"
         }
         return errorMessage.isEmpty || errorMessage.contains("://") || errorMessage.contains("@")
             ? general : errorMessage
@@ -63,6 +79,7 @@ extension NetworkError {
             return own
         }
         if failure.isFromProxy { return spoken == .dns && failure.code == 97 ? .dns : .proxy }
+        if failure.isRefusal { return .tls }
         if isAboutTLS(failure.code) { return failure.code == 35 ? spoken ?? .tls : .tls }
         switch failure.code {
         case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol too
@@ -74,9 +91,11 @@ extension NetworkError {
         case 28:
             if failure.wasConnected { return .timeout }
             return spoken == .dns ? .dns : .connectTimeout
-        case 18: return .truncated
+        // The connection has ended, over HTTP/2 with an open stream.
+        case 18: return failure.hasStatus ? .truncated : .emptyAnswer
         case 52: return .emptyAnswer
-        case 55, 56, 65, 92: return spoken ?? .reset
+        case 92: return .reset
+        case 55, 56, 65: return spoken == .malformedAnswer || spoken == .tls ? spoken! : .reset
         // libcurl has a message for unreadable input, and none if a GOAWAY ends the connection.
         case 16:
             return failure.errorMessage.isEmpty || failure.errorMessage.begins(with: "Error in the HTTP2")

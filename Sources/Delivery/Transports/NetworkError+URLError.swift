@@ -105,8 +105,6 @@ extension NetworkError {
         (["transfer encoding"], .malformedAnswer),
         (["transfer-encoding"], .malformedAnswer),
         (["incorrect data check"], .malformedAnswer),
-        (["http2"], .malformedAnswer),
-        (["http/2"], .malformedAnswer),
         (["there's no response"], .malformedAnswer),
     ]
 }

@@ -1,3 +1,4 @@
+import CSystem
 import Policy
 
 extension OutgoingRequest {
@@ -67,10 +68,16 @@ extension OutgoingRequest {
 
     private static let strayPercent = "the URL contains a '%' that two hexadecimal digits do not follow"
 
-    /// The URL with its scheme in lower case, as URLSession requires.
+    /// The URL as URLSession requires it: with its scheme in lower case, and with four decimal numbers for an IPv4
+    /// address in another notation (`127.1`, `0x7f.1`, `2130706433`), which libcurl replaces itself.
     package var normalizedURL: String {
         guard let length = schemeLength else { return url }
-        return (length == 8 ? "https://" : "http://") + Substring(url.utf8.dropFirst(length))
+        let rest = url.utf8.dropFirst(length)
+        let host = rest.prefix { !$0.endsAuthority && $0 != UInt8(ascii: ":") }
+        var address = in_addr()
+        let isNumber = host.first?.isDigit == true && inet_aton(String(decoding: host, as: UTF8.self), &address) != 0
+        let shown = isNumber ? String(cString: inet_ntoa(address)) : String(decoding: host, as: UTF8.self)
+        return (length == 8 ? "https://" : "http://") + shown + String(decoding: rest[host.endIndex...], as: UTF8.self)
     }
 
     /// The number of bytes of `http://` or `https://`, in any case, with which the URL begins; `nil` for every other

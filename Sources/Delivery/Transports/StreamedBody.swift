@@ -8,10 +8,20 @@ protocol StreamedBody: AnyObject {
 }
 
 extension OutgoingRequest {
-    /// Opens the body; `nil` if it is in memory or absent.
+    /// The first window of an HTTP/2 stream, in bytes. A longer body may still be on its way when the answer comes.
+    static let firstWindow = 65_535
+
+    /// Whether the body is longer than `firstWindow`.
+    var hasLargeBody: Bool { (bodyLength ?? 0) > Self.firstWindow }
+
+    /// Whether the body is read while it is sent. An answer to a part of it is then read before more is sent.
+    var streamsBody: Bool { bodyFile != nil || bodyPart != nil || hasLargeBody }
+
+    /// Opens the body; `nil` if it is not read while it is sent.
     func streamedBody() throws(BodyFileError) -> (any StreamedBody)? {
         if let bodyFile { return try OpenBodyFile(bodyFile) }
-        return try bodyPart.map { part throws(BodyFileError) in try OpenFilePart(part) }
+        if let bodyPart { return try OpenFilePart(bodyPart) }
+        return streamsBody ? body.map(BodyInMemory.init) : nil
     }
 
     /// Returns the body, for a transport that takes it from memory; `nil` for none.
@@ -42,6 +52,20 @@ extension OutgoingRequest {
 /// The result of an attempt whose body cannot be read.
 package struct UnsendableBody: Error {
     package var result: AttemptReport.Result
+}
+
+/// A body in memory.
+final class BodyInMemory: StreamedBody {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(space.count, bytes.count -| offset)
+        guard count > 0 else { return 0 }
+        space.copyBytes(from: bytes[offset..<offset + count])
+        return count
+    }
 }
 
 /// The body of an operation, read from the operation's file.

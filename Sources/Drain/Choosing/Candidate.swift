@@ -26,6 +26,11 @@ final class Candidate {
             isHead: isHead)
     }
 
+    /// The sort key of the last request: the time for which the operation was deferred then.
+    var lastRequest: Timestamp {
+        if case .retryAt(let time) = entry.name.gate { time } else { Timestamp(microseconds: .min) }
+    }
+
     /// The sort key of age: the older of two candidates has the smaller key.
     var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
 }

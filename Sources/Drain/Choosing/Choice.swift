@@ -5,21 +5,23 @@ import Spool
 struct Choice: ~Copyable {
     /// The authority of a listing over the order.
     enum Authority {
-        /// This process has the sequence lock. It lists under the names lock, and decides the order.
-        case hasSequenceLock
+        /// The listing takes the names lock and the sequence locks of destinations, and decides their order. Operations
+        /// with an order of other destinations are left to other runs.
+        case decides(SpoolRun)
         /// The caller only shows the order.
         case showsOnly
-        /// The listing decides nothing: another run has the sequence lock, the names lock was not free in time, or no
-        /// route has an order. Operations with an order are left to another run or pass.
+        /// The listing decides nothing: the names lock was not free in time, or no type sent by the run has an order.
+        /// Operations with an order are left to another run or pass.
         case undecided
+
+        var isPlanning: Bool { if case .showsOnly = self { true } else { false } }
+        var decidesOrder: Bool { if case .decides = self { true } else { false } }
     }
 
     private let parts: RunParts
     private let expiries = OwnExpiries()
     /// The reported errors of listings: a later listing meets them again.
     private var toldErrors: Set<SpoolError> = []
-    /// Whether an error in taking the names lock has been reported.
-    private var isNamesLockTold = false
     /// How many times a pass admits up to `SpoolRun.admissionSize` foreign files.
     private static let admissions = 10
 
@@ -39,8 +41,8 @@ struct Choice: ~Copyable {
         let otherRuns = try spoolRun.otherRuns
         parts.book.share(with: otherRuns.count + 1)
         let peers = parts.options.ids == nil ? Peers(of: spoolRun.name, others: otherRuns) : .none
-        let authority: Authority = spoolRun.hasSequenceLock ? .hasSequenceLock : .undecided
-        tally.summary.leftForeign = false
+        let authority: Authority = asksForSequences ? .decides(spoolRun) : .undecided
+        (tally.summary.leftForeign, tally.summary.conditions) = (false, nil)
         let pass = try choose(budget: budget, authority, peers, settling.operations)
         if pass.foreign == 0 { return pass }
         // Until they are admitted: a signal may come before.
@@ -54,6 +56,13 @@ struct Choice: ~Copyable {
             budget: budget, isNamed ? authority : .undecided, peers, settling.operations, of: consume cut)
     }
 
+    /// Whether any type sent by the run has an order.
+    private var asksForSequences: Bool {
+        parts.options.types.isEmpty
+            ? parts.configuration.hasSequentialRoutes
+            : parts.options.types.contains { parts.configuration.route(of: $0).isSequential }
+    }
+
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
     /// each file that was there has its name, or is in quarantine.
     private func admit(_ cut: inout Cut, _ settling: inout Settling) throws(SpoolError) -> Bool {
@@ -63,7 +72,7 @@ struct Choice: ~Copyable {
             cut.take(admission)
             // First: a value may have replaced an older one, and then have been evicted itself.
             for older in admission.superseded { settling.noteSuperseded(older.entry.name, by: older.newer) }
-            tally.count(admission)
+            tally.count(admission, parts.book.table)
             if !tally.summary.leftForeign { return admission.errors.isEmpty }
         }
         return false
@@ -78,18 +87,20 @@ struct Choice: ~Copyable {
         of cut: borrowing Cut? = nil
     ) throws(SpoolError) -> Pass {
         let now = parts.world.now()
-        let isPlanning = authority == .showsOnly
+        let isPlanning = authority.isPlanning
         try parts.book.read(now)
-        if !isPlanning { try parts.book.tellDamage() }
+        if !isPlanning {
+            try parts.book.tellDamage()
+            try parts.book.lookAtTroubles(now)
+        }
         parts.conditions.look(isPlanning: isPlanning)
         let budget = isPlanning ? budget : min(budget, parts.options.portion)
         do throws(SpoolError) {
             return try list(budget, authority, peers, operations, now, cut)
-        } catch let error where error.isLocked && authority == .hasSequenceLock {
-            // This run has the sequence lock, but another process has the names lock. Only operations with an order are
+        } catch let error where authority.decidesOrder {
+            // Another process has the names lock, or the order cannot be read. Only operations with an order are
             // delayed.
-            if !isNamesLockTold { tally.inputOutput(error) }
-            isNamesLockTold = true
+            if toldErrors.insert(error).inserted { tally.inputOutput(error) }
             return try list(budget, .undecided, peers, operations, now, cut)
         }
     }
@@ -106,7 +117,7 @@ struct Choice: ~Copyable {
         var listing = Listing(view, budget: budget, authority, peers, expiries, began: clock.instant()) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)
-            if !destination.isBlocked, authority != .showsOnly { sender.prepare(for: kind.route, destination) }
+            if !destination.isBlocked, !authority.isPlanning { sender.prepare(for: kind.route, destination) }
             return destination
         }
         let pass = try listing.choose(of: cut, clock)

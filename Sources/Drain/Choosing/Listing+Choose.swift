@@ -4,13 +4,16 @@ import Spool
 /// The choice from a listing: finds the due operations, and chooses some of them.
 extension Listing {
     /// Lists and chooses.
-    mutating func list(_ cut: borrowing Cut?) throws(SpoolError) {
+    mutating func list(_ cut: borrowing Cut?, _ clock: RunClock) throws(SpoolError) {
         let spool = view.spool
-        if authority != .undecided {
-            let unnamed = try view.readOrder(cut)
+        // The wait for the names lock is another process's cost.
+        let start = clock.instant()
+        if authority.isPlanning || authority.decidesOrder {
+            let unnamed = try readOrder(cut)
             // Files in `new/` are named in this pass, files in `claimed/` are another run's.
-            hasOrder = authority == .showsOnly || unnamed.claimed == 0
-            // Only one of the listings may have met a file without a name: the order lacks the file all the same.
+            hasOrder = authority.isPlanning || unnamed.claimed == 0
+            // Only one of the two reads of `new/` may have met a file without a name: the order lacks the file all the
+            // same.
             pass.foreign = unnamed.new
         }
         for state in [QueueState.new, .deferred] {
@@ -20,7 +23,7 @@ extension Listing {
         select()
         passOverCarried()
         expireByFile()
-        if hasOrder { try confirm(hasCut: cut != nil) }
+        pass.cost = clock.instant() - start
     }
 
     /// Processes one name: offers a due operation, and notes a superseded, expired or waiting operation.
@@ -30,11 +33,11 @@ extension Listing {
         let isNamed = view.isNamed(name)
         guard isNamed || kind.order.isSequential else { return }
         let sequence = kind.order.isSequential ? kind.order.sequence(of: name, to: kind.destination) : nil
-        if sequence != nil, !hasOrder {
-            pass.undecided += 1
+        if sequence != nil, !hasOrder || !authority.isPlanning && !kind.isDecided {
+            pass.isLeftToOthers = pass.isLeftToOthers || hasOrder
             return
         }
-        let standing = view.standing(of: name, kind, mark: sequence == nil ? 0 : name.mark)
+        let standing = view.standing(of: name, kind)
         if view.supersedesOthers(name, kind) {
             pass.newer[name.id] = Entry(state: state, name: EntryName(name))
         }
@@ -71,45 +74,59 @@ extension Listing {
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ kind: OperationKinds.Kind,
         _ reason: WaitReason
     ) {
-        if case .failed = reason, view.eligibility(of: name, kind) == .due {
-            pass.heldBehindFailed += 1
-        }
-        if expire(name, in: state, sequence, kind, reason) { return }
-        guard case .time(let until) = reason else { return }
-        pass.waiting += 1
-        pass.mayComeDue(until)
+        let count: PassedOver.Count =
+            switch reason {
+            case .failed where view.eligibility(of: name, kind) == .due: .heldBehindFailed
+            case .time(let until), .newest(until: let until): .waiting(until: until)
+            default: .nothing
+            }
+        passOver(name, in: state, sequence, kind, reason, count)
     }
 
-    /// Notes that the pass does not attempt an operation, for this reason. Returns whether its name says that the
-    /// operation has expired: then the pass fails it.
-    private mutating func expire(
+    /// Notes that the pass does not attempt an operation, for this reason: fails the operation if it has expired, and
+    /// counts it otherwise.
+    private mutating func passOver(
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ kind: OperationKinds.Kind,
-        _ reason: WaitReason
-    ) -> Bool {
+        _ reason: WaitReason, _ count: PassedOver.Count
+    ) {
         if kind.order.mergesPayloads { waitingCarriers.insert(name.id) }
         // A schedule puts nothing off beyond its expiry.
         var mayExpireByFile = true
         if case .time = reason, case .retryAt = name.gate, sequence == nil { mayExpireByFile = false }
         var bound = WaitBound.expiry
         if case .kept = reason { bound = .age }
-        return expire(
+        expireOrCount(
             Candidate(name, in: state, sequence, isHead: false, kind), createdAt: name.createdAt, mark: name.mark,
-            mayExpireByFile: mayExpireByFile, kind, bound)
+            mayExpireByFile: mayExpireByFile, kind, bound, count)
     }
 
-    private mutating func expire(
+    private mutating func expireOrCount(
         _ candidate: @autoclosure () -> Candidate, createdAt: Timestamp, mark: UInt64, mayExpireByFile: Bool,
-        _ kind: OperationKinds.Kind, _ bound: WaitBound
-    ) -> Bool {
-        guard hasExpired(createdAt: createdAt, kind, bound, at: view.now) else {
-            if mayExpireByFile, expiries != nil {
-                passedOver.offer(mark, .init(candidate: candidate(), kind: kind))
-            }
-            return false
+        _ kind: OperationKinds.Kind, _ bound: WaitBound, _ count: PassedOver.Count
+    ) {
+        if hasExpired(createdAt: createdAt, kind, bound, at: view.now) {
+            _ = opened(kind)
+            pass.expire(candidate(), atMost: mostExpired)
+        } else if mayExpireByFile, expiries != nil {
+            self.count(passedOver.offer(mark, count, candidate(), kind))
+        } else {
+            self.count(count)
         }
-        _ = opened(kind)
-        pass.expire(candidate(), atMost: mostExpired)
-        return true
+    }
+
+    private mutating func count(_ count: PassedOver.Count) {
+        switch count {
+        case .nothing: break
+        case .heldBehindFailed: pass.heldBehindFailed += 1
+        case .waiting(let until):
+            pass.waiting += 1
+            pass.mayComeDue(until)
+        case .skipped(let destination):
+            destination.skipped += 1
+            guard let block = destination.block, let until = block.until else { return }
+            pass.mayComeDue(until)
+            if block.reason != .held { pass.waiting += 1 }
+        }
     }
 
     /// Passes over the operations whose carrier, a newer operation, is not attempted in this pass.
@@ -120,24 +137,29 @@ extension Listing {
             let kind = view.kinds.kind(of: name)
             let candidate = Candidate(
                 entry: older.entry, destination: kind.destination, sequence: older.sequence, isHead: false)
-            _ = expire(
+            expireOrCount(
                 candidate, createdAt: name.createdAt, mark: UInt64(bitPattern: name.createdAt.microseconds),
-                mayExpireByFile: true, kind, .expiry)
+                mayExpireByFile: true, kind, .expiry, .nothing)
         }
     }
 
-    /// Fails operations that are not attempted in this pass if their files say that they have expired.
+    /// Fails operations that are not attempted in this pass if their files say that they have expired. Counts the
+    /// others.
     private mutating func expireByFile() {
         guard let expiries else { return }
         for element in passedOver.elements {
+            var expiry: Timestamp?
             do throws(SpoolError) {
-                let expiry = try expiries.expiry(of: element.candidate.entry, in: view.spool)
-                guard let expiry, expiry <= view.now else { continue }
-                _ = opened(element.kind)
-                pass.expire(element.candidate, atMost: mostExpired)
+                expiry = try expiries.expiry(of: element.candidate.entry, in: view.spool)
             } catch {
                 pass.errors.append(error)
             }
+            guard let expiry, expiry <= view.now else {
+                count(element.count)
+                continue
+            }
+            _ = opened(element.kind)
+            pass.expire(element.candidate, atMost: mostExpired)
         }
     }
 
@@ -147,25 +169,19 @@ extension Listing {
     ) {
         let destination = opened(kind)
         if !destination.control.admits(attempts: QueueView.attempts(of: name, isHead: isHead)) {
-            let block = destination.block
-            let reason = block.map { WaitReason.destination($0) } ?? .nothing
-            if expire(name, in: state, sequence, kind, reason) { return }
-            destination.skipped += 1
-            guard let block, let until = block.until else { return }
-            pass.mayComeDue(until)
-            if block.reason != .held { pass.waiting += 1 }
-            return
+            let reason = destination.block.map { WaitReason.destination($0) } ?? .nothing
+            return passOver(name, in: state, sequence, kind, reason, .skipped(destination))
         }
         destination.offered += 1
         pass.leftDue += 1
-        // Only this run sends operations with an order: it has the sequence lock.
+        // Only this run sends operations with an order: it has their sequence lock.
         let rank = sequence == nil ? peers.rank(of: name) : 0
         selection.count(rank: rank)
         guard kind.bounds[rank].contains(kind.order.ordering.sortKey(of: name.createdAt)) else { return }
         let candidate = Candidate(name, in: state, sequence, isHead: isHead, kind)
         kind.bounds[rank] = selection.offer(
             candidate.entry.name, rank: rank, by: kind.order.ordering, destination: kind.destination.digest,
-            element: candidate)
+            fails: destination.control.trust == .fails, element: candidate)
     }
 
     /// Returns the destination of a kind. Opens it for the first operation.
@@ -190,51 +206,20 @@ extension Listing {
     }
 
     /// Drops all but one of the operations in whose flight a run has died, with the operations behind the dropped ones:
-    /// the run sends one at a time, so that another death shows the culprit. The operation with the fewest deaths goes
-    /// first, so no blameless operation meets them all.
+    /// the run sends one at a time, so that another death shows the culprit. Of the first ones of their sequences the
+    /// operation with the fewest deaths goes first, so no blameless operation meets them all.
     private func withOneSuspect(_ chosen: [Candidate]) -> [Candidate] {
         let suspects = chosen.filter { $0.entry.name.interruptions > 0 }
         guard suspects.count > 1 else { return chosen }
-        let first = suspects.min { $0.entry.name.interruptions < $1.entry.name.interruptions }
+        var sequences: Set<SequenceKey> = []
+        let heads = suspects.filter { $0.sequence.map { sequences.insert($0).inserted } ?? true }
+        let first = heads.min { $0.entry.name.interruptions < $1.entry.name.interruptions }
         var stopped: Set<SequenceKey> = []
         return chosen.filter { candidate in
             if candidate.sequence.map(stopped.contains) ?? false { return false }
             if candidate.entry.name.interruptions == 0 || candidate === first { return true }
             if let sequence = candidate.sequence { stopped.insert(sequence) }
             return false
-        }
-    }
-
-    /// Lists again if two listings differ in a sequence. Leaves to the next pass what this does not confirm.
-    ///
-    /// With a cut, a file without a name entered after each operation that the pass may send, and stands before none.
-    private mutating func confirm(hasCut: Bool) throws(SpoolError) {
-        let (precedence, destinations) = (view.precedence!, self.destinations.values)
-        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !precedence.isConfirmed($0) } ?? false }
-        let candidates = (pass.chosen + destinations.flatMap(\.newest)).filter { isInDoubt($0.sequence) }
-        let superseded = pass.superseded.filter { isInDoubt($0.sequence) }
-        if candidates.isEmpty && superseded.isEmpty { return }
-        var confirmation = Confirmation(
-            of: Set(candidates.compactMap(\.sequence) + superseded.map(\.sequence)),
-            chosen: Set(candidates.map(\.entry.name)),
-            superseded: Dictionary(
-                superseded.map { ($0.entry.name, $0.newer) }, uniquingKeysWith: { first, _ in first }))
-        let spool = view.spool
-        let unnamed = try spool.forEachStandingName { name, _ in
-            let kind = view.kinds.kind(of: name)
-            if kind.order.isSequential { confirmation.note(EntryName(name), of: kind.order, to: kind.destination) }
-        }
-        if !hasCut, unnamed != (0, 0) { confirmation.noteUnnamed() }
-        pass.foreign = max(pass.foreign, unnamed.new)
-        let count = pass.chosen.count
-        pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
-        pass.removeSuperseded { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }
-        for destination in destinations {
-            destination.newest.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
-        }
-        if pass.chosen.count < count {
-            pass.waiting += count - pass.chosen.count
-            pass.mayComeDue(view.now)
         }
     }
 }

@@ -4,9 +4,10 @@ import Spool
 /// One whole listing of the queue, and the choice from it: what is attempted, in which order. A `QueueView` says the
 /// standing of each operation.
 ///
-/// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeSequenceLock`). If operations may
-/// wait for each other, the queue is listed twice under the names lock, because the turn of an operation depends on all
-/// others. A third listing decides where the two differ.
+/// The run has recovered dead runs before. If operations may wait for each other, the queue is listed under the names
+/// lock: the listing is a moment. It is read twice, because the turn of an operation depends on all others. It decides
+/// the order of a destination whose sequence lock the process had before the listing began, and keeps the locks of
+/// destinations with operations to be claimed.
 struct Listing: ~Copyable {
     var pass: Pass
     var view: QueueView
@@ -50,15 +51,52 @@ struct Listing: ~Copyable {
     /// Lists the waiting operations and chooses due ones. With a cut, chooses no operation that has an order and came
     /// after it.
     mutating func choose(of cut: borrowing Cut?, _ clock: RunClock) throws(SpoolError) -> Pass {
-        if case .hasSequenceLock = authority {
-            try view.spool.withNamesLock(patience: QueueView.patience) { () throws(SpoolError) in try list(cut) }
+        if case .decides(let run) = authority {
+            try view.spool.withNamesLock(patience: QueueView.patience) { () throws(SpoolError) in
+                try list(cut, clock)
+                // The end of the pass settles claims that this pass has set aside.
+                if !run.hasOpenClaims { run.sequences.release(besides: ordered) }
+            }
         } else {
-            try list(cut)
+            try list(cut, clock)
         }
         pass.errors += view.errors
         pass.leftDue -= pass.chosen.count
         for candidate in pass.chosen { destinations[candidate.destination.digest]?.chosen += 1 }
-        pass.cost = clock.instant() - pass.began
         return pass
+    }
+
+    /// The destinations with an order whose operations this pass may claim.
+    private var ordered: Set<Digest> {
+        let candidates = pass.chosen + pass.expired + destinations.values.flatMap(\.newest)
+        return Set(candidates.lazy.filter { $0.sequence != nil }.map(\.destination.digest))
+            .union(pass.superseded.lazy.map(\.sequence.destination))
+    }
+
+    /// Reads the order, under the locks of the destinations that have one. If a lock is new, reads once more: another
+    /// run may have moved an operation from a directory that was not read yet to one that was. Returns the counts of
+    /// `QueueView.readOrder`.
+    mutating func readOrder(_ cut: borrowing Cut?) throws(SpoolError) -> (new: Int, claimed: Int) {
+        guard case .decides(let run) = authority else { return try view.readOrder(cut) }
+        let locks = run.sequences
+        view.kinds.meetRoutes(of: view.configuration)
+        _ = take(locks)
+        var unnamed = try view.readOrder(cut)
+        if take(locks) { unnamed = try view.readOrder(cut) }
+        for kind in view.kinds.ordered { kind.isDecided = locks.has(kind.destination.digest) }
+        return unnamed
+    }
+
+    /// Takes the locks of the destinations met with an order. Returns whether one of them is new.
+    private mutating func take(_ locks: SequenceLocks) -> Bool {
+        var hasNew = false
+        for kind in view.kinds.ordered where !locks.has(kind.destination.digest) {
+            do throws(SpoolError) {
+                if try locks.take(kind.destination.digest) { hasNew = true }
+            } catch {
+                if !pass.errors.contains(error) { pass.errors.append(error) }
+            }
+        }
+        return hasNew
     }
 }

@@ -21,6 +21,8 @@ struct OperationKinds {
         let block: Availability.Block?
         /// Why this machine sends nothing to its destination now, likewise.
         let refusal: String?
+        /// Whether the listing decides its order.
+        var isDecided = false
         /// Its destination within the run; `nil` before the first due or expired operation.
         var runDestination: RunDestination?
         /// The sort keys that the selection of each rank (`Peers.rank`) can still use. They shrink during a listing.
@@ -92,14 +94,23 @@ struct OperationKinds {
         return kind
     }
 
-    mutating func kind(of name: EntryName) -> Kind {
-        let key = Key(type: name.type, origin: name.originDigest)
+    mutating func kind(of name: EntryName) -> Kind { kind(of: Key(type: name.type, origin: name.originDigest)) }
+
+    /// The kinds met that have an order, and that the run sends.
+    var ordered: [Kind] { kinds.values.filter { $0.order.isSequential && $0.isAskedFor } }
+
+    /// Meets the kinds whose destinations the routes name, before a listing meets their operations.
+    mutating func meetRoutes(of configuration: Configuration) {
+        for type in [.default] + configuration.routes.keys { _ = kind(of: Key(type: type, origin: nil)) }
+    }
+
+    private mutating func kind(of key: Key) -> Kind {
         if let last, last.key == key { return last }
         if let kind = kinds[key] {
             last = kind
             return kind
         }
-        let destination = destinations.destination(of: name)
+        let destination = destinations.destination(of: key.type, origin: key.origin)
         let isAskedFor =
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
         var block: Availability.Block?

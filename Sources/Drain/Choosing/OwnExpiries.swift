@@ -23,10 +23,22 @@ final class OwnExpiries {
 
 /// A random part of the operations of one listing that are not attempted.
 struct PassedOver {
+    /// What a waiting operation counts as, unless it has expired.
+    enum Count {
+        case nothing
+        /// It is due, and held behind a failed operation.
+        case heldBehindFailed
+        /// It waits for a time.
+        case waiting(until: Timestamp)
+        /// It is due, and its destination is blocked.
+        case skipped(RunDestination)
+    }
+
     /// An operation, with what its expiry needs.
     struct Element {
         let candidate: Candidate
         let kind: OperationKinds.Kind
+        let count: Count
     }
 
     private(set) var elements: [Element] = []
@@ -38,12 +50,22 @@ struct PassedOver {
         salt = UInt64(bitPattern: now.microseconds)
     }
 
-    /// Takes in an operation by the mark of its name: each has the same chance, however many there are.
-    mutating func offer(_ mark: UInt64, _ element: @autoclosure () -> Element) {
+    /// Takes in an operation by the mark of its name: each has the same chance, however many there are. Returns what an
+    /// operation without a place counts as.
+    mutating func offer(
+        _ mark: UInt64, _ own: Count, _ candidate: @autoclosure () -> Candidate, _ kind: OperationKinds.Kind
+    )
+        -> Count
+    {
         count += 1
-        if elements.count < OwnExpiries.mostRead { return elements.append(element()) }
+        if elements.count < OwnExpiries.mostRead {
+            elements.append(Element(candidate: candidate(), kind: kind, count: own))
+            return .nothing
+        }
         let index = Int((((mark ^ salt) &* 0x9E37_79B9_7F4A_7C15) >> 16) % count)
-        if index < elements.count { elements[index] = element() }
+        guard index < elements.count else { return own }
+        defer { elements[index] = Element(candidate: candidate(), kind: kind, count: own) }
+        return elements[index].count
     }
 }
 

@@ -20,8 +20,8 @@ struct Pass {
     /// The number of operations waiting for a time, their own or their destination's. Excludes operations waiting for
     /// an operator.
     var waiting = 0
-    /// The number of operations with an order undecided by this listing.
-    var undecided = 0
+    /// Whether operations with an order are left to other processes, which have their sequence locks.
+    var isLeftToOthers = false
     var nextDue: Timestamp?
     private(set) var superseded: [Superseded] = []
     /// The older operations merged with each chosen one, oldest first.

@@ -46,7 +46,7 @@ package struct QueueView {
         self.options = options
         self.now = now
         self.isPaused = isPaused
-        setAside = operations.setAside.union(operations.claimsLost)
+        setAside = operations.setAside.union(operations.claimsLost).union(operations.withheld)
         deferred = operations.deferred
         apart = operations.apart
         kept = configuration.sendsKeptValues ? KeptLookup(spool) : nil
@@ -84,45 +84,36 @@ package struct QueueView {
     mutating func readOrder(
         _ cut: borrowing Cut? = nil, own: OperationID? = nil
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
-        let unnamed = try listOrder(cut, own: own)
         failed = try failedSequences()
-        return unnamed
-    }
-
-    /// Lists the order that dead letters would return into: each has its place there, and replaces nothing. Then
-    /// `newer(than:)` answers for them.
-    mutating func readOrder(returning names: [EntryName]) throws(SpoolError) {
-        _ = try listOrder(returning: names)
+        return try listOrder(cut, own: own)
     }
 
     private mutating func listOrder(
-        _ cut: borrowing Cut? = nil, own: OperationID? = nil, returning names: [EntryName] = []
+        _ cut: borrowing Cut? = nil, own: OperationID? = nil
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
         let spool = spool
-        var precedence = Precedence(apart: apart)
+        // `--now` overrides the wait for newer values, too.
+        var precedence = Precedence(apart: apart, at: options.ignoresBackoff && options.ids == nil ? nil : now)
         var unnamed = (new: 0, claimed: 0)
         repeat {
             let listed = try spool.forEachStandingName { name, state in
                 let kind = kinds.kind(of: name)
                 guard kind.order.isSequential else { return }
+                // An operation that is held behind a dead letter keeps back a newer one that replaces the dead letter.
+                let turn = holder(of: name, kind) == nil ? eligibility(of: name, kind) : .held
                 let standing: Precedence.Standing =
                     if state == .claimed, name.id == own {
                         .waiting(.due)
                     } else if state == .claimed || !kind.isAskedFor || isSetAside(name) {
                         .untouchable
                     } else if !(cut?.has(name.id) ?? true) {
-                        .late(eligibility(of: name, kind))
+                        .late(turn)
                     } else if isNamed(name) {
-                        .waiting(eligibility(of: name, kind))
+                        .waiting(turn)
                     } else {
-                        .passedOver(eligibility(of: name, kind))
+                        .passedOver(turn)
                     }
                 precedence.note(name, standing, of: kind.order, to: kind.destination, mark: name.mark)
-            }
-            for name in names {
-                let kind = kinds.kind(of: name)
-                let mark = UInt64(truncatingIfNeeded: name.hashValue)
-                precedence.note(name, .late(.due), of: kind.order, to: kind.destination, mark: mark)
             }
             unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
         } while precedence.needsAnotherListing()
@@ -137,12 +128,25 @@ package struct QueueView {
         var failed = FailedSequences()
         guard configuration.holdsBehindFailed else { return failed }
         for state in [QueueState.failed, .quarantine] {
+            var holders: [(entry: Entry, kind: OperationKinds.Kind)] = []
             try spool.forEachName(in: state) { name, _ in
                 let kind = kinds.kind(of: name)
-                if kind.order.holdsBehindFailed { failed.note(EntryName(name), of: kind.order, to: kind.destination) }
+                if kind.order.holdsBehindFailed { holders.append((Entry(state: state, name: EntryName(name)), kind)) }
+            }
+            for (entry, kind) in holders where holders.count > Self.mostRead || !hasExpired(entry) {
+                failed.note(entry.name, of: kind.order, to: kind.destination)
             }
         }
         return failed
+    }
+
+    /// The most dead letters that a listing opens. If there are more, expired ones hold their sequences, too.
+    private static let mostRead = 10_000
+
+    /// Whether a dead letter failed because its time was over: nothing of it has failed, and it holds no sequence.
+    private func hasExpired(_ entry: Entry) -> Bool {
+        // try?: what cannot be read holds its sequence.
+        entry.state == .failed && (try? spool.attempts(of: entry))?.last?.ruleCode == .expired
     }
 
     // MARK: - The operations of the run
@@ -212,19 +216,23 @@ extension QueueView {
         case part(of: OperationID)
     }
 
-    /// Returns the standing of a waiting operation. To confirm its order, a run asks once for each waiting name, with
-    /// the `mark` of the name.
-    mutating func standing(of name: some SequencedName, _ kind: OperationKinds.Kind, mark: UInt64 = 0) -> Standing {
+    /// Returns the standing of a waiting operation.
+    mutating func standing(of name: some SequencedName, _ kind: OperationKinds.Kind) -> Standing {
         var position = Precedence.Position.free
         if kind.order.isSequential, precedence != nil {
-            position = precedence!.position(of: name, of: kind.order, to: kind.destination, mark: mark)
+            position = precedence!.position(of: name, of: kind.order, to: kind.destination)
         }
-        if case .superseded(let newer) = position, !kind.order.mergesPayloads { return .superseded(by: newer) }
-        let own = ownWait(of: name, kind)
+        let end = precedence?.debounceEnd(of: name, of: kind.order, to: kind.destination)
+        if case .superseded(let newer) = position, !kind.order.mergesPayloads {
+            // The newer value may wait for as long as the older one allows.
+            return end == nil ? .superseded(by: newer) : .waits(.newer(newer))
+        }
+        var own = ownWait(of: name, kind)
         // An operation that must not be sent by itself is not merged either.
         if case .superseded(let newer) = position, Eligibility(own).mayBeMerged(gate: name.gate) {
-            return .part(of: newer)
+            return end == nil ? .part(of: newer) : .waits(.merged(newer))
         }
+        if let end, own == nil, options.ids?.contains(name.id) != true { own = .newest(until: end) }
         if own == .person { return .waits(.person) }
         if let failed = holder(of: name, kind) { return .waits(.failed(failed)) }
         if case .blocked(let older) = position { return .waits(.older(older)) }
@@ -232,7 +240,8 @@ extension QueueView {
         if let block = kind.block, block.stops(attempts: Self.attempts(of: name, isHead: isHead)) {
             switch own {
             case nil, .witness: return .waits(.destination(block))
-            case .time(let until) where block.until.map { $0 >= until } ?? true: return .waits(.destination(block))
+            case .time(let until), .newest(let until):
+                if block.until.map({ $0 >= until }) ?? true { return .waits(.destination(block)) }
             default: break
             }
         }
@@ -273,15 +282,6 @@ extension QueueView {
     /// Whether an operation is the newest of its key, and supersedes older ones or carries their changes.
     mutating func supersedesOthers(_ name: some SequencedName, _ kind: OperationKinds.Kind) -> Bool {
         kind.order.coalesces && precedence?.supersedesOthers(name, of: kind.order, to: kind.destination) ?? false
-    }
-
-    /// Returns the newer operation of its key that stands in the queue, and supersedes a dead letter or would carry its
-    /// changes; `nil` if there is none, or if the order was read without the dead letter.
-    mutating func newer(than name: EntryName) -> OperationID? {
-        let kind = kinds.kind(of: name)
-        guard case .superseded(let newer)? = precedence?.position(of: name, of: kind.order, to: kind.destination)
-        else { return nil }
-        return newer
     }
 
     private mutating func holder(of name: some SequencedName, _ kind: OperationKinds.Kind) -> OperationID? {

@@ -8,15 +8,18 @@ struct Blame {
 
     /// Whether the cause has changed since the hold began. If the server refused the secrets (`wasAnswer`), a secret
     /// that this process cannot read is no change: another user's run may read it.
-    func hasChanged(since blamed: String, wasAnswer: Bool, of destination: Destination, salt: String) -> Bool {
-        blamed != fingerprint(of: destination, salt: salt)
+    func hasChanged(since blamed: String, wasAnswer: Bool, of destination: Destination, key: String) -> Bool {
+        blamed != fingerprint(of: destination, key: key)
             && (!wasAnswer || secrets(of: destination).failures.isEmpty)
     }
 
-    func fingerprint(of destination: Destination, salt: String) -> String {
+    /// Returns the fingerprint of the configuration and the secrets: those that were `sent`, else those of now. A hold
+    /// is blamed on what was refused: a secret that was renewed meanwhile ends the hold.
+    func fingerprint(of destination: Destination, key: String, sent: SecretValues = .none) -> String {
         CredentialFingerprint(
             of: destinations.routes(of: destination.digest), destinations.settings(of: destination),
-            sources: sources(of: destination), values: secrets(of: destination).values, salt: salt
+            sources: sources(of: destination),
+            values: secrets(of: destination).values.merging(sent.values) { _, sent in sent }, key: key
         ).description
     }
 
@@ -33,7 +36,7 @@ struct Blame {
 
     /// Returns the secrets that can be read without effects. Runs no command and fetches no token.
     private func secrets(of destination: Destination) -> SecretValues {
-        let readable = sources(of: destination).filter { !$0.value.hasEffects }
-        return credentials.values(Set(readable.keys))
+        let readable = sources(of: destination).filter(\.value.isReadableAlone)
+        return credentials.values(Set(readable.keys), [:])
     }
 }

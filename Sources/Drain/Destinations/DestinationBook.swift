@@ -19,6 +19,7 @@ final class DestinationBook {
     private(set) var destinations: [Digest: RunDestination] = [:]
     /// True until the first pass has ended.
     var isFirstPass = true
+    private var nextLook: ContinuousClock.Instant?
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, _ tally: RunTally,
@@ -53,6 +54,38 @@ final class DestinationBook {
             if destinations[Digest(of: name)] == nil { _ = add(Destination(named: name), now) }
         }
         for destination in destinations.values { refresh(destination, now) }
+    }
+
+    /// Records what time alone has changed of destinations in trouble, once a minute: one is down from now on, or no
+    /// route and no operation names it any more. Lists the names of operations only for one that no route names.
+    func lookAtTroubles(_ now: Timestamp) throws(SpoolError) {
+        let instant = world.clock.instant()
+        if let nextLook, instant < nextLook { return }
+        nextLook = instant + .seconds(60)
+        let troubled = shared.ledger.destinations.filter { $0.value.trouble != nil || $0.value.hold?.isByHand == false }
+        var named: Set<Digest>?
+        for (name, state) in troubled.sorted(by: { $0.key < $1.key }) {
+            let identity = Destination(named: name)
+            if !table.isNamed(identity.digest) {
+                if named == nil { named = try waitingDestinations() }
+                if !named!.contains(identity.digest) {
+                    apply(.unnamed, to: destination(identity, now), at: now)
+                    continue
+                }
+            }
+            if let incident = state.incident, !incident.isDown, state.isDown(at: now) {
+                apply(.looked, to: destination(identity, now), at: now)
+            }
+        }
+    }
+
+    /// Returns the destinations of the operations that wait or are in flight.
+    private func waitingDestinations() throws(SpoolError) -> Set<Digest> {
+        var found: Set<Digest> = []
+        for state in [QueueState.new, .deferred, .claimed] {
+            try spool.forEachEntry(in: state) { found.insert(table.destination(of: $0.name).digest) }
+        }
+        return found
     }
 
     /// Reports a damaged ledger, once: it may have had a hold.
@@ -121,15 +154,26 @@ final class DestinationBook {
         guard let blamed = state.hold == nil ? state.parking.blamed : state.hold?.blamed else { return }
         let wasAnswer = state.hold == nil || state.hold?.status != nil
         if blame.hasChanged(
-            since: blamed, wasAnswer: wasAnswer, of: destination.identity, salt: shared.salt(using: &world.generator))
+            since: blamed, wasAnswer: wasAnswer, of: destination.identity, key: shared.key(using: &world.generator))
         {
-            apply(.blameChanged, to: destination, at: now)
+            apply(.blameChanged(since: blamed), to: destination, at: now)
         }
     }
 
     /// Returns what a hold of this destination is blamed on.
-    func fingerprint(of destination: Destination) -> String {
-        blame.fingerprint(of: destination, salt: shared.salt(using: &world.generator))
+    private func fingerprint(of destination: Destination, sent: SecretValues) -> String {
+        blame.fingerprint(of: destination, key: shared.key(using: &world.generator), sent: sent)
+    }
+
+    /// Returns the texts by which a destination's control writes down what it blames.
+    /// `sent` are the secrets of the attempt that it decides on.
+    func fingerprints(of destination: Destination, sent: SecretValues) -> Fingerprints {
+        Fingerprints(blamed: { self.fingerprint(of: destination, sent: sent) }, mark: mark)
+    }
+
+    /// Returns the text that stands for credentials in the ledger.
+    func mark(_ credentials: RequestCredentials) -> String {
+        credentials.mark(key: shared.key(using: &world.generator))
     }
 
     private var blame: Blame {
@@ -158,7 +202,7 @@ final class DestinationBook {
     /// Returns the maker of requests of a type to a destination.
     func maker(of type: TypeName, to destination: RunDestination) -> RequestMaker {
         if let maker = destination.makers[type] { return maker }
-        let maker = RequestMaker(configuration.route(of: type), destination.settings, world)
+        let maker = RequestMaker(configuration.route(of: type), destination.settings, configuration.secrets, world)
         destination.makers[type] = maker
         return maker
     }
@@ -173,17 +217,18 @@ final class DestinationBook {
 
     // MARK: - What is learned
 
-    /// Writes new events to the ledger. Losing them costs a probe: reports only the first error, and goes on.
+    /// Writes new events to the ledger. If that fails, they count for this run and are written later: reports only the
+    /// first error, and goes on.
     func tell() {
         var events: [(destination: String, event: DestinationEvent)] = []
         for destination in destinations.values {
             events += destination.control.takeEvents().map { (destination.name, $0) }
         }
-        if events.isEmpty { return }
+        if events.isEmpty, !shared.hasUnwritten { return }
         let settings = Dictionary(
             destinations.values.map { ($0.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
         let error = shared.record(events, settings: { settings[$0] ?? DestinationSettings() }) { [tally] in
-            tally.tell(.destinationChanged($0))
+            tally.tell(.changed($0))
         }
         if let error { tally.inputOutput(error) }
     }
@@ -193,12 +238,9 @@ final class DestinationBook {
         destination.isBlocked && destination.control.hasNews && world.clock.instant() >= shared.nextWrite
     }
 
-    /// Applies an event to a destination, and reports the end of a hold, if any.
     func apply(_ event: DestinationEvent, to destination: RunDestination, at now: Timestamp) {
-        if destination.control.apply(event, at: now) { tellHoldEnd(of: destination) }
+        destination.control.apply(event, at: now)
     }
-
-    func tellHoldEnd(of destination: RunDestination) { tally.tell(.holdEnded(destination: destination.name)) }
 
     /// Records the beginning of a probe of a held destination, before the probe is sent, so that no other process sends
     /// one. Returns false, and blocks the destination, if none is due: another process has just begun one. Without a
@@ -220,18 +262,15 @@ final class DestinationBook {
         return true
     }
 
-    /// Holds a destination, and reports a new hold.
-    func hold(_ destination: RunDestination, _ record: AttemptRecord?, reason: Rule) {
-        let now = world.now()
-        let isNew = destination.state.hold == nil
+    /// Holds a destination. `sent` are the secrets of the attempt that it is blamed on.
+    func hold(
+        _ destination: RunDestination, _ record: AttemptRecord?, reason: Rule, sent: SecretValues = .none
+    ) {
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.excerpt), status: record?.status,
-            blamed: fingerprint(of: destination.identity))
-        destination.control.apply(event, at: now)
-        if isNew, let record {
-            let isStorm = if case .storm = reason { true } else { false }
-            tally.tell(.destinationHeld(destination: destination.name, record: record, byStormGuard: isStorm))
-        }
+            blamed: fingerprint(of: destination.identity, sent: sent),
+            cause: record.map(Cause.init) ?? Cause(words: "\(reason)", code: reason.code))
+        destination.control.apply(event, at: world.now())
     }
 
     /// Ends the wait of an operation for a witness.

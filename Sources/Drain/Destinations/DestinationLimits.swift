@@ -88,12 +88,13 @@ final class DestinationLimits {
         return false
     }
 
-    /// Whether this process has been without a slot for `patience`, or will have been without a span for longer than
-    /// `patience`, and longer than an interval of the rate and a second. The process with the last span gets the next
-    /// span, so runs do not pile up at a slow rate.
-    func isExhausted(at elapsed: Duration) -> Bool {
-        slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
-            || spanRefusals.map { $0.until - $0.since > max(Self.patience, pace.interval + .seconds(1)) } ?? false
+    /// Whether this process has been without a slot for `patience`, or will have been without a span for long: for a
+    /// second, or, if it `mayWait`, for longer than `patience` and than an interval of the rate and a second. The
+    /// process with the last span gets the next span, so runs do not pile up at a slow rate.
+    func isExhausted(at elapsed: Duration, mayWait: Bool) -> Bool {
+        let longest = mayWait ? max(Self.patience, pace.interval + .seconds(1)) : .seconds(1)
+        return slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
+            || spanRefusals.map { $0.until - $0.since > longest } ?? false
     }
 
     /// Records the start of an attempt.

@@ -40,9 +40,6 @@ final class RunDestination {
     var state: DestinationState { control.state }
     var block: Availability.Block? { control.block }
     var isBlocked: Bool { control.isBlocked }
-    /// Whether the destination has not answered since its last failure.
-    var isFailing: Bool { control.isFailing }
-
     /// Resets the counts of the previous listing.
     func beginPass() {
         (skipped, offered, chosen, done) = (0, 0, 0, 0)
@@ -54,6 +51,17 @@ final class RunDestination {
 
     /// The most attempts of the dispatch order that may be in flight.
     var concurrencyLimit: Int { urgent.isEmpty ? control.concurrencyLimit : 0 }
+
+    /// Whether the dispatch order may hand out an operation.
+    func turn(at elapsed: Duration) -> DispatchOrder.Turn {
+        let limit = concurrencyLimit
+        if limit == 0 { return .never }
+        let wait = limits.wait(at: elapsed)
+        return wait == .zero ? .ready(upTo: limit) : wait <= Self.soon ? .soon : .never
+    }
+
+    /// The longest wait for a turn of the rate during which a slot is kept.
+    private static let soon = Duration.seconds(1)
 
     /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

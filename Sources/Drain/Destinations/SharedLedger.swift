@@ -7,6 +7,7 @@ struct SharedLedger {
     private let file: DestinationsFile
     private let clock: RunClock
     private(set) var ledger = DestinationLedger()
+    private var key: String?
     /// The file as last read or written; `nil` before.
     private var content: DestinationsFile.Content?
     /// The earliest time of the next write that can wait. Writing takes at most a twentieth of the time, because the
@@ -14,6 +15,11 @@ struct SharedLedger {
     private(set) var nextWrite: ContinuousClock.Instant
     /// Whether an error in writing was returned, for the caller to report.
     private var hasReportedError = false
+    /// The events that could not be written, the last ones at most. They count until another process can write.
+    private var unwritten: [(destination: String, event: DestinationEvent)] = []
+    private static let mostUnwritten = 256
+
+    var hasUnwritten: Bool { !unwritten.isEmpty }
 
     init(_ spool: SpoolDirectory, _ clock: RunClock) {
         file = DestinationsFile(spool: spool)
@@ -24,6 +30,7 @@ struct SharedLedger {
     /// Returns the file's ledger, without adopting it.
     mutating func peek() throws(SpoolError) -> DestinationLedger {
         let read = try file.read(knowing: content)
+        if read.bytes != content?.bytes { unwritten = [] }
         content = read
         return read.ledger
     }
@@ -33,30 +40,34 @@ struct SharedLedger {
         if let content { try file.moveAside(content) } else { nil }
     }
 
-    /// Adopts the file's ledger.
-    mutating func read() throws(SpoolError) { ledger = try peek() }
+    /// Adopts the file's ledger, unless this process knows more and cannot write it.
+    mutating func read() throws(SpoolError) {
+        let read = try peek()
+        if !hasUnwritten { ledger = read }
+    }
 
-    /// Returns the salt of all fingerprints. Draws a salt if the file has none, and writes the salt before its use: a
-    /// hold whose fingerprint has another salt than the file would look like a hold with a changed cause.
-    mutating func salt(using generator: inout any RandomNumberGenerator) -> String {
-        if let salt = ledger.salt { return salt }
+    /// Returns the key of all fingerprints. Draws a key if the queue has none, and writes it before its use: a hold
+    /// whose fingerprint has another key would look like a hold with a changed cause.
+    mutating func key(using generator: inout any RandomNumberGenerator) -> String {
+        if let key { return key }
         do throws(SpoolError) {
-            try file.drawSalt(using: &generator)
-            try read()
+            let drawn = try StateFile.drawKey(in: file.spool, using: &generator)
+            key = drawn
+            return drawn
         } catch {
-            // A lost salt costs a probe, and the next write reports the error.
+            // A key that cannot be written costs a probe, and the next write reports the error.
+            return "none"
         }
-        ledger.drawSalt(using: &generator)
-        return ledger.salt!
     }
 
     /// Adds events to the file, and adopts the result. Losing events costs a probe: returns only the first error, for
-    /// the caller to report. `changed` gets the events of the log made true by the write.
+    /// the caller to report. `told` gets what has begun or ended by the write.
     mutating func record(
-        _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
-        changed: (LogEvent) -> Void
+        _ new: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
+        told: (LogEvent) -> Void
     ) -> SpoolError? {
         let start = clock.instant()
+        let events = unwritten + new
         defer {
             let end = clock.instant()
             nextWrite = end + start.duration(to: end) * 20
@@ -64,10 +75,15 @@ struct SharedLedger {
         do throws(SpoolError) {
             let written = try file.record(
                 events, settings: settings, at: clock.now(), durable: false, knowing: content)
-            (content, ledger) = (written, written.ledger)
-            written.changes.forEach(changed)
+            (content, ledger, unwritten) = (written, written.ledger, [])
+            written.changes.forEach(told)
             return nil
         } catch {
+            // Nothing has begun or ended: the write that tells it comes later, by this run or by another one.
+            for (destination, event) in new {
+                ledger.apply(event, to: destination, settings(destination), at: clock.now())
+            }
+            unwritten = events.suffix(Self.mostUnwritten)
             defer { hasReportedError = true }
             return hasReportedError ? nil : error
         }

@@ -16,10 +16,12 @@ extension Attempt {
     /// Returns what a report means. `absence`: why this machine has no network, if that made the attempt fail.
     func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
         let route = route
-        var together = Classification.verdict(on: report, route: route, now: now)
+        let repeated = route.answers.contains(where: \.content.isAfterUnknown) ? repeated : []
+        var together = Classification.verdict(
+            on: report, route: route, mayHaveArrived: repeated.count == members.count, now: now)
         if let absence { together = together.excused(by: absence, route: route) }
         let each = route.batch?.verdicts(
-            on: report, members: members.map(\.operation.header.id), route: route, now: now)
+            on: report, members: members.map(\.operation.header.id), repeated: repeated, route: route, now: now)
         return Meaning(together: together, each: each)
     }
 

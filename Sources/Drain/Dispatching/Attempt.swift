@@ -32,6 +32,11 @@ extension Member {
         let operation: Operation
     }
 
+    /// Whether an earlier request may have arrived, of its operation and of each part.
+    var mayHaveArrived: Bool {
+        operation.mayHaveArrived(name) && parts.allSatisfy { $0.operation.mayHaveArrived($0.claim.name) }
+    }
+
     /// The claims on all operations of its request.
     var claims: [Claim] { parts.map(\.claim) + (claim.map { [$0] } ?? []) }
 }
@@ -46,28 +51,53 @@ struct Attempt {
     var start: AdaptiveConcurrency.Start?
     /// Whether the attempt is a sample, a test whether others fail the same way.
     var isSample = false
-    /// Whether another operation was delivered with the same credentials. If refused again, this operation fails.
-    var isWitnessed = false
+    /// The credentials with which its operation was refused and another one delivered. If refused with them again, this
+    /// operation fails.
+    var witnessed: RequestCredentials?
     /// The step of its probe; `nil` if its destination is not held.
     var probe: Probe?
     /// Whether its request also carried other operations.
     var isShared = false
+    /// The batch from which its operations were isolated; `nil` for operations that no other request has carried.
+    var origin: SplitBatch?
+    /// Its request, with the claims in it; `nil` before the handover.
+    var request: RequestInFlight?
     /// The secrets in its request.
     var secrets = SecretValues.none
+    /// The credentials in its request.
+    var credentials = RequestCredentials.unknown
     /// Redacts everything that the answer may echo.
     var redaction = Redaction.none
+    /// Its request, and the fields that the route's command gave for it, if the attempt has waited for them.
+    var signature: (made: RequestMaker.Made, fields: Result<[HeaderField], RequestError>)?
     /// Whether the attempt was refused with the earlier secrets.
     var hasFreshSecrets = false
+    /// Whether a request sent by this run for its operations had no answer, and left no record.
+    var isAfterUnknown = false
     /// The number of requests sent by this run for its operations without counting an attempt.
     var unchargedCount = 0
 
     var route: Route { maker.route }
+
+    /// The number of counted attempts of its first operation.
+    var attempts: Int { members.first?.name.attempts ?? 0 }
 
     /// Whether the attempt probes a held destination.
     var isProbe: Bool { probe != nil }
 
     /// Whether its request carries the changes of several operations of one key.
     var isMerged: Bool { members.contains { !$0.parts.isEmpty } }
+
+    /// The operations of which an earlier request may have arrived.
+    var repeated: Set<OperationID> {
+        Set(members.lazy.filter { isAfterUnknown || $0.mayHaveArrived }.map(\.operation.header.id))
+    }
+}
+
+/// A batch whose operations are sent again in smaller requests, to find those that are to blame.
+final class SplitBatch {
+    /// Whether one of its operations was delivered: then a permanent answer to another one is about that one alone.
+    var hasDelivered = false
 }
 
 extension Attempt {

@@ -20,8 +20,9 @@ extension Dispatch {
     mutating func concludeQuiet(_ settling: inout Settling) -> Bool {
         let quiet = queue.quietDestinations
         for destination in quiet {
-            let blamed = blamed(destination)
-            obey(destination.control.nothingElse(blamed: blamed, at: world.now()), destination, &settling)
+            let prints = book.fingerprints(
+                of: destination.identity, sent: destination.control.withheld.first?.attempt.secrets ?? .none)
+            obey(destination.control.nothingElse(prints: prints, at: world.now()), destination, &settling)
         }
         return !quiet.isEmpty
     }
@@ -31,13 +32,29 @@ extension Dispatch {
     /// Processes a report: by operation if the answer has a result for each, else for all operations together.
     mutating func take(_ received: AttemptReport, of attempt: Attempt, _ settling: inout Settling) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
-        if received.isSuspect { return queue.enqueueAgain(attempt) }
+        if received.isSuspect {
+            var again = attempt
+            again.isAfterUnknown = true
+            return queue.enqueueAgain(again)
+        }
         attempt.destination.control.noteReport()
+        judge(received, of: attempt, &settling)
+    }
+
+    /// Judges a report. `hasFreshSecrets`: whether the secrets have changed since; `nil` if that is not known yet.
+    mutating func judge(
+        _ received: AttemptReport, of attempt: Attempt, _ settling: inout Settling, hasFreshSecrets: Bool? = nil
+    ) {
         let report = SealedReport(received, attempt.redaction)
         let absence = attempt.absence(behind: received, world)
         let meaning = attempt.meaning(of: report, absence, at: world.now())
         if let absence, let error = received.error { conditions.block(for: absence, error) }
-        if meaning.mayNeedFreshSecrets, refreshesSecrets(of: attempt, &settling) {
+        if hasFreshSecrets == nil, meaning.mayNeedFreshSecrets,
+            looksUpSecrets(of: attempt, refusedBy: received, &settling)
+        {
+            return
+        }
+        if hasFreshSecrets == true {
             var again = attempt
             again.hasFreshSecrets = true
             // The same attempt: the refused request had no part in it.
@@ -52,27 +69,51 @@ extension Dispatch {
             }
             return take(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together), &settling)
         }
-        for (member, verdict) in zip(attempt.members, each) {
+        let origin = attempt.origin ?? SplitBatch()
+        let answers = zip(attempt.members, each).map { member, verdict in
             var alone = attempt
-            alone.members = [member]
-            if attempt.members.count > 1, verdict.outcome == .failed {
+            (alone.members, alone.origin, alone.isShared) = ([member], origin, attempt.members.count > 1)
+            return AttemptAnswer(attempt: alone, report: report, verdict: verdict)
+        }
+        settling.receive(answers)
+        for answer in answers {
+            if attempt.members.count > 1, answer.verdict.outcome == .failed {
                 // Another operation may be to blame. None fails for good before an attempt alone.
+                var alone = answer.attempt
+                alone.isShared = attempt.isShared
                 queue.enqueueAgain(alone)
-                continue
+            } else {
+                take(answer, &settling)
             }
-            alone.isShared = attempt.members.count > 1
-            take(AttemptAnswer(attempt: alone, report: report, verdict: verdict), &settling)
+        }
+    }
+
+    /// Settles the operations of an attempt for which no request can be made.
+    mutating func refuse(_ attempt: Attempt, because error: RequestError, _ settling: inout Settling) {
+        do throws(SpoolError) {
+            try take(error, of: attempt, &settling)
+        } catch {
+            // The end of the run puts the claims back; nothing has been sent.
+            settling.setAside(attempt.members.map(\.name.id), because: error)
         }
     }
 
     /// Processes an error in making a request: the operations are at fault, or the destination has to be held.
-    mutating func take(
+    private mutating func take(
         _ error: RequestError, of attempt: Attempt, _ settling: inout Settling
     ) throws(SpoolError) {
         let destination = attempt.destination
         if attempt.members.count > 1, error.outcome == .failed { return split(attempt, isSent: false) }
         if attempt.isMerged, error.outcome == .failed {
             return try sendApart(attempt.members, destination, &settling)
+        }
+        if case .missingOwnSecret = error, !settling.hasSubmitter {
+            for member in attempt.members {
+                settling.putBackWithheld(member, because: error.description)
+                queue.advance(member.sequence, continues: false)
+            }
+            queue.claimTries -= attempt.members.count
+            return
         }
         if let report = error.report { return take(report, of: attempt, &settling) }
         if case .headersCommand = error, !attempt.isProbe {
@@ -83,12 +124,16 @@ extension Dispatch {
             var answer = AttemptAnswer(
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
-            let blamed = blamed(destination)
-            return obey(destination.control.doubt(answer, blamed: blamed, at: world.now()), destination, &settling)
+            let prints = book.fingerprints(of: destination.identity, sent: attempt.secrets)
+            return obey(destination.control.doubt(answer, prints: prints, at: world.now()), destination, &settling)
+        }
+        var error = error
+        if case .noCredentials(let reason, .zero) = error {
+            error = .noCredentials(reason: reason, for: attempt.maker.delayOfNextSignature())
         }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in attempt.members { try settleUnsent(member, settlement, attempt, &settling) }
-        if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
+        if error.outcome == .held, !error.isOwn { book.hold(destination, settlement.record, reason: settlement.rule) }
     }
 
     /// Settles an attempt cut off by the end of the run, uncharged: the outcome is unknown, and the next run decides.
@@ -100,28 +145,14 @@ extension Dispatch {
         settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict), &settling)
     }
 
-    /// Looks up the secrets of an attempt again after a 401. Returns whether they differ from the secrets sent. After a
-    /// refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
-    private func refreshesSecrets(of attempt: Attempt, _ settling: inout Settling) -> Bool {
-        let destination = attempt.destination
-        let now = world.clock.instant()
-        if attempt.hasFreshSecrets {
-            destination.refusedFreshSecrets = now
-            return false
-        }
-        if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
-        if attempt.secrets.values.isEmpty { return false }
-        settling.settleDecided()
-        return world.credentials.refresh(attempt.secrets)
-    }
-
     /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `isSent`: whether
     /// the batch was sent, and its halves have the next attempt number.
     private mutating func split(_ attempt: Attempt, isSent: Bool) {
         let middle = attempt.members.count / 2
+        let origin = attempt.origin ?? SplitBatch()
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
             var half = attempt
-            half.members = Array(members)
+            (half.members, half.origin) = (Array(members), origin)
             if isSent { queue.enqueueAgain(half) } else { queue.enqueueFirst(half) }
         }
     }
@@ -138,20 +169,19 @@ extension Dispatch {
     // MARK: - Answers
 
     private mutating func take(_ answer: AttemptAnswer, _ settling: inout Settling) {
+        var answer = answer
+        if let origin = answer.attempt.origin {
+            origin.hasDelivered = origin.hasDelivered || answer.verdict.outcome == .delivered
+            answer.isContradicted = origin.hasDelivered && answer.attempt.members.count == 1
+        }
         let destination = answer.attempt.destination
-        let blamed = blamed(destination)
-        obey(destination.control.take(answer, blamed: blamed, at: world.now()), destination, &settling)
+        let prints = book.fingerprints(of: destination.identity, sent: answer.attempt.secrets)
+        obey(destination.control.take(answer, prints: prints, at: world.now()), destination, &settling)
         if book.mustTell(destination) {
             // Synced first: another process may have the lock of the ledger for long.
             settling.syncOrEndRun()
             book.tell()
         }
-    }
-
-    /// Returns a function that finds what a hold of the destination would be blamed on.
-    private func blamed(_ destination: RunDestination) -> () -> String {
-        let identity = destination.identity
-        return { [book] in book.fingerprint(of: identity) }
     }
 
     /// Does what the control of a destination has decided, in order.
@@ -164,16 +194,16 @@ extension Dispatch {
             case .settle(let answer, let verdict): settle(answer, as: verdict, &settling)
             case .hold(let answer, let verdict): hold(destination, answer, as: verdict, &settling)
             case .park(let answer, let refusals): park(answer, refusals, destination, &settling)
-            case .sendEachAlone(let answer): sendEachAlone(answer.attempt)
+            case .sendEachAlone(let answer):
+                sendEachAlone(answer.attempt, witnessed: answer.isContradicted ? answer.facts.credentials : nil)
             case .sendApart(let answer): sendApart(answer.attempt, &settling)
             case .askOne(let answer): askOne(of: answer, destination, &settling)
             case .release(let answer):
-                for member in answer.attempt.members {
-                    advance(member, after: .failed(countsAttempt: true), &settling)
+                for (member, settlement) in zip(answer.attempt.members, settling.release(answer)) {
+                    advance(member, after: settlement.disposition, &settling)
                 }
             case .sample(let count): queue.sample(destination, upTo: count) { _ in true }
-            case .sampleOne(let credentials): sampleOne(destination, with: credentials)
-            case .reportHoldEnd: book.tellHoldEnd(of: destination)
+            case .sampleOne(let refused): sampleOne(destination, like: refused?.attempt)
             }
         }
     }
@@ -196,9 +226,15 @@ extension Dispatch {
     private mutating func hold(
         _ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict, _ settling: inout Settling
     ) {
-        let settlements = settle(answer, as: verdict, &settling)
+        // The fate of an operation behind it is open: it must not be sent after that one.
+        let isOvertaken = answer.releasesSequence && answer.attempt.members.contains { isInFlight($0.sequence) }
+        let settlements = settle(answer, as: isOvertaken ? answer.verdict : verdict, &settling)
         settling.settleDecided()
-        book.hold(destination, settlements.first?.record, reason: verdict.rule)
+        book.hold(destination, settlements.first?.record, reason: verdict.rule, sent: answer.attempt.secrets)
+    }
+
+    private func isInFlight(_ sequence: SequenceKey?) -> Bool {
+        inFlight.values.contains { $0.members.contains { $0.sequence != nil && $0.sequence == sequence } }
     }
 
     private mutating func park(
@@ -217,10 +253,10 @@ extension Dispatch {
         }
     }
 
-    private mutating func sendEachAlone(_ attempt: Attempt) {
+    private mutating func sendEachAlone(_ attempt: Attempt, witnessed: RequestCredentials?) {
         for member in attempt.members {
             var alone = attempt
-            (alone.members, alone.isShared, alone.isSample, alone.isWitnessed) = ([member], false, false, true)
+            (alone.members, alone.isShared, alone.isSample, alone.witnessed) = ([member], false, false, witnessed)
             queue.enqueueAgain(alone)
         }
     }
@@ -235,18 +271,19 @@ extension Dispatch {
         rest.isShared = true
         queue.enqueueAgain(alone)
         let answer = AttemptAnswer(attempt: rest, report: answer.report, verdict: answer.verdict)
-        let blamed = blamed(destination)
-        obey(destination.control.judge(answer, blamed: blamed, at: world.now()), destination, &settling)
+        let prints = book.fingerprints(of: destination.identity, sent: answer.attempt.secrets)
+        obey(destination.control.judge(answer, prints: prints, at: world.now()), destination, &settling)
     }
 
-    /// Sends one other operation with these credentials, and nothing else to the destination meanwhile.
-    private mutating func sampleOne(_ destination: RunDestination, with credentials: String?) {
+    /// Sends one other operation with the credentials of this attempt, and nothing else to the destination meanwhile.
+    /// An operation that turns out to have credentials of its own says nothing.
+    private mutating func sampleOne(_ destination: RunDestination, like refused: Attempt?) {
         // The work that tests a batch is queued already.
         if !destination.urgent.isEmpty { return }
         let book = book
         queue.sample(destination, upTo: 1) { candidate in
-            guard let credentials else { return true }
-            return book.maker(of: candidate.entry.name.type, to: destination).credentialNames == credentials
+            guard let names = refused?.maker.credentialNames else { return true }
+            return book.maker(of: candidate.entry.name.type, to: destination).credentialNames == names
         }
     }
 }

@@ -168,6 +168,25 @@ extension Dispatch {
         return false
     }
 
+    /// Puts the operations back whose own credentials were refused, see `Parking.withholds`. Returns whether there are
+    /// any.
+    mutating func putBackWithheld(_ attempt: inout Attempt, _ settling: inout Settling) -> Bool {
+        let destination = attempt.destination
+        guard attempt.credentials.areOwn, !destination.state.parking.isEmpty, !ignoresParking,
+            attempt.witnessed == nil
+        else { return false }
+        let (mark, now) = (book.mark(attempt.credentials), clock.now())
+        let (parking, settings) = (destination.state.parking, destination.settings)
+        let withheld = attempt.members.filter { parking.withholds(mark, from: $0.name.id, settings, at: now) }
+        attempt.members.removeAll { member in withheld.contains { $0.name == member.name } }
+        for member in withheld {
+            settling.putBackWithheld(member, because: "its credentials are those of a refused operation")
+            queue.advance(member.sequence, continues: false)
+        }
+        queue.claimTries -= withheld.count
+        return !withheld.isEmpty
+    }
+
     /// Settles an operation if it, or a part of it, must not be sent. Returns whether it did.
     private mutating func settleUnsent(
         _ member: Member, _ attempt: Attempt, _ settling: inout Settling
@@ -254,7 +273,8 @@ extension Dispatch {
     private enum Merge {
         /// The operation carries the changes of all its parts.
         case whole
-        /// No document expresses all of them: the operations are sent singly, in order.
+        /// No document expresses all of them, or a run died while one of them was in flight: the operations are sent
+        /// singly, in order.
         case impossible
         /// A part has gone since the listing, or has another name: the listing no longer says what belongs together.
         case outdated
@@ -274,6 +294,7 @@ extension Dispatch {
     ///   that no single document can express.
     private mutating func merge(into member: inout Member, _ settling: inout Settling) throws(SpoolError) -> Merge {
         guard let older = queue.merged[member.name.id] else { return .whole }
+        if ([member.name] + older.map(\.name)).contains(where: { $0.interruptions > 0 }) { return .impossible }
         var document = MergedDocument(into: member.operation, atMost: limits.operationBytes)
         for entry in older {
             guard let taken = try settling.spoolRun.take(entry) else {

@@ -19,12 +19,20 @@ struct Dispatch: ~Copyable {
     var queue = SendQueue()
     /// The operation of `send`, claimed on acceptance; `nil` in a run.
     var given: Member?
+    /// Whether an operator names the operations, and so overrides that they are parked.
+    let ignoresParking: Bool
     /// Operations claimed and read together, and not used yet.
     var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
     /// The attempts in flight by ticket.
-    private var inFlight: [Int: Attempt] = [:]
+    private(set) var inFlight: [Int: Attempt] = [:]
+    /// The attempts that wait for credentials, by ticket.
+    var waiting: [Int: Waiting] = [:]
+    var waitingCount = 0
     /// The destinations with attempts in flight or dequeued operations.
     private var busy: [ObjectIdentifier: RunDestination] = [:]
+
+    /// Whether the last attempt of the order went to a destination whose last answer was no delivery.
+    private var lastWasUnproven = false
 
     init(_ parts: RunParts) {
         spool = parts.spool
@@ -35,6 +43,8 @@ struct Dispatch: ~Copyable {
         conditions = parts.conditions
         sender = parts.sender
         stop = StopCheck(parts)
+        queue.mayWaitForTurns = parts.options.stay != .no
+        ignoresParking = parts.options.ignoresBackoff && parts.options.ids != nil
     }
 
     var clock: RunClock { world.clock }
@@ -51,7 +61,8 @@ struct Dispatch: ~Copyable {
         while makeProgress(&settling) {}
         queue.toleratesLostClaims = false
         if queue.isOutdated { settling.hasToListAgain = true }
-        settling.putBack(queue.end().flatMap(\.claims))
+        settling.failReleased()
+        settling.putBack(queue.end().flatMap(\.claims).filter(settling.spoolRun.isOpen))
         settling.syncOrEndRun()
         book.tell()
         settling.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)
@@ -59,14 +70,18 @@ struct Dispatch: ~Copyable {
     }
 
     /// Puts the probe of each destination first. A hold is probed with the newest operation, which did not cause the
-    /// hold; after a failure, the operation with the fewest attempts is first: each operation has its turn.
+    /// hold; after a failure or a retry-after, the operation whose last request is longest ago is first, and one
+    /// without a request before: each operation has its turn, whether or not its attempts count.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
         for (digest, destination) in book.destinations where destination.control.isProbing {
             let heads = order.indices.filter { order[$0].destination.digest == digest && order[$0].isHead }
             if destination.state.hold == nil {
-                let first = heads.min { order[$0].entry.name.attempts < order[$1].entry.name.attempts }
-                if let first { order.insert(order.remove(at: first), at: 0) }
+                // Heads without a request before go in the order of their routes.
+                let turns = heads.sorted { (order[$0].lastRequest, $0) < (order[$1].lastRequest, $1) }.map { order[$0] }
+                // All heads before all others: none goes behind an operation of its sequence.
+                for index in heads.reversed() { order.remove(at: index) }
+                order.insert(contentsOf: turns, at: 0)
                 continue
             }
             // Operations of other runs' shares follow in reverse order, so the newest operation is not always the last.
@@ -86,13 +101,17 @@ struct Dispatch: ~Copyable {
     /// Begins attempts, then waits for reports and takes them in. Returns false if nothing is left to do in this pass.
     private mutating func makeProgress(_ settling: inout Settling) -> Bool {
         stop.look(inFlight: inFlight.count, &settling)
+        if stop.graceEnd != nil { putBackWaiting(&settling) }
         var delay: Duration?
         if stop.graceEnd == nil {
             delay = begin(&settling)
             sender.flush()
-            settling.settleDecided()
+        }
+        settling.settleDecided()
+        releaseSequences(&settling)
+        if stop.graceEnd == nil {
             if tally.hasEnded || concludeQuiet(&settling) { return true }
-            if inFlight.isEmpty {
+            if inFlight.isEmpty, waiting.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }
                 settling.syncOrEndRun()
                 stop.sleep(until: clock.instant() + delay)
@@ -107,6 +126,21 @@ struct Dispatch: ~Copyable {
         return false
     }
 
+    /// Releases the sequence locks of destinations with nothing left to do in this pass: other runs send what comes in
+    /// meanwhile. What they have settled is synced first, and no claim of theirs is open.
+    private mutating func releaseSequences(_ settling: inout Settling) {
+        let locks = settling.spoolRun.sequences
+        if locks.isEmpty || settling.hasSubmitter || !settling.operations.setAside.isEmpty { return }
+        for digest in Array(locks.taken) {
+            if let destination = book.destinations[digest] {
+                if !destination.isQuiet || destination.control.isWithholding || !queue.isEmpty(of: destination) {
+                    continue
+                }
+            }
+            if settling.syncOrEndRun() { locks.release(digest) }
+        }
+    }
+
     // MARK: - Beginning
 
     /// The longest delay of a new listing by an attempt in flight.
@@ -116,7 +150,7 @@ struct Dispatch: ~Copyable {
     private mutating func begin(_ settling: inout Settling) -> Duration? {
         queue.toleratesLostClaims =
             queue.lostClaimCount > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
-        while sender.hasRoom(beside: inFlight.count) {
+        while sender.hasRoom(beside: inFlight.count + waiting.count) {
             let wait = max(sender.pace.wait(at: tally.elapsed), conditions.delay)
             if wait > .zero, queue.hasWork { return wait }
             if let work = queue.nextUrgent(at: tally.elapsed) {
@@ -144,11 +178,19 @@ struct Dispatch: ~Copyable {
         var dequeued: [DequeuedOperation] = []
         var isLast = !settling.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
-            let free = sender.concurrency - inFlight.count - dequeued.count
-            let failing = busy.values.reduce(0) { $0 + ($1.isFailing ? $1.inFlight : 0) }
-            let room = DispatchOrder.failingShare(of: sender.concurrency) - failing
-            guard let operation = queue.next(free: free, failingRoom: room, at: tally.elapsed) else { break }
+            let free = sender.concurrency - inFlight.count - waiting.count - dequeued.count
+            let (failing, unproven) = busy.values.reduce((0, 0)) { sum, destination in
+                switch destination.control.trust {
+                case .delivers: sum
+                case .unknown: (sum.0, sum.1 + destination.inFlight)
+                case .fails: (sum.0 + destination.inFlight, sum.1 + destination.inFlight)
+                }
+            }
+            let room = DispatchOrder.Room(
+                of: sender.concurrency, failing: failing, unproven: unproven, lastWasUnproven: lastWasUnproven)
+            guard let operation = queue.next(free: free, room: room, at: tally.elapsed) else { break }
             let destination = book[operation.candidate]
+            lastWasUnproven = destination.control.trust != .delivers
             begin(destination)
             dequeued.append(operation)
             let maker = book.maker(of: operation.candidate.entry.name.type, to: destination)
@@ -182,7 +224,7 @@ struct Dispatch: ~Copyable {
 
     /// Sends the request of an attempt: each begins here. If no request can be made, settles its operations or puts
     /// them back.
-    private mutating func send(_ attempt: Attempt, _ settling: inout Settling) {
+    mutating func send(_ attempt: Attempt, _ settling: inout Settling) {
         var attempt = attempt
         let destination = attempt.destination
         do throws(SpoolError) {
@@ -191,24 +233,23 @@ struct Dispatch: ~Copyable {
             end(destination)
             return settling.setAside(attempt.members.map(\.name.id), because: error)
         }
-        do throws(SpoolError) {
-            let refusal: RequestError?
-            settling.spoolRun.begin(attempt.members.compactMap(\.claim))
-            do throws(SinkError) {
-                refusal = try sender.send(&attempt)
-            } catch {
+        if let work = sender.work(before: attempt) { return wait(attempt, for: work) }
+        do throws(SinkError) {
+            switch try sender.request(for: &attempt) {
+            case .failure(let refusal):
                 end(destination)
-                tally.agentsFailed(error.description)
-                for member in attempt.members { try settling.putBack(member) }
-                return
-            }
-            if let refusal {
-                end(destination)
-                return try take(refusal, of: attempt, &settling)
+                return refuse(attempt, because: refusal, &settling)
+            case .success(let request):
+                if putBackWithheld(&attempt, &settling) {
+                    // The request of the remaining operations is another one.
+                    return attempt.members.isEmpty ? end(destination) : send(attempt, &settling)
+                }
+                try sender.submit(request, of: &attempt, from: settling.spoolRun)
             }
         } catch {
-            // The end of the run puts the claims back; nothing has been sent.
-            return settling.setAside(attempt.members.map(\.name.id), because: error)
+            end(destination)
+            tally.agentsFailed(error.description)
+            return settling.putBack(attempt.members.flatMap(\.claims))
         }
         tally.summary.attempts += 1
         attempt.start = destination.control.begin(inFlight: destination.inFlight)
@@ -247,6 +288,7 @@ struct Dispatch: ~Copyable {
                 }
             }
             settling.endCollecting()
+            resumeWaiting(&settling)
         } catch {
             tally.agentsFailed(error.description)
             stop.endGrace()
@@ -254,13 +296,13 @@ struct Dispatch: ~Copyable {
     }
 
     /// Notes the beginning of an attempt to a destination.
-    private mutating func begin(_ destination: RunDestination) {
+    mutating func begin(_ destination: RunDestination) {
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = destination }
         destination.inFlight += 1
     }
 
     /// Notes that an attempt to a destination has ended, or was not made.
-    private mutating func end(_ destination: RunDestination) {
+    mutating func end(_ destination: RunDestination) {
         destination.inFlight -= 1
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = nil }
         destination.limits.giveBack(inFlight: destination.inFlight)

@@ -14,35 +14,44 @@ final class RequestMaker {
     /// Whether its requests have kept values, or values of their answers are kept.
     let isInChains: Bool
     let sendsBatches: Bool
-    /// The names of all credentials of its requests as one text (`RequestForm.credentials`). Two requests with the same
-    /// text use the same credentials.
+    /// The names of the credentials of its requests, see `RequestForm.credentialNames`.
     let credentialNames: String
     private lazy var usualAttemptsAllowed = route.bounds(isRateLimited: false).attemptsAllowed
     private let version: String
     private let credentials: Credentials
+    /// The sources of secrets, by name.
+    private let sources: [String: SecretSource]
     private let available: [Transport]
     private let now: () -> Timestamp
     private let gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
+    /// The number of failures of the route's command in a row.
+    private var signatureFailures = 0
     /// The redaction of the last request, used again while the secrets are the same.
     private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
+    /// The credentials of the last request without any of its operations' own, used again in the same way.
+    private var lastCredentials: (values: [String: String], credentials: RequestCredentials)?
 
     /// A request, with the secrets in it and their redaction.
     struct Made {
         var request: OutgoingRequest
         var secrets: SecretValues
+        var credentials: RequestCredentials
         /// Redacts everything that the answer may echo.
         var redaction: Redaction
     }
 
-    init(_ route: Route, _ settings: DestinationSettings, _ world: World) {
+    init(
+        _ route: Route, _ settings: DestinationSettings, _ sources: [String: SecretSource], _ world: World
+    ) {
         sharedRoute = Shared(route)
         self.settings = settings
-        form = RequestForm(route)
+        form = RequestForm(route, sources: sources)
         secretNames = form.secretNames(settings: settings)
         keptNames = form.keptNames
         isInChains = !form.keptNames.isEmpty || !route.keep.isEmpty
         sendsBatches = route.batch != nil
-        credentialNames = form.credentials(settings: settings, headersCommand: route.headersCommand)
+        credentialNames = form.credentialNames(settings: settings)
+        self.sources = sources
         version = world.version
         credentials = world.credentials
         available = world.transports
@@ -52,9 +61,6 @@ final class RequestMaker {
 
     /// Whether bodies may stay in their files, because only the transport needs them.
     var leavesBodies: Bool { form.sendsBodiesAsTheyAre && !route.mergesPayloads }
-
-    /// Whether making a request may have to wait for credentials.
-    var mayTakeLong: Bool { !secretNames.isEmpty || route.headersCommand != nil }
 
     /// Returns the number of attempts that an operation gets in all, see `Route`; `nil` if nothing limits them. Most
     /// answers are of one kind, whose number is counted once.
@@ -68,12 +74,27 @@ final class RequestMaker {
         BatchDraft(operation, form: form)
     }
 
-    /// Returns one request for these operations: one operation as it is, several as a batch. The sink says whether it
-    /// has the request's transport.
-    func request(
-        for operations: [(operation: Operation, attempt: Int)]
-    ) throws(RequestError) -> Made {
-        let secrets = secretNames.isEmpty ? .none : credentials.values(secretNames)
+    /// Returns the work for which requests for this operation wait: commands and endpoints of secrets. `nil` if there
+    /// is none.
+    func secretWork(for operation: Operation) -> (() -> Void)? {
+        guard credentials.waitsBeside, credentials.mayWait(secretNames) else { return nil }
+        // try?: making the request says what is wrong.
+        guard let files = try? form.secretFiles(of: operation) else { return nil }
+        return { [credentials, secretNames] in _ = credentials.values(secretNames, files) }
+    }
+
+    /// Returns a call of the route's command, which may take long; `nil` if the route has none.
+    func signature(of request: OutgoingRequest) -> (() throws(RequestError) -> [HeaderField])? {
+        guard let command = route.headersCommand else { return nil }
+        return { [credentials] () throws(RequestError) in try credentials.signed(command, request) }
+    }
+
+    /// Returns one request for these operations: one operation as it is, several as a batch. Without the fields of the
+    /// route's command, and without a signature. The sink says whether it has the request's transport.
+    func unsigned(for operations: [(operation: Operation, attempt: Int)]) throws(RequestError) -> Made {
+        let files = try operations.first.map { (first) throws(RequestError) in try form.secretFiles(of: first.operation)
+        }
+        let secrets = secretNames.isEmpty ? .none : credentials.values(secretNames, files ?? [:])
         var request: OutgoingRequest
         if operations.count == 1, let (operation, attempt) = operations.first {
             request = try form.request(
@@ -86,14 +107,35 @@ final class RequestMaker {
         }
         // Compressed first: signatures cover the bytes that are sent.
         try request.compress(by: route.compress, gzip)
-        var signed: [HeaderField] = []
-        if let command = route.headersCommand {
-            signed = try credentials.signed(command, request)
-            try request.setHeaders(fromCommand: signed)
+        return Made(
+            request: request, secrets: secrets, credentials: credentials(of: operations.map(\.operation), secrets),
+            redaction: .none)
+    }
+
+    /// Returns a request with the fields that the route's command has given, and its signature.
+    func finished(_ made: Made, signed fields: [HeaderField]) throws(RequestError) -> Made {
+        var (made, signed) = (made, fields)
+        signatureFailures = 0
+        try made.request.setHeaders(fromCommand: fields)
+        if let signing = route.awsSigning {
+            signed += try made.request.sign(by: signing, with: made.secrets, at: now())
         }
-        if let signing = route.awsSigning { signed += try request.sign(by: signing, with: secrets, at: now()) }
-        let redaction = signed.isEmpty ? redaction(of: secrets) : Redaction(secrets, signed: signed)
-        return Made(request: request, secrets: secrets, redaction: redaction)
+        made.redaction = signed.isEmpty ? redaction(of: made.secrets) : Redaction(made.secrets, signed: signed)
+        return made
+    }
+
+    /// Returns the time before the route's command is called again after another failure.
+    func delayOfNextSignature() -> Duration {
+        signatureFailures += 1
+        return SecretStore.delay(afterFailures: signatureFailures)
+    }
+
+    private func credentials(of operations: [Operation], _ secrets: SecretValues) -> RequestCredentials {
+        let mayHaveOwn = operations.contains { !$0.header.headers.isEmpty || $0.header.url != nil }
+        if !mayHaveOwn, let last = lastCredentials, last.values == secrets.values { return last.credentials }
+        let credentials = form.credentials(of: operations, secrets: secrets, sources: sources)
+        if !mayHaveOwn { lastCredentials = (secrets.values, credentials) }
+        return credentials
     }
 
     /// Gives the request another transport if the sink cannot use its own, and the settings and the request permit

@@ -23,6 +23,9 @@ final class RequestSender {
     private static let mostBytes = 32 << 20
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
+    /// The threads on which attempts wait for credentials, and the tickets of the attempts.
+    private var background: BackgroundWork?
+    private var working: Set<Int> = []
     /// The rate at which attempts begin, over all destinations.
     var pace: Pace
     private var sink: (any Sink)?
@@ -57,22 +60,70 @@ final class RequestSender {
         }
     }
 
-    /// Makes and submits the request of an attempt. Returns why no request can be made; `nil` if submitted, with the
-    /// ticket `submitted`. Throws if no attempt can be made at all.
-    func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
+    /// Makes the request of an attempt, or returns why none can be made. Throws if no attempt can be made at all.
+    func request(for attempt: inout Attempt) throws(SinkError) -> Result<OutgoingRequest, RequestError> {
         var request: OutgoingRequest
-        if attempt.maker.mayTakeLong { flush() }
         do throws(RequestError) {
-            let made = try makeRequest(for: attempt)
+            let made: RequestMaker.Made
+            if let signature = attempt.signature {
+                attempt.signature = nil
+                made = try attempt.maker.finished(signature.made, signed: try signature.fields.get())
+            } else {
+                made = try makeRequest(for: attempt)
+            }
             (request, attempt.secrets, attempt.redaction) = (made.request, made.secrets, made.redaction)
+            attempt.credentials = made.credentials
         } catch {
-            return error
+            return .failure(error)
         }
         request.destination = attempt.destination.name
-        let sink = open()
-        if let defect = try attempt.maker.fitTransport(of: &request, to: sink) { return .noTransport(reason: defect) }
+        request.needsHTTP1 = attempt.destination.control.state.needsHTTP1(at: world.now())
+        if let defect = try attempt.maker.fitTransport(of: &request, to: open()) {
+            return .failure(.noTransport(reason: defect))
+        }
         adjust(&request)
+        return .success(request)
+    }
+
+    /// Returns the work for which an attempt waits beside the deliveries before its request can be made; `nil` if there
+    /// is none.
+    func work(before attempt: Attempt) -> CredentialWork? {
+        guard world.credentials.waitsBeside, attempt.signature == nil, let first = attempt.members.first else {
+            return nil
+        }
+        if let secrets = attempt.maker.secretWork(for: first.operation) { return CredentialWork { _ in secrets() } }
+        // try?: making the request says what is wrong.
+        guard attempt.route.headersCommand != nil, let made = try? unsignedRequest(for: attempt),
+            let sign = attempt.maker.signature(of: made.request)
+        else { return nil }
+        return CredentialWork { work in
+            work.signature = (made, Result { () throws(RequestError) in try sign() })
+        }
+    }
+
+    /// Begins work whose end `ended` reports under the ticket.
+    func begin(_ work: CredentialWork, ticket: Int) {
+        let background = background ?? BackgroundWork()
+        self.background = background
+        working.insert(ticket)
+        background.begin(ticket, work.callAsFunction)
+    }
+
+    /// Removes and returns the tickets of the work that has ended.
+    func takeEnded() -> [Int] {
+        let ended = background?.takeDone().filter { working.contains($0) } ?? []
+        working.subtract(ended)
+        return ended
+    }
+
+    /// Submits the request of an attempt, with the ticket `submitted`. The request begins with its handover: what
+    /// secrets and commands cost before is no part of it.
+    func submit(
+        _ request: OutgoingRequest, of attempt: inout Attempt, from spoolRun: SpoolRun
+    ) throws(SinkError) {
+        let sink = open()
         attempt.began = world.now()
+        attempt.request = spoolRun.begin(attempt.members.flatMap(\.claims))
         try sink.submit(request, ticket: submitted + 1)
         submitted += 1
         inFlight += 1
@@ -80,7 +131,6 @@ final class RequestSender {
             largeBodies[submitted] = length
             largeBytes += length
         }
-        return nil
     }
 
     /// Whether one more attempt may begin beside those in flight.
@@ -98,7 +148,10 @@ final class RequestSender {
     func reports(
         until deadline: ContinuousClock.Instant, wakeup: Int32
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
-        let reports = try sink?.reports(until: deadline, wakeup: wakeup) ?? []
+        var wakeups = [wakeup]
+        if !working.isEmpty, let background { wakeups.append(background.wakeup) }
+        if sink == nil, !working.isEmpty { BackgroundWork.wait(for: wakeups, until: deadline) }
+        let reports = try sink?.reports(until: deadline, wakeups: wakeups) ?? []
         last = reports.last?.report ?? last
         let refused = reports.count { $0.report.error == .shortage }
         if refused > 0 { concurrency = max(1, min(concurrency, inFlight - refused)) }
@@ -111,6 +164,8 @@ final class RequestSender {
 
     /// Ends the agents, and the attempts in flight without a report. The next request starts new agents.
     func close() {
+        if !working.isEmpty { background?.close() }
+        working = []
         sink?.close()
         sink = nil
         (largeBodies, largeBytes, inFlight) = ([:], 0, 0)
@@ -122,19 +177,30 @@ final class RequestSender {
         return sink
     }
 
-    /// Makes the request of an attempt.
+    /// Makes the request of an attempt. May wait for credentials.
     func makeRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
-        if let file = attempt.members.first?.operation.header.bodyFile,
-            let refusal = spool.check(file, roots: configuration.bodyFileRoots)
-        {
-            guard case .system(let error) = refusal else {
-                throw .badBodyFile(path: file.path, reason: refusal.description)
-            }
+        let made = try unsignedRequest(for: attempt)
+        return try attempt.maker.finished(made, signed: try attempt.maker.signature(of: made.request)?() ?? [])
+    }
+
+    private func unsignedRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
+        try attempt.maker.unsigned(
+            for: attempt.members.map { (member) throws(RequestError) in
+                var operation = member.operation
+                if let file = operation.header.bodyFile { operation.header.bodyFile = try sendable(file) }
+                return (operation, member.name.attempts + 1 + attempt.unchargedCount)
+            })
+    }
+
+    /// Returns a body file as it can be sent now.
+    private func sendable(_ file: BodyFile) throws(RequestError) -> BodyFile {
+        switch spool.current(file, roots: configuration.bodyFileRoots) {
+        case .success(let current): return current
+        case .failure(.system(let error)):
             throw .unavailable(
                 NetworkError(openingBodyFile: error),
-                reason: "the body file '\(escapedForDisplay(file.path))' \(refusal)")
+                reason: "the body file '\(escapedForDisplay(file.path))' \(BodyFileRefusal.system(error))")
+        case .failure(let refusal): throw .badBodyFile(path: file.path, reason: refusal.description)
         }
-        return try attempt.maker.request(
-            for: attempt.members.map { ($0.operation, $0.name.attempts + 1 + attempt.unchargedCount) })
     }
 }

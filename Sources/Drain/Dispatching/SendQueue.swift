@@ -12,6 +12,8 @@ struct SendQueue {
     /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends its chosen
     /// operations, although other runs have claimed some of them: a slow destination does not delay other destinations.
     var toleratesLostClaims = false
+    /// Whether to wait for turns of a rate that are far: the run stays, or `send` waits for its operation.
+    var mayWaitForTurns = true
     /// The number of lost claims tolerated even if the pass wins no claim: 0 at first, doubled after each pass without
     /// a claim won.
     private var lostClaimsAllowed = 0
@@ -153,16 +155,16 @@ struct SendQueue {
     }
 
     /// Removes the next operation of the order, and acquires the slot and the span of its attempt; `nil` if none may
-    /// begin now. `free` is the number of attempts that may begin, and `failingRoom` the part for failing destinations.
-    mutating func next(free: Int, failingRoom: Int = .max, at elapsed: Duration) -> DequeuedOperation? {
+    /// begin now. `free` is the number of attempts that may begin, and `room` the part for destinations with less
+    /// trust.
+    mutating func next(
+        free: Int, room: DispatchOrder.Room = .init(), at elapsed: Duration
+    ) -> DequeuedOperation? {
         if isOutdated { return nil }
         let (destinations, candidates) = (destinations, candidates)
         while let position = order.next(
             free: free, inFlight: { destinations[$0].inFlight },
-            concurrencyLimit: {
-                destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
-            },
-            isFailing: { destinations[$0].isFailing }, failingRoom: failingRoom)
+            turn: { destinations[$0].turn(at: elapsed) }, trust: { destinations[$0].control.trust }, room: room)
         {
             let (destination, candidate) = (destinations[order.line(of: position)], candidates[position])
             guard destination.control.admits(attempts: candidate.entry.name.attempts) else {
@@ -184,7 +186,8 @@ struct SendQueue {
         let limits = destination.limits
         let isOnly = candidates.count == 1
         if limits.acquire(at: elapsed, inFlight: destination.inFlight, isOnly: isOnly) { return true }
-        destination.control.isLeftForNow = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
+        destination.control.isLeftForNow =
+            destination.inFlight == 0 && limits.isExhausted(at: elapsed, mayWait: mayWaitForTurns)
         return false
     }
 
@@ -206,13 +209,17 @@ struct SendQueue {
     }
 
     /// Returns the time until limits let the next attempt begin; `nil` if they delay none. Called when nothing may
-    /// begin: if a delay has just ended, returns a short time, not zero.
+    /// begin: if a delay has just ended, returns a short time, not zero. A run that does not stay leaves a destination
+    /// whose next turn is far.
     func waitForLimits(at elapsed: Duration) -> Duration? {
         if isOutdated { return nil }
         return limited.compactMap { destination -> Duration? in
             let isWaiting =
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
             let wait = destination.limits.wait(at: elapsed)
+            if !mayWaitForTurns, wait > DestinationLimits.patience, destination.inFlight == 0 {
+                destination.control.isLeftForNow = true
+            }
             let waitsForReport = wait == .zero && destination.inFlight > 0
             return isWaiting && !destination.isBlocked && !waitsForReport ? max(wait, .milliseconds(1)) : nil
         }.min()
@@ -241,7 +248,7 @@ struct SendQueue {
         if let sequence { order.advance(sequence, continues: continues) }
     }
 
-    private func isEmpty(of destination: RunDestination) -> Bool {
+    func isEmpty(of destination: RunDestination) -> Bool {
         !has(destination) || order.isEmpty(destination.queueIndex)
     }
 

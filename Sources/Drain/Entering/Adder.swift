@@ -13,8 +13,11 @@ package struct Adder {
         /// Whether an operation of an export replaces the operation of the same id in the queue.
         package var replaces = false
         package var isDurable = true
+        /// How the command reads its input. Quarantine keeps it beside a refused value.
+        package var reading: Reading
 
-        package init(isAtomic: Bool = false, replaces: Bool = false, isDurable: Bool = true) {
+        package init(_ reading: Reading, isAtomic: Bool = false, replaces: Bool = false, isDurable: Bool = true) {
+            self.reading = reading
             self.isAtomic = isAtomic
             self.replaces = replaces
             self.isDurable = isDurable
@@ -34,7 +37,7 @@ package struct Adder {
     private let report: (AdderEvent) -> Void
     private var control: AdmissionControl
     private var batch: [(submission: Submission, given: GivenValue)] = []
-    private var refused: [(value: GivenValue, reason: String)] = []
+    private var refused: [(value: GivenValue, reason: String, reading: Reading)] = []
     /// The bytes of the batch, and of the refused values.
     private var bytes = 0
     private var refusedBytes = 0
@@ -120,9 +123,9 @@ package struct Adder {
         let replaced = Set(accepted.replaced.map(\.name.id))
         for ((submission, given), result) in zip(taken, accepted.results) {
             switch result {
-            case .rejected(let limit) where !limit.isOfQueue: append(given, "\(limit)")
-            case .refused(let reason): append(given, reason)
-            case .accepted, .duplicate, .inFlight, .rejected, .notAttempted:
+            case .rejected(let limit) where !limit.isOfQueue: append(given, "\(limit)", of: submission.header)
+            case .refused(let reason): append(given, reason, of: submission.header)
+            case .accepted, .duplicate, .inFlight, .isGone, .rejected, .notAttempted:
                 report(.answered(submission, result, given.place, replaces: replaced.contains(submission.header.id)))
             }
         }
@@ -133,9 +136,12 @@ package struct Adder {
 
     // MARK: - Refused values
 
-    private mutating func append(_ given: GivenValue, _ reason: String) {
+    /// `header` is that of the operation that the value would be, if it was made.
+    private mutating func append(_ given: GivenValue, _ reason: String, of header: OperationHeader? = nil) {
         hasRefused = true
-        refused.append((given, reason))
+        var reading = options.reading
+        (reading.id, reading.createdAt) = (header?.id, header?.createdAt)
+        refused.append((given, reason, reading))
         refusedBytes += given.text.count
     }
 
@@ -151,7 +157,7 @@ package struct Adder {
         } catch {
             failure = error
         }
-        for (index, (value, reason)) in taken.enumerated() {
+        for (index, (value, reason, _)) in taken.enumerated() {
             report(
                 .refused(
                     value.place, reason: reason, keptAs: paths[index], lostBy: value.text.isEmpty ? nil : failure))
@@ -159,15 +165,17 @@ package struct Adder {
     }
 
     /// Quarantines the values that the caller does not have in a file. Returns the path of each.
-    private func keep(_ taken: [(value: GivenValue, reason: String)]) throws(SpoolError) -> [Int: String] {
+    private func keep(_ taken: [(value: GivenValue, reason: String, reading: Reading)]) throws(SpoolError) -> [Int:
+        String]
+    {
         let kept = taken.indices.filter { !taken[$0].value.text.isEmpty }
         if kept.isEmpty || options.isAtomic { return [:] }
         let inputs = kept.map { index in
-            let (value, reason) = taken[index]
+            let (value, reason, reading) = taken[index]
             return SpoolDirectory.BadInput(
-                value.text, reason: reason, source: "\(value.place.source) line \(value.place.line)")
+                value.text, reason: reason, source: "\(value.place.source) line \(value.place.line)", reading: reading)
         }
-        let items = try spool.keepBadInput(inputs, durable: options.isDurable, now: clock.now())
+        let items = try spool.keepBadInput(inputs, by: control.rule, durable: options.isDurable, now: clock.now())
         return Dictionary(uniqueKeysWithValues: zip(kept, items.map { "quarantine/\($0.fileName)" }))
     }
 }

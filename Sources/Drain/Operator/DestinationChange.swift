@@ -44,5 +44,7 @@ package struct DestinationChange {
 
 extension DestinationState {
     /// Whether `release` has nothing to end.
-    package var isOpen: Bool { hold == nil && coolDownUntil == nil && notBefore == nil && parking.isEmpty }
+    package var isOpen: Bool {
+        hold == nil && coolDownUntil == nil && notBefore == nil && http1Until == nil && parking.isEmpty
+    }
 }

@@ -27,7 +27,7 @@ extension SpoolDirectory {
         let missing = wanted.subtracting(found.keys)
         if missing.isEmpty { return found }
         for item in try quarantined() {
-            for target in [NamedTarget.file(item.fileName), item.name.map { .id($0.id) }] {
+            for target in [NamedTarget.file(item.fileName), item.id.map { .id($0) }] {
                 if let target, missing.contains(target) { found[target, default: []].append(.quarantined(item)) }
             }
         }

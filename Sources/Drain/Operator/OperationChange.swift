@@ -9,8 +9,8 @@ package struct OperationChange {
     /// The choice of operations.
     package enum Choice {
         case targets([NamedTarget])
-        /// These files, as they were read. A file moved since does not change.
-        case entries([Entry])
+        /// These files, as they were saved. A file moved or replaced since does not change.
+        case saved([SavedOperation])
         /// `isStrict`: the operator named the states, so an operation that cannot change is an error. Otherwise the
         /// filter skips it.
         case filter(OperationFilter, KnownDestinations, isStrict: Bool)
@@ -43,6 +43,8 @@ package struct OperationChange {
     private let now: Timestamp
     /// The due time of the next operation; `nil` if the action sets none.
     private var due: Timestamp?
+    /// The content of the files that were saved.
+    private var saved: [Entry: Fingerprint] = [:]
 
     package init(
         _ action: OperatorAction, in spool: SpoolDirectory, _ configuration: Configuration,
@@ -61,9 +63,19 @@ package struct OperationChange {
     /// Makes the change. After an error, `hasBegun` says whether an operation has changed; files in quarantine come
     /// last.
     package mutating func perform(on choice: Choice) throws(SpoolError) {
+        // A retry as the newest that died may have left both of its files.
+        try spool.completeCommittedBatches()
         var (entries, items) = try chosen(choice)
         entries = Array(entries.prefix(options.limit))
         items = Array(items.prefix(options.limit - entries.count))
+        guard case .drop(withFollowers: true) = action else { return try change(entries, items) }
+        // Until all are gone: while a failed operation is in its place, no other command takes it from its followers.
+        let spool = spool
+        try spool.withNamesLock { () throws(SpoolError) in try change(entries, items) }
+    }
+
+    private mutating func change(_ entries: [Entry], _ items: [QuarantineItem]) throws(SpoolError) {
+        var entries = entries
         let before = try heldBehindFailed()
         var released = before
         defer { reportReleased(released) }
@@ -84,7 +96,7 @@ package struct OperationChange {
 
     // MARK: - Choosing
 
-    private func chosen(_ choice: Choice) throws(SpoolError) -> ([Entry], [QuarantineItem]) {
+    private mutating func chosen(_ choice: Choice) throws(SpoolError) -> ([Entry], [QuarantineItem]) {
         var entries: [Entry] = []
         var items: [QuarantineItem] = []
         switch choice {
@@ -97,7 +109,9 @@ package struct OperationChange {
                 entries.removeAll { action.objection(to: $0) != nil }
             }
             if filter.states.contains(.quarantined) { items = try spool.quarantined().filter(filter.includes) }
-        case .entries(let given): entries = given
+        case .saved(let given):
+            entries = given.map(\.entry)
+            saved = Dictionary(given.map { ($0.entry, $0.fingerprint) }, uniquingKeysWith: { first, _ in first })
         case .targets(let targets):
             let found = try spool.found(targets)
             for target in targets {
@@ -156,11 +170,11 @@ package struct OperationChange {
                 refused.append((entry, objection))
             } else if let newer {
                 refused.append((entry, .isSuperseded(by: newer)))
-            } else if try perform(on: entry) {
+            } else if let objection = try perform(on: entry) {
+                refused.append((entry, objection))
+            } else {
                 done.append((entry, due))
                 due = due(after: 1)
-            } else {
-                refused.append((entry, .isClaimed))
             }
         }
         // A failed sync does not undo the moves.
@@ -174,15 +188,9 @@ package struct OperationChange {
                 }
                 // Until the entries have moved: a run that sends a newer value has listed before, or will list them.
                 try spool.withNamesLock { () throws(SpoolError) in
-                    var view = QueueView(spool, configuration, DestinationTable(configuration), at: now)
-                    let returning = batch.filter { entry in
-                        entry.state == .failed && configuration.route(of: entry.name.type).coalesce
-                    }
-                    if !returning.isEmpty { try view.readOrder(returning: returning.map(\.name)) }
-                    for entry in batch {
-                        let newer = entry.state == .failed ? view.newer(than: entry.name) : nil
-                        try change(entry, newer)
-                    }
+                    let rule = ReplacementRule(configuration, at: now)
+                    let newer = try spool.newer(than: batch.filter { $0.state == .failed }.map(\.name), by: rule)
+                    for entry in batch { try change(entry, entry.state == .failed ? newer[entry.name] : nil) }
                 }
             }
         }
@@ -193,17 +201,39 @@ package struct OperationChange {
         try work.get()
     }
 
-    /// Changes an operation, except in a dry run. Returns false if a run was faster.
-    private func perform(on entry: Entry) throws(SpoolError) -> Bool {
-        if options.isDryRun { return true }
-        return switch action {
-        case .retry(spacing: _, asNewest: true) where entry.state == .failed:
-            try spool.retryAsNewest(entry, now: now, notBefore: due, by: configuration) != nil
-        case .retry: try spool.retry(entry, now: now, notBefore: due) != nil
-        case .hold: try spool.hold(entry) != nil
-        case .release: try spool.release(entry, now: now) != nil
-        case .drop: try spool.drop(entry)
+    /// Changes an operation, except in a dry run. Returns why it cannot change any more; `nil` once it has changed.
+    private func perform(on entry: Entry) throws(SpoolError) -> OperatorAction.Objection? {
+        if case .retry = action {
+            switch try spool.read(entry) {
+            case nil: return try whereabouts(of: entry.name.id)
+            case .operation: break
+            case .notAnOperation(let reason): return .isDamaged(reason)
+            case .newerFormat(let version): return .isDamaged("a newer drainq has written it (format \(version))")
+            }
         }
+        if options.isDryRun { return nil }
+        let isDone: Bool
+        switch action {
+        case .retry(spacing: _, asNewest: true) where entry.state == .failed:
+            isDone = try spool.retryAsNewest(entry, now: now, notBefore: due, by: configuration) != nil
+        case .retry: isDone = try spool.retry(entry, now: now, notBefore: due) != nil
+        case .hold: isDone = try spool.hold(entry) != nil
+        case .release: isDone = try spool.release(entry, now: now) != nil
+        case .drop:
+            switch try spool.drop(entry, having: saved[entry], at: clock.now()) {
+            case .done: isDone = true
+            case .hasChanged: return .isReplaced
+            case .isGone: isDone = false
+            }
+        }
+        return isDone ? nil : try whereabouts(of: entry.name.id)
+    }
+
+    /// Returns where an operation is that is no longer in its place.
+    private func whereabouts(of id: OperationID) throws(SpoolError) -> OperatorAction.Objection {
+        let found = try spool.withNamesLock { () throws(SpoolError) in try spool.find([id])[id] }
+        guard let found else { return .isGone }
+        return found.state == .claimed ? .isClaimed : .hasMoved(to: found.state)
     }
 
     /// Returns the due time of an operation after `count` more; `nil` if the action sets none.
@@ -234,7 +264,7 @@ package struct OperationChange {
         case .hold, .release: for item in items { report(.refusedFile(item, reason: nil)) }
         case .drop:
             for item in items {
-                let isThere = if options.isDryRun { true } else { try spool.drop(item) }
+                let isThere = if options.isDryRun { true } else { try spool.drop(item, at: clock.now()) }
                 report(isThere ? .changedFile(item, due: nil) : .fileGone(item))
             }
         case .retry: try readmit(items)
@@ -245,11 +275,15 @@ package struct OperationChange {
         var control = AdmissionControl(configuration)
         var admitted = 0
         defer { due = due(after: admitted) }
+        var asNewest = false
+        if case .retry(spacing: _, asNewest: true) = action { asNewest = true }
         let accepted = try spool.readmit(
-            items, within: &control, now: clock.now(), isDryRun: options.isDryRun, notBefore: { due(after: $0) }
+            items, within: &control, now: clock.now(), asNewest: asNewest, isDryRun: options.isDryRun,
+            notBefore: { due(after: $0) }
         ) { item, result, due in
             switch result {
             case .refused(let reason): report(.refusedFile(item, reason: reason))
+            case .superseded(let newer): report(.supersededFile(item, by: newer))
             case .gone: report(.fileGone(item))
             case .admitted:
                 admitted += 1

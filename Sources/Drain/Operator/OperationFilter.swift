@@ -37,12 +37,10 @@ package struct OperationFilter {
         return answers.contains { $0.matches(last) }
     }
 
-    /// Whether the file passes the filter. Its time may be known; its type, key, destination and answers are not.
+    /// Whether the file passes the filter. Its time and type may be known; its key, destination and answers are not.
     package func includes(_ item: QuarantineItem) -> Bool {
-        if !states.contains(.quarantined) || !types.isEmpty || !destinations.isEmpty || keyDigest != nil || needsContent
-        {
-            return false
-        }
+        if !states.contains(.quarantined) || !destinations.isEmpty || keyDigest != nil || needsContent { return false }
+        if !types.isEmpty, !(item.type.map(types.contains) ?? false) { return false }
         guard let time = item.name?.createdAt ?? item.at else { return since == nil && before == nil }
         return time >= since ?? time && before.map { time < $0 } ?? true
     }

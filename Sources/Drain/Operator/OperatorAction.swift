@@ -38,6 +38,14 @@ package enum OperatorAction: Hashable, Sendable {
         case isNotHeld
         /// A run was faster.
         case isClaimed
+        /// The operation is in another state now.
+        case hasMoved(to: QueueState)
+        /// The operation has left the queue.
+        case isGone
+        /// Its file is no operation that a run could send.
+        case isDamaged(String)
+        /// Another operation has taken its name: the file has other bytes than were saved.
+        case isReplaced
         /// A newer value of its key is in the queue.
         case isSuperseded(by: OperationID)
     }

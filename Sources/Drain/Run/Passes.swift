@@ -9,6 +9,8 @@ struct Passes: ~Copyable {
     private var choice: Choice
     private var dispatch: Dispatch
     private var settling: Settling
+    /// The earliest time to look again for what retention no longer keeps.
+    private var nextPrune: ContinuousClock.Instant
     /// The number of expired operations that this pass may still fail.
     private var mayExpire = 0
     /// The earliest end of a pass with an immediate successor.
@@ -21,6 +23,7 @@ struct Passes: ~Copyable {
         dispatch = Dispatch(parts)
         settling = Settling(parts, spoolRun, OperationBook())
         nextEnd = parts.world.clock.instant()
+        nextPrune = nextEnd
     }
 
     private var options: RunOptions { parts.options }
@@ -30,21 +33,28 @@ struct Passes: ~Copyable {
     /// Makes passes until the run is over. Throws an error of the first listing.
     mutating func attemptAll() throws(SpoolError) {
         var pass = try next()
-        attempt(&pass)
+        var hasBegun = attempt(&pass)
         do throws(SpoolError) {
-            while !tally.hasEnded, waitForNextPass(after: pass) {
+            while !tally.hasEnded, waitForNextPass(after: pass, hasBegun) {
                 renew()
                 try begin()
                 pass = try next()
-                attempt(&pass)
+                hasBegun = attempt(&pass)
             }
         } catch {
             tally.endRun(because: error)
         }
         parts.book.tell()
-        do throws(SpoolError) { try parts.spool.prune(by: parts.configuration, now: clock.now()) } catch {
-            tally.inputOutput(error)
-        }
+        prune()
+    }
+
+    /// Removes what retention no longer keeps. Takes at most a twentieth of the time.
+    private mutating func prune() {
+        let start = clock.instant()
+        if start < nextPrune { return }
+        for error in parts.spool.prune(by: parts.configuration, now: clock.now()) { tally.inputOutput(error) }
+        let end = clock.instant()
+        nextPrune = end + max(.seconds(1), start.duration(to: end) * 20)
     }
 
     /// Takes over a changed configuration. What was made of single operations stays.
@@ -66,23 +76,15 @@ struct Passes: ~Copyable {
     /// The counts so far.
     var summary: RunSummary { tally.summary(deferred: settling.operations.deferred.count) }
 
-    /// Begins a pass: takes the sequence lock, unless another run has the lock or no type sent by this run has an
-    /// order, and recovers dead runs.
+    /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
-        let now = clock.now()
-        tally.count(try asksForSequences ? spoolRun.takeSequenceLock(now: now) : spoolRun.recover(now: now))
-    }
-
-    /// Whether any type sent by the run has an order. If not, the run leaves the sequence lock to others.
-    private var asksForSequences: Bool {
-        options.types.isEmpty
-            ? parts.configuration.hasSequentialRoutes
-            : options.types.contains { parts.configuration.route(of: $0).isSequential }
+        func finish(_ claim: Claim) { settling.supersedeDeadLetters(by: claim) }
+        tally.count(try spoolRun.recover(now: clock.now(), finishing: finish))
     }
 
     /// Chooses the operations of the next pass. Settles superseded and expired operations.
     private mutating func next() throws(SpoolError) -> Pass {
-        settling.operations.claimsLost = []
+        (settling.operations.claimsLost, settling.operations.withheld) = ([], [])
         mayExpire = options.limit
         var pass = try choice.pass(budget: options.limit, &settling)
         if !pass.isEmpty { try spoolRun.syncRunDirectory() }
@@ -91,8 +93,8 @@ struct Passes: ~Copyable {
     }
 
     /// Attempts the chosen operations, and then more due ones up to the limit. If a destination is blocked meanwhile,
-    /// operations of others take its place.
-    private mutating func attempt(_ pass: inout Pass) {
+    /// operations of others take its place. Returns whether it has begun any.
+    private mutating func attempt(_ pass: inout Pass) -> Bool {
         var budget = options.limit
         while true {
             let due = pass.chosen.count + pass.leftDue
@@ -117,6 +119,7 @@ struct Passes: ~Copyable {
             }
         }
         parts.book.isFirstPass = false
+        return budget < options.limit
     }
 
     /// Settles the operations that need no attempt: superseded and expired ones.
@@ -128,11 +131,15 @@ struct Passes: ~Copyable {
 
     // MARK: - Staying
 
-    /// Ends a pass: syncs and tells what it did, and gives the sequence lock back. Nothing is in flight.
+    /// Ends a pass like a run: puts back open claims, syncs and tells what it did, and gives the sequence locks
+    /// back. Nothing is in flight.
     private mutating func end() {
+        do throws(SpoolError) { try spoolRun.putBackOpen() } catch { tally.inputOutput(error) }
         guard settling.syncOrEndRun() else { return }
-        spoolRun.releaseSequenceLock()
+        spoolRun.sequences.release()
         parts.book.tell()
+        prune()
+        settling = Settling(parts, spoolRun, settling.operations.ofRun)
         nextEnd = clock.instant() + .seconds(1)
         parts.world.passEnded(summary)
     }
@@ -141,7 +148,9 @@ struct Passes: ~Copyable {
     ///
     /// The time of `--wait` ends with a listing: operations added in its last moment, or during a long pass, are
     /// attempted too. The path unit, which starts runs for added operations, does not see them while this run goes on.
-    private mutating func waitForNextPass(after pass: Pass) -> Bool {
+    ///
+    /// What is due and could not be begun waits for another process, for a slot for example.
+    private mutating func waitForNextPass(after pass: Pass, _ hasBegun: Bool) -> Bool {
         var end: ContinuousClock.Instant?
         switch options.stay {
         case .no: return false
@@ -155,13 +164,12 @@ struct Passes: ~Copyable {
         // again before deciding that none is left.
         // try?: the next pass reports the error.
         guard (try? begin()) != nil, let again = try? choice.pass(budget: options.limit, &settling) else { return true }
-        if !again.chosen.isEmpty || tally.summary.leftForeign {
+        if hasBegun && !again.chosen.isEmpty || tally.summary.leftForeign {
             if clock.instant() >= nextEnd { self.end() }
             return !dispatch.stop.mustStop(&settling)
         }
-        // Another run may have the sequence lock: it leaves what this run then sends.
-        let isLeft = again.undecided > 0 && !spoolRun.hasSequenceLock
-        if options.stay == .untilEmpty, again.waiting == 0, !isLeft {
+        // Another run may have a sequence lock: it leaves what this run then sends.
+        if options.stay == .untilEmpty, again.chosen.isEmpty, again.waiting == 0, !again.isLeftToOthers {
             tally.summary.nextDue = nil
             return false
         }

@@ -20,7 +20,7 @@ package struct RequestPreview {
         var world = world
         let marks = SecretMarks(using: &world.generator)
         world.credentials = Credentials(
-            values: marks.values, refresh: { _ in false }, signed: { _, _ in [] })
+            values: { names, _ in marks.values(names) }, refresh: { _ in false }, signed: { _, _ in [] })
         world.gzip = { [gzip = world.gzip] body throws(RequestError) in marks.occur(in: body) ? body : try gzip(body) }
         self.marks = marks
         run = Run(spool: spool, configuration: configuration, options: options, world: world) { _ in }

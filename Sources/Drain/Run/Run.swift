@@ -19,6 +19,7 @@ package struct Run {
     /// Runs, and returns the summary. Throws only before any attempt, if the queue cannot be read or claimed in.
     package func callAsFunction() throws(SpoolError) -> RunSummary {
         let (spool, tally) = (parts.spool, parts.tally)
+        parts.noteRun()
         if try spool.isPaused {
             tally.end(.paused)
             return tally.summary

@@ -9,21 +9,19 @@ package enum RunEvent: Sendable {
     /// An operation was settled without a request: it expired, or must not be sent, or its request cannot be made.
     case settledUnsent(AttemptEvent)
     case quarantined(QuarantineItem)
-    /// A destination is held from now on; its operations are put back. `byStormGuard`: because of a status that earlier
-    /// operations have failed with.
-    case destinationHeld(destination: String, record: AttemptRecord, byStormGuard: Bool)
-    /// A hold met by this run has ended, by a delivery, a different answer, or a change of its cause.
-    case holdEnded(destination: String)
-    /// The ledger says something new of a destination: it is down, up, held or released from now on.
-    case destinationChanged(LogEvent)
+    /// Something has begun or ended, by the difference of the ledger: a destination is down, up, held or released from
+    /// now on, or runs come again after a gap.
+    case changed(LogEvent)
     /// An operation was refused, and waits for a witness. `times` is the number of its refusals.
     case parked(OperationID, destination: String, record: AttemptRecord, times: Int)
+    /// An operation is not sent, and not charged: its own credentials are missing, or were refused, as the reason says.
+    case withheld(OperationID, reason: String)
     /// An attempt has shown that this machine has no network. `isNew` is false if an earlier run has found that.
     case networkAbsent(NetworkAbsence, isNew: Bool)
     /// An operation was removed unsent, because a newer operation of its key replaces it.
     case superseded(EntryName, by: OperationID, destination: String)
     /// An operation was evicted (`dropOldest`) to admit a foreign file.
-    case evicted(EntryName)
+    case evicted(EntryName, destination: String)
     case recovered(Recovery)
     /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.
     case notKept(OperationID, name: String, reason: KeepError)

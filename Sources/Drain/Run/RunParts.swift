@@ -13,6 +13,8 @@ struct RunParts {
     let book: DestinationBook
     let conditions: MachineConditions
     let sender: RequestSender
+    /// Whether they are the parts of a run: `send` has a sender of its own, and is no sign of runs.
+    private let isRun: Bool
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ options: RunOptions, _ world: World,
@@ -23,6 +25,7 @@ struct RunParts {
         self.options = options
         self.world = world
         self.tally = tally
+        isRun = sender == nil
         book = DestinationBook(
             spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff,
             concurrency: options.concurrency)
@@ -34,5 +37,17 @@ struct RunParts {
             ?? RequestSender(
                 spool, configuration, world, concurrency: options.concurrency.most,
                 adapts: options.concurrency == .auto, rate: options.rate)
+    }
+
+    /// Writes that a run is here now, and tells that none was for a while, if so.
+    func noteRun() {
+        guard isRun else { return }
+        let now = world.clock.now()
+        guard let earlier = spool.noteRun(at: now), let last = earlier.last(at: now), earlier.areMissing(at: now) else {
+            return
+        }
+        var gap = LogEvent(.gap, at: now)
+        gap.since = last
+        tally.tell(.changed(gap))
     }
 }

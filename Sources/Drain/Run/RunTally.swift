@@ -51,8 +51,10 @@ final class RunTally {
     }
 
     /// Counts what the admission of foreign files did, but for what it superseded (`Settling.noteSuperseded`).
-    func count(_ admission: Admission) {
-        for entry in admission.evicted { tell(.evicted(entry.name)) }
+    func count(_ admission: Admission, _ destinations: DestinationTable) {
+        for entry in admission.evicted {
+            tell(.evicted(entry.name, destination: destinations.destination(of: entry.name).name))
+        }
         for item in admission.quarantined { quarantined(item) }
         for error in admission.errors { inputOutput(error) }
         summary.leftForeign = admission.hasMore && admission.errors.isEmpty

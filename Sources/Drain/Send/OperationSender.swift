@@ -25,8 +25,9 @@ package struct OperationSender {
         case duplicate(of: QueueState)
         /// The queue did not accept the operation. Nothing was sent.
         case refused(AdmissionRefusal)
-        /// `answer` is the body. `isSettled` is false if an error keeps the operation in the queue, which will send it
-        /// again: its file could not be removed, or a value of the answer could not be kept.
+        /// `answer` is the body. `isSettled` is false if an error keeps the operation's file in the queue: the file
+        /// could not be removed, or a value of the answer could not be kept. The next run does it, if the file is
+        /// marked.
         case delivered(AttemptEvent, answer: [UInt8], isSettled: Bool)
         /// The operation failed for good, and is not in the queue.
         case failed(AttemptEvent)
@@ -99,7 +100,7 @@ package struct OperationSender {
             report)
         let result = run()
         guard case .postponed(var postponement) = result, member.claim != nil else { return result }
-        postponement.displaced = spool.makeRoom(within: control)
+        postponement.displaced = spool.makeRoom(for: member.name, within: &control, now: world.now())
         return .postponed(postponement)
     }
 

@@ -43,6 +43,7 @@ struct SendRun: ~Copyable {
         let options = RunOptions(concurrency: .atMost(1), grace: .seconds(86_400))
         parts = RunParts(spool, configuration, options, world, tally, sender)
         dispatch = Dispatch(parts)
+        dispatch.queue.mayWaitForTurns = true
         settling = Settling(parts, spoolRun, OperationBook(), hasSubmitter: true)
         let route = configuration.route(of: member.name.type)
         patience = min(route.timeouts.request, timeout ?? route.timeouts.request)
@@ -94,7 +95,7 @@ struct SendRun: ~Copyable {
     /// Returns the operation to its row if still claimed. Under the names lock if another process may be deciding an
     /// order.
     private func end() throws(SpoolError) {
-        if sequence == nil || spoolRun.hasSequenceLock { return try spoolRun.end() }
+        if sequence == nil || spoolRun.sequences.has(destination.digest) { return try spoolRun.end() }
         try spool.withNamesLock { () throws(SpoolError) in try spoolRun.end() }
     }
 
@@ -105,8 +106,10 @@ struct SendRun: ~Copyable {
         // An operator may have paused the queue since the attempt before.
         if try spool.isPaused { return wait("the queue is paused") }
         if sequence != nil {
-            tally.count(try spoolRun.takeSequenceLock(now: world.now()))
-            if !spoolRun.hasSequenceLock {
+            let now = world.now()
+            if try spoolRun.sequences.take(destination.digest) {
+                tally.count(try spoolRun.recover(now: now) { settling.supersedeDeadLetters(by: $0) })
+            } else {
                 // Another process has the lock, seldom for longer than a request.
                 let next = world.clock.instant() + .milliseconds(100)
                 return wait("another process sends operations that have an order", next: next)
@@ -169,14 +172,22 @@ struct SendRun: ~Copyable {
     // MARK: - Waiting
 
     /// Waits for another attempt, and claims the operation for it. Returns false if the attempt may not begin in time,
-    /// if a signal came, or if the operation is no longer where this process has put it.
+    /// if a signal came, or if the operation is no longer where this process has put it: `import --replace` may have
+    /// put another one there, which stays in the queue, as its submitter was told.
     private mutating func waits(until next: ContinuousClock.Instant) throws(SpoolError) -> Bool {
         guard let deadline, next <= deadline, !tally.isInterrupted() else { return false }
         if let claim = member.claim, !spoolRun.isOpen(claim) {
-            member.claim = try spoolRun.claim(Entry(state: state, name: member.name))
-            if member.claim == nil { return false }
+            member.claim = nil
+            guard let taken = try spoolRun.take(Entry(state: state, name: member.name)) else { return false }
+            guard case .operation(let stored) = taken.file, stored.operation.header == member.operation.header,
+                stored.operation.body == member.operation.body
+            else {
+                try settling.putBack(taken.claim)
+                return false
+            }
+            member.claim = taken.claim
         }
-        spoolRun.releaseSequenceLock()
+        spoolRun.sequences.release()
         world.clock.sleep(next)
         return !tally.isInterrupted()
     }

@@ -1,18 +1,24 @@
 import Policy
 import Spool
 
-/// A run's record of single operations: deferred, set aside, lost to other runs, or sent apart.
+/// A pass's record of single operations: set aside, lost to other runs, or sent apart; and the operations that its run
+/// has deferred.
 struct OperationBook {
     /// Operations deferred or parked by this run, and not settled since.
     var deferred: Set<OperationID> = []
-    /// Operations that this run could not read or settle. The next run tries them again.
+    /// Operations that this pass could not read or settle. The next pass tries them again.
     var setAside: Set<OperationID> = []
     /// Operations whose claims were lost in the last pass, and in earlier passes if the last pass won no claim. The
     /// next listing skips these operations: other runs have claimed most of them, and a name that no run can claim does
     /// not delay other operations or the end of this run.
     var claimsLost: Set<OperationID> = []
+    /// Operations that this pass put back, because their own credentials are missing or refused.
+    var withheld: Set<OperationID> = []
     /// Groups whose operations are sent singly, in order: merging is impossible, or its document was refused.
     var apart: Set<SequenceKey> = []
+
+    /// What a run keeps beyond its passes: what it has made of operations, and what a server has refused.
+    var ofRun: OperationBook { OperationBook(deferred: deferred, apart: apart) }
 
     /// Records the operations whose claims a pass has lost. `hasWonAny`: the pass has won other claims.
     mutating func passOver(_ lost: Set<OperationID>, hasWonAny: Bool) {

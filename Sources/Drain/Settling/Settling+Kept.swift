@@ -17,28 +17,32 @@ extension Settling {
         return false
     }
 
+    /// How long a proof of room counts.
+    private static let roomCounts = Duration.seconds(1)
+
     /// Whether values of an answer can be kept. Without room no operation whose answer is to be kept is sent, because
-    /// every run would deliver it again. Throws the first error, and then returns false for the rest of the run.
+    /// every run would deliver it again. Throws an error, and then returns false for a second.
     private mutating func provesRoomToKeep(_ route: Route) throws(SpoolError) -> Bool {
         if route.keep.isEmpty { return true }
-        if let known = hasRoomToKeep { return known }
+        if let known = roomToKeep, world.clock.instant() < known.until { return known.isThere }
         do throws(SpoolError) {
             try spool.proveRoomToKeep()
         } catch {
             noteLackOfRoom(error)
             throw error
         }
-        hasRoomToKeep = true
+        roomToKeep = (true, world.clock.instant() + Self.roomCounts)
         return true
     }
 
     /// Notes an error as lack of room, unless another process holds a lock: that says nothing about room.
     private mutating func noteLackOfRoom(_ error: SpoolError) {
-        if !error.isLocked { hasRoomToKeep = false }
+        if !error.isLocked { roomToKeep = (false, world.clock.instant() + Self.roomCounts) }
     }
 
     /// Makes the values left by a delivery for its chain durable. The operation's file stays in row C until this
-    /// returns: after a crash the operation is sent again, and its answer is kept anew.
+    /// returns: after a death of the process, recovery keeps the values that the record in the file has; after a power
+    /// cut the operation is sent again, and its answer is kept anew.
     ///
     /// This run may send the operations that have waited for the values.
     mutating func keep(_ kept: KeptValues, of operation: Operation, _ maker: RequestMaker) throws(SpoolError) {

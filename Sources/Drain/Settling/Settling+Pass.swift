@@ -4,7 +4,8 @@ import Spool
 /// Settles operations without an attempt: older values replaced by a newer one, and expired operations.
 extension Settling {
     /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
-    /// back behind a newer value. First opens each newer file: a damaged file takes no good file with it.
+    /// back behind a newer value. First opens each newer file: a damaged file takes no good file with it. A file that
+    /// the system does not let this run read or claim is set aside, and its sequence waits.
     ///
     /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys. An
     /// older value that cannot be removed is with another process. Its whole sequence then waits: an operation added
@@ -17,56 +18,67 @@ extension Settling {
             candidates.map { ($0.entry.name.id, $0.entry) }, uniquingKeysWith: { first, _ in first })
         let first = pass.superseded.filter { newest[$0.newer] != nil }
         let others = pass.superseded.filter { newest[$0.newer] == nil }.prefix(limit)
-        var isSound: [OperationID: Bool] = [:]
+        let chosen = Set(newest.keys)
+        // `nil`: the file cannot be sent as an operation.
+        var successors: [OperationID: Successor?] = [:]
         var waiting = pass.unlisted
         var hasToStop = false
-        do throws(SpoolError) {
-            for older in first + others {
-                // A newer value in flight removes nothing: its server may refuse it, and `send` then keeps no file.
-                guard let newer = newest[older.newer] ?? pass.newer[older.newer] else { continue }
-                hasToStop = hasToStop || stop.mustStop(&self)
-                if isSound[older.newer] == nil { isSound[older.newer] = try self.isSound(newer) }
-                if hasToStop || isSound[older.newer] == false {
-                    waiting.insert(older.sequence)
-                } else if try !supersede(older) {
-                    waiting.insert(older.sequence)
-                } else if !pass.unlisted.isEmpty {
-                    // There is room for the operations left out by this pass.
-                    hasToListAgain = true
+        for older in first + others where !operations.setAside.contains(older.newer) {
+            // A newer value in flight removes nothing: its server may refuse it, and `send` then keeps no file.
+            guard let newer = newest[older.newer] ?? pass.newer[older.newer] else { continue }
+            hasToStop = hasToStop || stop.mustStop(&self)
+            var (isRemoved, opened) = (false, older.newer)
+            do throws(SpoolError) {
+                if successors[older.newer] == nil {
+                    successors[older.newer] = try spool.successor(newer, isSent: chosen.contains(older.newer))
                 }
+                opened = older.entry.name.id
+                if !hasToStop, let successor = successors[older.newer] ?? nil {
+                    isRemoved = try supersede(older, by: successor)
+                }
+            } catch {
+                setAside([opened], because: error)
             }
-            try sync()
-        } catch {
-            tally.endRun(because: error)
+            if !isRemoved {
+                waiting.insert(older.sequence)
+            } else if !pass.unlisted.isEmpty {
+                // There is room for the operations left out by this pass.
+                hasToListAgain = true
+            }
         }
+        syncOrEndRun()
         if waiting.isEmpty { return }
+        let isUnsound: (Candidate) -> Bool = { candidate in
+            if case .some(.none) = successors[candidate.entry.name.id] { true } else { false }
+        }
         let isWaiting: (Candidate) -> Bool = { candidate in
-            (candidate.sequence.map(waiting.contains) ?? false) && isSound[candidate.entry.name.id] != false
+            (candidate.sequence.map(waiting.contains) ?? false) && !isUnsound(candidate)
         }
         pass.chosen.removeAll(where: isWaiting)
         // The run still takes up a newer file that is no operation, and so finds the older ones in its next listing. A
         // newer file that waits itself changes nothing: to list again for such a file would never end.
-        if pass.chosen.contains(where: { isSound[$0.entry.name.id] == false }) { hasToListAgain = true }
+        if pass.chosen.contains(where: isUnsound) { hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
 
-    /// Whether a file can be sent as an operation.
-    private func isSound(_ entry: Entry) throws(SpoolError) -> Bool {
-        if case .operation = try spool.read(entry) { true } else { false }
-    }
-
     /// Removes an older value. Returns false if another process has it.
-    private mutating func supersede(_ older: Pass.Superseded) throws(SpoolError) -> Bool {
+    private mutating func supersede(_ older: Pass.Superseded, by newer: Successor) throws(SpoolError) -> Bool {
         guard let claim = try spoolRun.claim(older.entry) else { return false }
-        _ = try spoolRun.settle(claim, .superseded, record: nil, now: world.now())
+        guard try spoolRun.supersede(claim, by: newer, rule, at: world.now()) else {
+            try putBack(claim)
+            return false
+        }
         noteSuperseded(older.entry.name, by: older.newer)
         return true
     }
 
-    /// Row X → gone: removes the dead letters of a key whose newer value is delivered.
-    mutating func supersedeDeadLetters(by newer: EntryName) {
+    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered.
+    mutating func supersedeDeadLetters(by newer: Claim) {
         do throws(SpoolError) {
-            for entry in try deadLetters.supersede(by: newer) { noteSuperseded(entry.name, by: newer.id) }
+            guard try proposals.lookForDeadLetters(of: newer.name) else { return }
+            let removed = try spool.supersedeDeadLetters(
+                by: spoolRun.successor(sent: newer), rule, patience: QueueView.patience, at: world.now())
+            for entry in removed { noteSuperseded(entry.name, by: newer.name.id) }
         } catch {
             // The newer value is delivered all the same.
             tally.inputOutput(error)
@@ -104,6 +116,7 @@ extension Settling {
         guard let (claim, file) = try spoolRun.take(candidate.entry) else { return }
         let destination = book[candidate]
         let maker = book.maker(of: claim.name.type, to: destination)
+        if case .notAnOperation(let reason) = file { return try quarantine(claim, reason) }
         guard case .operation(let stored) = file, let settlement = try settlementOfAge(stored.operation, maker) else {
             return try putBack(claim)
         }

@@ -5,7 +5,8 @@ import Spool
 /// The last step of an attempt: applies verdicts to the files, counts and reports, and syncs the result. Holds what the
 /// run has decided and not synced yet.
 ///
-/// If the process dies, the next run returns the unsettled operations (SpoolDirectory, table of states).
+/// New for each pass. If the process dies, the next run returns the unsettled operations (SpoolDirectory, table of
+/// states).
 struct Settling: ~Copyable {
     let spoolRun: SpoolRun
     let spool: SpoolDirectory
@@ -14,7 +15,7 @@ struct Settling: ~Copyable {
     let tally: RunTally
     let book: DestinationBook
     /// The source of jitter.
-    private var chance: SharedGenerator
+    var chance: SharedGenerator
     /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of a delivered or refused
     /// operation, and no other operation pays for its refusal.
     let hasSubmitter: Bool
@@ -22,19 +23,23 @@ struct Settling: ~Copyable {
     /// Whether to list the queue again: older operations now go before an operation that was put back, another run has
     /// claimed chosen operations, or an answer has left a value for waiting operations.
     var hasToListAgain = false
-    /// Whether there is room to keep values; `nil` before the first check.
-    var hasRoomToKeep: Bool?
+    /// Whether there was room to keep values, and until when this counts; `nil` before the first check.
+    var roomToKeep: (isThere: Bool, until: ContinuousClock.Instant)?
     /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
     /// attempt.
     var outcome: (event: AttemptEvent, isApplied: Bool)?
     /// The outcomes not applied to the files yet, of operations without an order.
     private var decided: [Decision] = []
+    /// The receipts of operations whose files are still as they were.
+    var receipts: [OperationID: Receipt] = [:]
+    /// Operations that have failed on disk, while the storm guard withholds their answers.
+    var released: [OperationID: Decision] = [:]
     private var isCollecting = false
     private var syncPace: SyncPace
-    private var newestValues: NewestValues
-    var deadLetters: DeadLetters
+    let rule: ReplacementRule
+    var proposals: ProposedValues
 
-    /// `operations` is what an earlier configuration has made of single operations.
+    /// `operations` is what earlier passes have made of single operations.
     init(_ parts: RunParts, _ spoolRun: SpoolRun, _ operations: OperationBook, hasSubmitter: Bool = false) {
         self.spoolRun = spoolRun
         spool = parts.spool
@@ -47,8 +52,8 @@ struct Settling: ~Copyable {
         var generator = world.generator
         chance = SharedGenerator(using: &generator)
         syncPace = SyncPace(now: world.clock.instant())
-        newestValues = NewestValues(spool: spool, configuration: configuration, clock: world.clock)
-        deadLetters = DeadLetters(spool: spool, configuration: configuration, clock: world.clock)
+        rule = ReplacementRule(configuration, at: world.clock.now())
+        proposals = ProposedValues(spool: spool, rule: rule, clock: world.clock)
     }
 
     // MARK: - Answers
@@ -57,18 +62,16 @@ struct Settling: ~Copyable {
     @discardableResult
     mutating func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
-        let attempt = answer.attempt
-        let (shared, route) = (SharedGenerator(using: &chance), attempt.route)
-        return attempt.members.map { member in
-            var chance = shared
-            var settlement = Settlement.decide(
-                on: answer.report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.name,
-                route: route, inBatch: attempt.isShared || attempt.members.count > 1,
-                keepsDelivered: configuration.retention.delivered > .zero, start: attempt.began,
-                now: now, using: &chance)
-            if answer.isUnsent { settlement.record.error = nil }
-            if hasSubmitter { noteOutcome(&settlement, member, answer, verdict ?? answer.verdict, now) }
+        let verdict = verdict ?? answer.verdict
+        let shared = SharedGenerator(using: &chance)
+        if answer.attempt.members.count > 1 { receive([answer]) }
+        return answer.attempt.members.map { member in
+            var settlement = settlement(of: member, answer, as: verdict, at: now, using: shared)
+            if hasSubmitter { noteOutcome(&settlement, member, answer, verdict, now) }
             do throws(SpoolError) {
+                if let failed = released.removeValue(forKey: member.name.id), try !takeBack(failed, settlement) {
+                    return failed.settlement
+                }
                 try settle(member, &settlement, answer)
                 outcome?.isApplied = true
             } catch {
@@ -83,35 +86,32 @@ struct Settling: ~Copyable {
         _ member: Member, _ settlement: inout Settlement, _ answer: AttemptAnswer
     ) throws(SpoolError) {
         let attempt = answer.attempt
-        if !hasSubmitter, case .failed = settlement.disposition, try newestValues.supersede(member.name) {
+        if !hasSubmitter, case .failed = settlement.disposition, let claim = member.claim,
+            let newer = try proposals.newer(than: member.name),
+            try spoolRun.supersede(claim, byWaiting: newer, rule, patience: QueueView.patience, at: world.now())
+        {
             // The operation must not come back out of `failed/`.
             settlement.disposition = .superseded
+            note(settlement, member, attempt)
+            return tell(.gone, settlement, member, attempt, isSent: !answer.isUnsent)
         }
+        var receipt = receipts.removeValue(forKey: member.name.id)
+        if receipt == nil { receipt = try self.receipt(for: member, &settlement, attempt) }
         // Operations of a sequence are settled at once, before the operations behind them go on.
-        let mayWait = isCollecting && member.sequence == nil && member.claim != nil
-        let isSlow = spoolRun.isSlowToSettle
-        if mayWait, isSlow || markIfDelivered(member, settlement) {
+        let mayWait = isCollecting && !hasSubmitter && member.sequence == nil && member.claim != nil
+        if mayWait, spoolRun.isSlowToSettle || receipt?.isMarked == true {
             try keep(settlement.kept, of: member.operation, attempt.maker)
             note(settlement, member, attempt)
             decided.append(
                 Decision(
                     settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent,
-                    isMarked: !isSlow))
+                    receipt: receipt))
         } else {
-            try apply(settlement, member, attempt, isSent: !answer.isUnsent)
+            try apply(settlement, member, attempt, isSent: !answer.isUnsent, receipt)
         }
         if !hasSubmitter, case .failed = settlement.disposition, let status = answer.stormStatus {
             book.apply(.failed(status: status), to: attempt.destination, at: world.now())
         }
-    }
-
-    /// Marks a claim as delivered if a delivery is all that there is to its outcome: the next requests may then begin
-    /// before its file is removed. Returns whether it is marked.
-    private func markIfDelivered(_ member: Member, _ settlement: Settlement) -> Bool {
-        guard !hasSubmitter, let claim = member.claim, settlement.kept.isEmpty,
-            case .delivered(keep: false) = settlement.disposition
-        else { return false }
-        return spoolRun.markDelivered(claim)
     }
 
     /// Notes what an answer makes of the submitter's operation. If its attempts or its age are used up, it is deferred
@@ -140,13 +140,15 @@ struct Settling: ~Copyable {
     }
 
     /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full.
-    private mutating func setAside(_ member: Member, _ error: SpoolError) {
+    mutating func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
+        let isDelivered = spoolRun.leaveDelivered(member.claims)
         guard error.isFullDisk, error.kind == .io else { return tally.endRun(because: error) }
         tally.inputOutput(error)
+        if isDelivered { return }
         // Row C → N or D: there is no room for the new name, so the operation goes back under its old name. Claims
         // piling up in the run's directory would keep other operations from being sent. If there is no room for the old
-        // name either, the end of the run puts the operation back.
+        // name either, the end of the pass puts the operation back.
         do throws(SpoolError) {
             try putBack(member)
         } catch {
@@ -168,14 +170,18 @@ struct Settling: ~Copyable {
 
     // MARK: - Several at once
 
-    /// An outcome noted by this run, and not applied to the operation's file yet.
-    private struct Decision {
+    /// An outcome noted by this run, and not told yet.
+    struct Decision {
         let settlement: Settlement
         let member: Member
         let attempt: Attempt
         let isSent: Bool
-        /// Whether the mark of its claim says the outcome, so that it survives a death of this process.
-        let isMarked: Bool
+        /// The evidence of a delivery; `nil` for any other outcome.
+        let receipt: Receipt?
+        /// Where the file is; `nil` before the outcome is applied to it.
+        var settled: Settled?
+        /// The status that counts towards a storm.
+        var stormStatus: Int?
     }
 
     /// Collects the decisions about operations without an order until `endCollecting`: in a slow directory the calls
@@ -185,7 +191,7 @@ struct Settling: ~Copyable {
     /// Applies the collected decisions to the files, unless all are marked: `settleDecided` then applies them.
     mutating func endCollecting() {
         isCollecting = false
-        if !decided.allSatisfy(\.isMarked) { settleDecided() }
+        if !decided.allSatisfy({ $0.receipt?.isMarked == true }) { settleDecided() }
     }
 
     /// Applies the collected outcomes to the files. Called once the next requests have begun, before long work, and
@@ -196,7 +202,7 @@ struct Settling: ~Copyable {
         defer { tally.begin(before) }
         let decisions = decided
         decided = []
-        let disposals = decisions.map { disposal(of: $0.member.claim!, $0.settlement) }
+        let disposals = decisions.map { disposal(of: $0.member.claim!, $0.settlement, $0.receipt) }
         for (decision, outcome) in zip(decisions, spoolRun.settle(disposals, now: world.now())) {
             switch outcome {
             case .success(let settled):
@@ -210,35 +216,34 @@ struct Settling: ~Copyable {
 
     /// Applies a settlement to the files of an operation and its parts, then counts and reports it.
     mutating func apply(
-        _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
+        _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool, _ receipt: Receipt? = nil
     ) throws(SpoolError) {
-        try settleParts(of: member, settlement, attempt)
+        try settleParts(of: member, settlement, attempt, receipt)
         try keep(settlement.kept, of: member.operation, attempt.maker)
-        if case .delivered = settlement.disposition { supersedeDeadLetters(by: member.name) }
+        if case .delivered = settlement.disposition, let claim = member.claim { supersedeDeadLetters(by: claim) }
         let settled = try member.claim.map { (claim) throws(SpoolError) in
-            try spoolRun.settle(disposal(of: claim, settlement), now: world.now())
+            try spoolRun.settle(disposal(of: claim, settlement, receipt), now: world.now())
         }
         note(settlement, member, attempt)
         tell(settled, settlement, member, attempt, isSent: isSent)
     }
 
-    private func disposal(of claim: Claim, _ settlement: Settlement) -> SpoolRun.Disposal {
+    func disposal(of claim: Claim, _ settlement: Settlement, _ receipt: Receipt?) -> SpoolRun.Disposal {
         let disposition: Disposition =
             switch settlement.disposition {
-            case .delivered where hasSubmitter: .delivered(keep: false)
             case .failed where hasSubmitter: .superseded
             case .delivered, .failed, .deferred, .putBack, .held, .superseded, .quarantined: settlement.disposition
             }
-        return SpoolRun.Disposal(claim, disposition, record: settlement.isRecorded ? settlement.record : nil)
+        return SpoolRun.Disposal(
+            claim, disposition, record: settlement.isRecorded ? settlement.record : nil, receipt: receipt)
     }
 
     /// Notes for this run what becomes of an operation.
-    private mutating func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
+    mutating func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
         let disposition = settlement.disposition
         let id = member.name.id
         operations.deferred.remove(id)
         if case .deferred = disposition { operations.deferred.insert(id) }
-        if case .failed = disposition { deadLetters.note(member.name) }
         if disposition != .putBack {
             book.unpark(id, attempt.destination)
             attempt.destination.done += 1
@@ -246,7 +251,7 @@ struct Settling: ~Copyable {
     }
 
     /// Counts and reports what was done to a file.
-    private mutating func tell(
+    mutating func tell(
         _ settled: Settled?, _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) {
         switch settled {
@@ -266,6 +271,16 @@ struct Settling: ~Copyable {
     /// Row C → N or D: puts an operation and its parts back where they were, uncharged.
     func putBack(_ member: Member) throws(SpoolError) {
         for claim in member.claims { try putBack(claim) }
+    }
+
+    /// Row C → N or D: puts an operation back whose credentials are missing or refused. The pass lists again for
+    /// others in its place.
+    mutating func putBackWithheld(_ member: Member, because reason: String) {
+        tally.tell(.withheld(member.name.id, reason: reason))
+        putBack(member.claims)
+        operations.deferred.insert(member.name.id)
+        operations.withheld.insert(member.name.id)
+        hasToListAgain = true
     }
 
     /// Row C → N or D: puts operations back that are not sent after all, uncharged.
@@ -294,6 +309,7 @@ struct Settling: ~Copyable {
         let now = world.now()
         book.apply(.parked(refusal, at: now), to: destination, at: now)
         operations.deferred.insert(refusal.id)
+        if refusal.areOwn { operations.withheld.insert(refusal.id) }
         let times = destination.state.parking[refusal.id]?.times ?? 1
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
     }
@@ -310,22 +326,19 @@ struct Settling: ~Copyable {
 
     /// Row C → gone, K or X, or back to N and D: settles the parts of a member like the member itself. Parts that leave
     /// the queue do so durably before the member.
-    private mutating func settleParts(of member: Member, _ settlement: Settlement, _ attempt: Attempt)
-        throws(SpoolError)
-    {
+    private mutating func settleParts(
+        of member: Member, _ settlement: Settlement, _ attempt: Attempt, _ receipt: Receipt?
+    ) throws(SpoolError) {
         if member.parts.isEmpty { return }
-        var own = settlement
-        own.kept = .none
-        own.record.addToRule("; merged into '\(member.name.id)'")
         switch settlement.disposition {
-        case .delivered: break
-        case .failed: own.disposition = .failed(countsAttempt: false)
+        case .delivered, .failed: break
         case .deferred, .putBack, .held, .superseded, .quarantined:
             for part in member.parts { try putBack(part.claim) }
             return
         }
+        let own = ofPart(of: member, settlement)
         for part in member.parts {
-            try apply(own, Member(claim: part.claim, operation: part.operation), attempt, isSent: true)
+            try apply(own, Member(claim: part.claim, operation: part.operation), attempt, isSent: true, receipt)
         }
         try sync()
     }

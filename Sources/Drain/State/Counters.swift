@@ -11,6 +11,7 @@ package struct Counters: Hashable {
         case failed
         case expired
         case superseded
+        case evicted
 
         /// The text of the metrics' `# HELP`.
         package var meaning: String {
@@ -21,6 +22,7 @@ package struct Counters: Hashable {
             case .failed: "Operations that failed for good, expired ones included."
             case .expired: "Operations that failed because they expired unsent."
             case .superseded: "Operations that were removed because a newer one of their key superseded them."
+            case .evicted: "Operations that were removed to make room, by limits.whenFull."
             }
         }
     }
@@ -69,12 +71,20 @@ package struct Counters: Hashable {
         lastDelivery = now
     }
 
+    /// Counts operations that were evicted.
+    package mutating func countEvicted(_ names: [EntryName], _ destinations: DestinationTable, at now: Timestamp) {
+        for name in names { count(.evicted, at: destinations.destination(of: name).name, now) }
+    }
+
+    /// The number of evicted operations, of the destinations that are kept.
+    package var evicted: Int { destinations.values.reduce(0) { sum($0, $1[.evicted]) } }
+
     /// Counts a run by its exit status.
     package mutating func countRun(exitStatus: Int32) {
         runs["\(exitStatus)"] = sum(runs["\(exitStatus)"], 1)
     }
 
-    mutating func countQuarantined(_ number: Int) {
+    package mutating func countQuarantined(_ number: Int) {
         quarantined = sum(quarantined, number)
     }
 
@@ -131,10 +141,11 @@ extension Counters {
             count(attempt, now)
         case .settledUnsent(let attempt): count(attempt, now)
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
+        case .evicted(_, let destination): count(.evicted, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .notKept, .stopping, .destinationHeld, .holdEnded, .destinationChanged, .parked, .networkAbsent,
-            .evicted, .inputOutputError, .agentsFailed:
+        case .chosen, .notKept, .stopping, .changed, .parked, .withheld, .networkAbsent, .inputOutputError,
+            .agentsFailed:
             break
         }
     }

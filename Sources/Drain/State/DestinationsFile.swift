@@ -86,11 +86,6 @@ package struct DestinationsFile {
         }
     }
 
-    /// Draws the salt of fingerprints, unless the ledger has one.
-    func drawSalt(using generator: inout any RandomNumberGenerator) throws(SpoolError) {
-        try change { $0.drawSalt(using: &generator) }
-    }
-
     /// Records the beginning of a probe of a held destination. Returns false if none is due, for example because
     /// another process has just begun one.
     func beginProbe(

@@ -7,16 +7,20 @@ package import Spool
 package enum StateFile: String, CaseIterable {
     /// `DestinationLedger`, by `DestinationsFile`.
     case destinations = "destinations.json"
+    /// The key of the fingerprints in `destinations.json`: 32 digits.
+    case key
     /// `Counters`.
     case metrics = "metrics.json"
-    /// `HookLedger`: the reports to hooks.
-    case hooks = "hooks.json"
-    /// `AlarmLedger`: the reports of runs without a terminal.
-    case alarms = "alarms.json"
+    /// `ReportLedger`: what was told to hooks, and by mail.
+    case reports = "reports.json"
     /// The summary of the last run that did something.
     case lastRun = "last-run.json"
     /// `RateLedger`: the spans of destinations' rates taken by processes.
     case rates = "rates.json"
+    /// `SeenFiles`: the failed operations and files in quarantine that an operator has named.
+    case seen = "seen.json"
+    /// `DayLog`: what the log says of the last days, for the page.
+    case day = "day.json"
     /// `RetentionFindings`: what the last search for files that are too old has found.
     case retention
 
@@ -54,6 +58,21 @@ package enum StateFile: String, CaseIterable {
             change(&after)
             return after == before ? nil : Self.encode(after)
         }
+    }
+
+    /// Returns the queue's key; draws it, durably, if there is none.
+    static func drawKey(
+        in spool: SpoolDirectory, using generator: inout any RandomNumberGenerator
+    ) throws(SpoolError) -> String {
+        let drawn = (0..<4).map { _ in
+            let digits = String(UInt32.random(in: .min ... .max, using: &generator), radix: 16)
+            return String(repeating: "0", count: 8 - digits.count) + digits
+        }.joined()
+        let key = try spool.updateState(Self.key.rawValue, durable: true) { old in
+            // After a power cut the file may be empty.
+            old?.count == drawn.utf8.count ? nil : Array(drawn.utf8)
+        }
+        return key.map { String(decoding: $0, as: UTF8.self) } ?? drawn
     }
 
     static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]?) -> Value? {

@@ -8,6 +8,8 @@ package struct KnownDestinations {
     package let states: [String: DestinationState]
     /// Since when this machine has no network, as a run has found; `nil` if there is a network.
     package let offline: DestinationLedger.Offline?
+    /// The files of `state/` that cannot be read, whose knowledge is missing here.
+    package private(set) var unreadable: [String] = []
     /// The failed operations, of routes that hold the operations behind a dead letter.
     package private(set) var failed = FailedSequences()
     /// Why the configuration's conditions allow no attempts now: to other machines, and to this one. Whoever shows the
@@ -33,9 +35,27 @@ package struct KnownDestinations {
 
     /// Reads the destinations' states, and the names of the failed operations that hold others.
     package init(of spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
-        self.init(configuration, try DestinationsFile(spool: spool).read())
+        let file = DestinationsFile(spool: spool)
+        let content = try file.read(knowing: nil)
+        self.init(configuration, content.ledger)
+        if content.isDamaged { unreadable = ["destinations.json"] }
         var view = QueueView(spool, configuration, table, at: now)
         failed = try view.failedSequences()
+    }
+
+    /// Reads the states as the other initializer does. Takes a newer drainq's file for one that cannot be read, since
+    /// the caller only shows what is known.
+    package init(
+        showing spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp
+    ) throws(SpoolError) {
+        do throws(SpoolError) {
+            try self.init(of: spool, configuration, at: now)
+        } catch let error where error.isOfNewerFormat {
+            self.init(configuration, DestinationLedger())
+            unreadable = ["destinations.json"]
+            var view = QueueView(spool, configuration, table, at: now)
+            failed = try view.failedSequences()
+        }
     }
 
     package func isHeld(_ destination: Destination) -> Bool {

@@ -14,8 +14,11 @@ package struct QueueCount {
         package var countsByAge: [String: Int] = [:]
         /// The time of creation of the oldest unfinished operation.
         package var oldest: Timestamp?
-        /// The earliest time at which an operation may be sent; `nil` if no time is known.
+        /// The earliest time at which an operation may be sent, and the latest; `nil` if no time is known.
         package var next: Timestamp?
+        package var last: Timestamp?
+        /// Whether a route leads to the destination.
+        package var isNamed = true
 
         package init(_ destination: Destination, _ state: DestinationState, _ availability: Availability) {
             self.destination = destination
@@ -39,8 +42,14 @@ package struct QueueCount {
     package private(set) var heldByThemselves = 0
     /// The number of operations held behind a failed operation of their sequence.
     package private(set) var heldBehindFailed = 0
-    /// The number of waiting operations that may be sent now.
+    /// The number of waiting operations that may be sent now. A paused queue has none.
     package private(set) var due = 0
+    /// The number of operations that have been claimed although they are older than `RunTimes.shortest`. If no run has
+    /// come for that time, their runs are dead, and the next run puts them back.
+    package private(set) var oldClaims = 0
+    /// The numbers of failed operations and files in quarantine that no operator's command has named.
+    package private(set) var newFailed = 0
+    package private(set) var newQuarantined = 0
     /// The number of waiting operations behind an older operation of their sequence.
     package private(set) var waitingForOlder = 0
     /// The number of waiting operations superseded by a newer operation.
@@ -58,15 +67,21 @@ package struct QueueCount {
         self.known = known
         self.now = now
         view = try QueueView(spool, configuration, known, at: now)
+        let seen = Set(try SeenFiles.read(from: spool).names)
         for state in QueueState.allCases where state != .quarantine {
-            let foreign = try spool.forEachEntry(in: state) { count($0) }
+            let foreign = try spool.forEachEntry(in: state) { entry in
+                count(entry)
+                if state == .failed, seen.isEmpty || !seen.contains("\(entry.name)") { newFailed += 1 }
+            }
             if state == .new {
                 // The next run makes them operations of the default type.
                 states[.new, default: 0] += foreign
-                due += foreign
+                if try !spool.isPaused { due += foreign }
             }
         }
-        states[.quarantined] = try spool.quarantined().count
+        let quarantined = try spool.quarantined()
+        states[.quarantined] = quarantined.count
+        newQuarantined = quarantined.count { !seen.contains($0.fileName) }
         // Destinations remembered by runs have a row, too, if nothing waits for them.
         for (name, state) in known.states where !state.isBlank {
             _ = index(of: Destination(named: name))
@@ -81,6 +96,7 @@ package struct QueueCount {
         let state = known.states[destination.name] ?? DestinationState()
         indices[destination.digest] = counted.count
         counted.append(DestinationCount(destination, state, known.availability(of: destination, at: now)))
+        counted[counted.count - 1].isNamed = known.table.isNamed(destination.digest)
         return counted.count - 1
     }
 
@@ -98,6 +114,7 @@ package struct QueueCount {
         case .quarantined, .delivered: return
         }
         if state == .failed { return }
+        if state == .claimed, now - entry.name.createdAt > RunTimes.shortest { oldClaims += 1 }
         counted[index].oldest = min(counted[index].oldest ?? entry.name.createdAt, entry.name.createdAt)
         let age = now - entry.name.createdAt
         let group = Self.ageGroups.first { age < $0.limit }?.word ?? "older"
@@ -108,10 +125,13 @@ package struct QueueCount {
         case .newer: superseded += 1
         case .merged: merged += 1
         case .kept: lackingKept += 1
-        case .failed, .nothing, .time, .person, .destination, .conditions, .witness, .resume: break
+        case .failed, .nothing, .time, .newest, .person, .destination, .conditions, .witness, .secret,
+            .resume:
+            break
         }
-        guard let time = waiting.until(now) else { return }
+        guard waiting != .resume, let time = waiting.until(now) else { return }
         if time <= now { due += 1 }
         counted[index].next = min(counted[index].next ?? time, max(time, now))
+        counted[index].last = max(counted[index].last ?? time, time)
     }
 }

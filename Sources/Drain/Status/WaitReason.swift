@@ -6,6 +6,8 @@ package enum WaitReason: Hashable {
     case nothing
     /// Its own time, by the schedule or its `notBefore`.
     case time(Timestamp)
+    /// Until this time, for a newer value of its key (`debounce`).
+    case newest(until: Timestamp)
     /// The operation is held by itself.
     case person
     /// An older operation of its sequence goes first.
@@ -23,6 +25,8 @@ package enum WaitReason: Hashable {
     case conditions(String)
     /// The operation was refused. It waits for a witness to its credentials, at most until this time.
     case witness(until: Timestamp)
+    /// The secret of its user is missing, for the reason given.
+    case secret(String)
     /// The whole queue is paused.
     case resume
 }
@@ -33,7 +37,8 @@ extension WaitReason {
         switch self {
         case .person, .failed: true
         case .destination(let block): block.reason == .held
-        case .nothing, .time, .older, .newer, .merged, .kept, .conditions, .witness, .resume: false
+        case .nothing, .time, .newest, .older, .newer, .merged, .kept, .conditions, .witness, .secret, .resume:
+            false
         }
     }
 
@@ -41,8 +46,8 @@ extension WaitReason {
     package func until(_ now: Timestamp) -> Timestamp? {
         switch self {
         // Neither a pause of the queue nor the machine changes when operations are due.
-        case .nothing, .conditions, .resume: now
-        case .time(let moment): moment
+        case .nothing, .conditions, .secret, .resume: now
+        case .time(let moment), .newest(until: let moment): moment
         case .destination(let block): block.until
         case .witness(let until): until
         case .person, .older, .newer, .merged, .failed, .kept: nil

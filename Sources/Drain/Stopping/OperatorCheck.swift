@@ -7,16 +7,22 @@ struct OperatorCheck {
     private let clock: RunClock
     private let tally: RunTally
     private let conditions: MachineConditions
+    private let noteRun: () -> Void
     private var next: ContinuousClock.Instant
+    /// The time at which the run writes again that it is there.
+    private var nextNote: ContinuousClock.Instant
 
     init(_ parts: RunParts) {
         clock = parts.world.clock
         tally = parts.tally
         conditions = parts.conditions
+        noteRun = parts.noteRun
         next = clock.instant() + Self.interval
+        nextNote = clock.instant() + Self.noteInterval
     }
 
     private static let interval = Duration.seconds(1)
+    private static let noteInterval = Duration.seconds(60)
 
     /// Takes over pauses, holds, other runs and the state of this machine, unless the last check was less than a second
     /// ago, or less than four times its duration: with a million destinations a check takes long. A paused queue ends
@@ -27,6 +33,10 @@ struct OperatorCheck {
         defer {
             let end = clock.instant()
             next = max(start + Self.interval, end + (end - start) * 4)
+        }
+        if start >= nextNote {
+            noteRun()
+            nextNote = start + Self.noteInterval
         }
         do throws(SpoolError) {
             if try settling.spool.isPaused { tally.end(.paused) }

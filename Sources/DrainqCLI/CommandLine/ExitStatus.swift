@@ -13,6 +13,8 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     case failed = 1
     case dataInvalid = 65
     case deferred = 75
+    case critical = 2
+    case unknown = 3
     case ok = 0
 
     /// Returns the status with the highest precedence of those that apply, `ok` if none does.
@@ -36,7 +38,10 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         case .inputOutput: "input or output failed, for example on a full disk; the other work was done"
         case .held:
             "a destination, or an operation that the command names, is held until a person acts or a credential changes"
-        case .failed: "operations failed for good in this run"
+        case .failed: "operations failed for good in this run; a warning of `drainq status --check`"
+        case .critical:
+            "`drainq status --check`: a destination is in trouble, nobody runs the queue, or its configuration is broken"
+        case .unknown: "`drainq status --check`: it is not known how the queue is"
         case .dataInvalid: "input was not an operation; add and import put it into quarantine, send and --atomic do not"
         case .deferred: "an operation was deferred; a later run attempts it again"
         case .ok:

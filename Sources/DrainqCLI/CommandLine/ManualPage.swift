@@ -3,6 +3,7 @@ import CManual
 /// A manual page that `drainq manual` prints, by its name. The program has all pages of man/.
 enum ManualPage: String, CaseIterable, Sendable {
     case drainq
+    case apps = "drainq-apps"
     case config = "drainq-config"
     case json = "drainq-json"
     case queue = "drainq-queue"

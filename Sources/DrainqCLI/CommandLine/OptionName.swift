@@ -67,6 +67,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case asNewest = "as-newest"
     case repair
     case watch
+    case check
     case interval
 
     case port

@@ -12,7 +12,8 @@ package enum PointInTime: Hashable, Sendable {
         case future
     }
 
-    /// Reads RFC 3339 with offset, a date (midnight UTC), `now`, or a duration: `+5m`, `-2h`, or `2h` in `direction`.
+    /// Reads RFC 3339 with offset, a date (midnight UTC), `now`, or a duration: `+5m`, `-2h`, or `2h` in `direction`. A
+    /// time to come is not written as a duration before now.
     package init?(quantity text: some StringProtocol, direction: Direction) {
         if text == "now" {
             self = .after(.zero)
@@ -25,6 +26,7 @@ package enum PointInTime: Hashable, Sendable {
                 case UInt8(ascii: "+"): false
                 default: nil
                 }
+            if backwards == true, direction == .future { return nil }
             guard let distance = Duration(quantity: text.dropFirst(backwards == nil ? 0 : 1)) else { return nil }
             self = .after(backwards ?? (direction == .past) ? .zero - distance : distance)
         }

@@ -1,5 +1,6 @@
 import Drain
 import Policy
+import Spool
 
 /// The syntax of an option's value: its kind, and how text becomes a value and back.
 struct ValueSyntax<Value>: Sendable {
@@ -62,6 +63,14 @@ extension ValueSyntax<String> {
         }
     }
 
+    /// The URL of a request.
+    static var url: Self {
+        Self(
+            .text("URL"),
+            else: ValueDefect("not a URL that can be requested", hint: "URLs are absolute: https://example.com/x")
+        ) { text in Origin(url: text) == nil ? nil : text }
+    }
+
     private static func nonempty(_ kind: ValueKind) -> Self {
         Self(kind) { text throws(ValueDefect) in
             try checkText(text)
@@ -91,6 +100,9 @@ extension ValueSyntax<Template> {
                     _ = try ValueSyntax<TypeName>.typeName.read(RawText(text))
                 } else {
                     try checkText(text)
+                    if text.utf8.count > AdmissionRule.keyLimit {
+                        throw ValueDefect("it is longer than \(AdmissionRule.keyLimit) bytes")
+                    }
                 }
             }
             return template
@@ -123,11 +135,6 @@ extension ValueSyntax<TypeName> {
                 "not a type", hint: "types are 1 to 64 of A-Z a-z 0-9 _ - and . but do not begin with a dot")
         ) { TypeName($0) }
     }
-}
-
-extension OperationID {
-    /// Whether a command line can name the operation: as an operand, `-` alone reads names from standard input.
-    var canBeNamed: Bool { description != "-" }
 }
 
 extension ValueSyntax<OperationID> {
@@ -237,7 +244,9 @@ extension ValueSyntax<PointInTime> {
     static func time(_ direction: PointInTime.Direction) -> Self {
         Self(
             .time,
-            else: ValueDefect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m")
+            else: direction == .past
+                ? ValueDefect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m")
+                : ValueDefect("not a time to come", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, 2h, +5m")
         ) { PointInTime(quantity: $0, direction: direction) }
     }
 }

@@ -11,7 +11,7 @@ extension ActionOptions {
         _ action: OperatorAction, by verb: String, on queue: OpenQueue,
         remedy: @escaping (Entry) -> String? = { _ in nil }
     ) throws -> ExitStatus {
-        let report = ActionReport(options: self, verb: verb, remedy: remedy)
+        let report = ActionReport(options: self, verb: verb, queue: queue, remedy: remedy)
         let choice: OperationChange.Choice
         if ids.isEmpty {
             let known = try queue.knownDestinations()
@@ -32,10 +32,12 @@ extension ActionOptions {
         ) { report.take($0) }
         defer {
             if !isDryRun {
+                queue.noteSeen(report.named, gone: report.gone)
                 queue.log(verb, of: report.changed, count: report.changedCount)
-                queue.log(LogEvent.evictions(report.evicted, at: .now()))
+                queue.noteEvictions(report.evicted)
             }
         }
+        if isForAll, filter.states.isEmpty { try reportLeft(by: action, verb, queue) }
         do throws(SpoolError) {
             try change.perform(on: choice)
         } catch {
@@ -46,6 +48,23 @@ extension ActionOptions {
 }
 
 extension ActionOptions {
+    /// Reports what a command for all operations leaves, with the command that takes it.
+    fileprivate func reportLeft(by action: OperatorAction, _ verb: String, _ queue: OpenQueue) throws {
+        if !action.takesQuarantined || verbosity.isQuiet { return }
+        let filter = OperationFilter(states: [.held, .claimed])
+        let known = try queue.knownDestinations()
+        let entries = action.states.contains(.held) ? [] : try queue.spool.entries(filter, known).entries
+        let held = entries.count { $0.state != .claimed }
+        let quarantined = try queue.spool.quarantined().count
+        for (count, what, state) in [(held, "held operation", ShownState.held), (quarantined, "file", .quarantined)]
+        where count > 0 {
+            let place = state == .quarantined ? " in quarantine" : ""
+            Messages.notice(
+                "left \(InWords.count(count, what))\(place): '\(pasted(verb, "--state", state.rawValue))' takes \(count == 1 ? "it" : "them")"
+            )
+        }
+    }
+
     /// Asks at a terminal whether to drop these operations. Returns true without a question elsewhere.
     fileprivate func confirmsDrop(of entries: [Entry]) throws -> Bool {
         guard Terminal.isOnStandardInput, Terminal.isOnStandardError, !entries.isEmpty else { return true }
@@ -68,14 +87,20 @@ private final class ActionReport {
     /// The verb of messages, as in `cannot retry`.
     private let verb: String
     private let remedy: (Entry) -> String?
+    private let queue: OpenQueue
     private(set) var status = ExitStatus.ok
     /// The number of operations and files that changed, and the first of their ids.
     private(set) var changedCount = 0
     private(set) var changed: [String] = []
+    /// The file names of failed operations and files in quarantine that the command has named and left, and of those
+    /// that it has moved, at most `SeenFiles.most` of each.
+    private(set) var named: [String] = []
+    private(set) var gone: [String] = []
     /// The operations that made room for files that came back from quarantine.
     private(set) var evicted: [EntryName] = []
 
-    init(options: ActionOptions, verb: String, remedy: @escaping (Entry) -> String?) {
+    init(options: ActionOptions, verb: String, queue: OpenQueue, remedy: @escaping (Entry) -> String?) {
+        self.queue = queue
         self.options = options
         self.verb = verb
         self.remedy = remedy
@@ -88,26 +113,37 @@ private final class ActionReport {
         case .skipped(let entries): if !options.verbosity.isQuiet { reportSkipped(entries) }
         case .changed(let entry, let due):
             let id = entry.name.id
+            if entry.state == .failed, gone.count < SeenFiles.most { gone.append("\(entry.name)") }
             printChanged(ActionResult(id: id, state: entry.state.word, due: due), id.description)
         case .refused(let entry, let objection):
             let id = entry.name.id.description
+            if entry.state == .failed, named.count < SeenFiles.most { named.append("\(entry.name)") }
             let command: String? =
                 switch objection {
-                case .isClaimed: nil
+                case .isClaimed, .isGone: nil
                 case .isSuperseded: pasted("retry", "--as-newest", id)
-                case .state, .isHeld, .isNotHeld: remedy(entry)
+                case .state, .isHeld, .isNotHeld, .hasMoved, .isReplaced, .isDamaged: remedy(entry)
                 }
-            fail(id, objection.words, hint: command ?? pasted("show", id))
+            fail(id, objection.words, hint: command ?? (objection == .isGone ? nil : pasted("show", id)))
         case .changedFile(let item, let due):
             printChanged(ActionResult(state: QueueState.quarantine.word, path: item.place, due: due), item.place)
         case .refusedFile(let item, let reason):
-            fail(item.place, reason ?? "it is quarantined", hint: pasted("show", item.fileName))
-        case .fileGone(let item): fail(item.place, "it is gone", hint: nil)
+            if named.count < SeenFiles.most { named.append(item.fileName) }
+            fail(item.place, reason ?? "it is quarantined", hint: again(item) ?? pasted("show", item.fileName))
+        case .supersededFile(let item, let newer):
+            fail(
+                item.place, OperatorAction.Objection.isSuperseded(by: newer).words,
+                hint: pasted("retry", "--as-newest", item.fileName))
+        case .fileGone(let item): fail(item.place, OperatorAction.Objection.isGone.words, hint: nil)
         case .madeRoom(let accepted):
             evicted += accepted.evicted.map(\.name)
             _ = reportEvicted(accepted)
         case .released(let count): reportReleased(count, isQuiet: options.verbosity.isQuiet)
         }
+    }
+
+    private func again(_ item: QuarantineItem) -> String? {
+        verb == RetryCommand.name ? commandBesideRetry(item, in: queue) : nil
     }
 
     private func fail(_ name: String, _ reason: String, hint: String?) {
@@ -152,8 +188,25 @@ extension OperatorAction.Objection {
         case .isHeld: "it is held already"
         case .isNotHeld: "it is not held individually"
         case .isClaimed: "a run has just claimed it"
+        case .hasMoved(let state): "another process has just moved it: it is \(state.word) now"
+        case .isDamaged(let reason): "it is damaged: \(reason)"
+        case .isGone: "it is not there any more"
+        case .isReplaced: "another operation has taken its place"
         case .isSuperseded(let newer): "'\(newer)' is a newer value of its key"
         }
+    }
+}
+
+/// Returns the command that reads a file in quarantine where `retry` cannot; `nil` if `retry` can.
+func commandBesideRetry(_ item: QuarantineItem, in queue: OpenQueue) -> String? {
+    let path = "\(queue.spool.path)/\(item.place)"
+    if item.isReadable { return nil }
+    if item.reading != nil { return pasted("import", "--replace", path) }
+    // try?: a file that cannot be read has no command.
+    return switch try? queue.spool.likelyForm(of: item) {
+    case .export: pasted("import", path)
+    case .envelope: pasted("add", "--envelope", path)
+    case nil, .payload, .body, .replacement, .foreign: pasted("add", "--type", "TYPE", path)
     }
 }
 

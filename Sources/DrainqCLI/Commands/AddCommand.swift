@@ -55,13 +55,14 @@ struct AddCommand: Command {
 
         A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
         exit status is 65. A document over several lines that has a mistake is kept there as a whole, and none of its \
-        lines becomes an operation. Such a document ends with the input, before three lines in a row that are values \
-        by themselves, or, if its own lines are indented, before a line that begins with a bracket. With --atomic the \
-        command queues all operations or none.
+        lines becomes an operation. A document with a mistake ends before three lines in a row that are whole values, \
+        or with the input. If its lines are indented, it also ends before an unindented line that begins with a \
+        bracket, such as `{`. With --atomic the command queues all operations or none.
 
         The input need not end: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
-        queues each line once its line break is written, and prints the id once the line is safe. If the pipe breaks, \
-        lines without a printed id are not in the queue; tail does not record its place in the file. `--type \
+        queues each line once its line break is written, and prints the id once the line is safe. If nobody reads the ids \
+        any more, the command reads no further line, says how many operations it queued, and ends with 74; tail does \
+        not record its place in the file. `--type \
         '{payload.level}'` gives each line the type that its member `level` names, and `--key '{payload.user}'` its \
         key.
 
@@ -97,13 +98,14 @@ struct AddCommand: Command {
             }
             let queue = try OpenQueue(self.queue, environment)
             let report = AddReport(verb: Self.name, isJSON: isJSON, waits: waits)
-            defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
-            let options = Adder.Options(isAtomic: isAtomic, isDurable: sync.isDurable)
+            defer { queue.record(report) }
+            let now = Timestamp.now()
+            let reading = input.reading(notBefore: at?.timestamp(now: now) ?? delay.map { now + $0 }, at: now)
+            let options = Adder.Options(reading, isAtomic: isAtomic, isDurable: sync.isDurable)
             try report.withAdder(to: queue, options) { adder in
-                let now = Timestamp.now()
-                let notBefore = at?.timestamp(now: now) ?? delay.map { now + $0 }
-                var input = OperationInput(queue: queue, options: input, notBefore: notBefore, at: now)
+                var input = OperationInput(queue: queue, options: input, reading: reading)
                 try input.read { item in
+                    try report.stopIfUnread()
                     switch item {
                     case .operation(let given): try adder.take(given.submission, given.value)
                     case .refused(let value, let reason): try adder.refuse(value, reason: reason)

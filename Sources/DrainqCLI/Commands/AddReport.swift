@@ -19,6 +19,13 @@ final class AddReport {
     private(set) var duplicates = 0
     /// The operations that made room, for the log.
     private(set) var evicted: [EntryName] = []
+    /// The files that went into quarantine, for the log and the hook.
+    private(set) var quarantined = LogRecorder()
+    private(set) var news: News?
+    /// The first of the operations that entered, and of those that replaced another one, for the log.
+    private(set) var enteredIDs: [String] = []
+    private(set) var replacedIDs: [String] = []
+    private(set) var replaced = 0
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
 
@@ -31,6 +38,11 @@ final class AddReport {
         var adder = Adder(to: queue.spool, queue.configuration, options, clock: .ofProcess) { self.take($0) }
         do {
             try work(&adder)
+            try stopIfUnread()
+        } catch is Unread {
+            throw CommandFailure(
+                .inputOutput, "standard output takes no more ids: drainq reads no further line",
+                hint: "\(InWords.count(entered, "operation")) of this input entered the queue: '\(pasted("list"))'")
         } catch let failure as AdderError {
             throw CommandFailure(
                 failure.error, hasBegun: failure.hasAdded, verb: verb, from: failure.place.line,
@@ -46,6 +58,7 @@ final class AddReport {
             answer(submission, result, place, replaces: replaces)
         case .refused(let place, let reason, let path, let error):
             applying.insert(.dataInvalid)
+            if let path { noteQuarantined(path, reason) }
             if let error { applying.insert(CommandFailure(error, hasBegun: hasAdded).status) }
             if isJSON {
                 JSONLine.write(AddResult(error: reason, path: path, source: place.source, line: place.line))
@@ -62,6 +75,14 @@ final class AddReport {
         }
     }
 
+    private func noteQuarantined(_ path: String, _ reason: String) {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        quarantined.count(
+            .quarantined, name, at: .now(), cause: Cause(words: reason), group: LogRecorder.group(of: reason))
+        let item = News(.quarantined, reason: reason, ids: [name])
+        if news?.add(item) == nil { news = item }
+    }
+
     /// Reports a body file that cannot be used. Quarantine gets nothing: the file stays where it is.
     func refuse(bodyFile path: String, _ refusal: BodyFileRefusal) {
         applying.insert(refusal.status)
@@ -69,6 +90,14 @@ final class AddReport {
         if isJSON { JSONLine.write(AddResult(error: reason, source: path)) }
         Messages.error(
             "cannot \(verb) '\(path)': \(reason)", hint: refusal.isFault ? nil : "see bodyFiles in drainq-config(5)")
+    }
+
+    /// The reader of standard output has gone.
+    private struct Unread: Error {}
+
+    /// Ends the input if nobody reads the output any more: who does not see the ids cannot know what was added.
+    func stopIfUnread() throws {
+        if standardOutput.isClosed { throw Unread() }
     }
 
     /// Returns the failure of a command that had to take all operations or none, and took none.
@@ -85,6 +114,12 @@ final class AddReport {
         switch result {
         case .accepted:
             entered += 1
+            if replaces {
+                replaced += 1
+                if replacedIDs.count < LogEvent.mostIDs { replacedIDs.append(id) }
+            } else if enteredIDs.count < LogEvent.mostIDs {
+                enteredIDs.append(id)
+            }
             if waits { awaited.append(submission.entry) }
             let state = tellsState ? submission.entry.state.word : nil
             if isJSON {
@@ -106,6 +141,11 @@ final class AddReport {
             let reason = "it is in flight, and was not replaced"
             if isJSON { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
             Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
+        case .isGone:
+            applying.insert(.failed)
+            let reason = "it is not in the queue any more, and was not replaced"
+            if isJSON { JSONLine.write(AddResult(id: id, error: reason)) }
+            Messages.error("'\(id)': \(reason)", hint: "'\(pasted("import"))' without --replace adds it")
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if isJSON { JSONLine.write(AddResult(error: "\(limit)", source: place.source, line: place.line)) }
@@ -118,6 +158,26 @@ final class AddReport {
                 JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
             }
         case .refused: preconditionFailure("the adder reports a refused operation as a refused value")
+        }
+    }
+}
+
+extension OpenQueue {
+    /// Adds what an `add` or `import` did besides adding operations: files that it put into quarantine, and operations
+    /// that made room. Counts the files, and keeps a report for the hook, which the next run calls as its own user.
+    func record(_ report: AddReport) {
+        var recorder = report.quarantined
+        noteEvictions(report.evicted)
+        log(recorder.take())
+        guard let news = report.news else { return }
+        do throws(SpoolError) {
+            var counters = Counters()
+            counters.countQuarantined(news.count)
+            try counters.addToFile(in: spool)
+            guard configuration.hooks.takes(.quarantined) else { return }
+            try StateFile.reports.update(ReportLedger(), in: spool) { $0.owe(news) }
+        } catch {
+            Messages.warning(error.description, hint: error.hint)
         }
     }
 }

@@ -86,6 +86,7 @@ struct CheckCommand: Command {
                     checkTransports(queue, environment, &findings)
                     checkSecrets(queue, environment, &findings)
                     checkPrograms(queue, &findings)
+                    checkPublished(queue, &findings)
                 }
             } catch let error as SpoolError {
                 findings.problems(CommandFailure(error))
@@ -201,7 +202,27 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
         let needed = form.needed
         if !needed.isEmpty { findings.note("an operation of type '\(type)' needs \(needed.joined(separator: ", "))") }
     }
+    for (type, route) in queue.configuration.routes where route.debounce != nil && !route.coalesce {
+        findings.note("the route '\(type)' has 'debounce' and does not coalesce: its operations do not wait")
+    }
+    checkDeliveringRules(queue, &findings)
     if typesWithoutURL.isEmpty { findings.ok("routes") }
+}
+
+/// Notes the rules that take a 409 to a first request for a delivery.
+private func checkDeliveringRules(_ queue: OpenQueue, _ findings: inout Findings) {
+    let configuration = queue.configuration
+    let routes = [configuration.defaultRoute] + configuration.routes.sorted { $0.key < $1.key }.map(\.value)
+    var told: Set<AnswerRule> = []
+    for rule in routes.flatMap({ $0.answers + $0.classify })
+    where rule.outcome == .delivered
+        && (rule.covers(status: 409) || rule.origin == .classify(.canonical(.alreadyExists)))
+    {
+        guard !rule.content.isAfterUnknown, told.insert(rule).inserted else { continue }
+        findings.note(
+            "\(rule.line.number > 0 ? "line \(rule.line.number): " : "")'\(rule)' takes a 409 to a first request for a delivery, too: a rule of 'answers' with after: \"unknown\" does not"
+        )
+    }
 }
 
 /// Starts an agent for each transport, as a run does, and returns the transports that the agents can use. Reports an
@@ -250,7 +271,7 @@ private func checkTransports(
             hint: pasted("explain", "--type", type.description))
     }
     let store = SecretStore(
-        sources: configuration.secrets.filter { !$0.value.hasEffects }, environment: environment, base: queue.directory)
+        sources: configuration.secrets.filter(\.value.isReadableAlone), environment: environment, base: queue.directory)
     let trial = available.contains(.libcurl) ? try? TrialHandshake() : nil
     for (name, settings) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
         let certificate = settings.connection.clientCertificate
@@ -276,62 +297,20 @@ private func checkTransports(
     if isFine { findings.ok("transports") }
 }
 
-/// Reads the files of secrets as a run would, and signs an assertion with each key. Only notes a missing variable or
-/// credential, which may be the service's alone. Runs no command, because it has effects. Also notes credentials that
-/// are written out in routes.
-private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
-    let sources = queue.configuration.secrets
-    let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
-    var isFine = true
-    let signer = JWTSigner(directory: queue.directory, environment: store.commandEnvironment)
-    for (name, source) in sources.sorted(by: { $0.key < $1.key }) {
-        if case .oauth2(let oauth2) = source, let assertion = oauth2.assertion,
-            case .failure(let failure) = signer.sign(assertion, audience: oauth2.tokenURL, at: .now())
-        {
-            isFine = false
-            findings.problem(
-                .configuration, "the secret '\(name)' needs an assertion, which \(failure.reason)",
-                hint: "runs hold its destinations until the key signs")
-        }
-        if source.hasEffects { continue }
-        let found = store.values([name])
-        if let value = found.values[name], value.utf8.count < Redaction.shortestSecret {
-            findings.note(
-                "the secret '\(name)' has less than \(Redaction.shortestSecret) bytes: drainq does not hide it where an answer repeats it"
-            )
-        }
-        guard let failure = found.failures[name] else { continue }
-        if case .file = source {
-            isFine = false
-            findings.problem(
-                .configuration, "the secret '\(name)' \(failure)",
-                hint: "runs hold its destinations until they can read the secret")
-        } else {
-            findings.note(
-                "the secret '\(name)' \(failure); a run with another environment, such as a service, may have it")
-        }
-    }
-    if isFine, !sources.isEmpty { findings.ok("secrets") }
-    let defaults = queue.configuration.defaultRoute
-    for (type, route) in [(.default, defaults)]
-        + queue.configuration.routes.sorted(by: { $0.key < $1.key })
-    {
-        let (inherited, signing) = type == .default ? ([], nil) : (defaults.headers, defaults.awsSigning)
-        if let own = route.awsSigning, own != signing, !own.hasSecretKey {
-            findings.note(
-                "the route '\(type)' contains its 'sign.aws.secretKey'; put the key into 'secrets' and write ${secret:NAME} here"
-            )
-        }
-        for header in route.headers where isLiteralCredential(header) && !inherited.contains(header) {
-            findings.note(
-                "the route '\(type)' contains a credential in its header '\(header.name)'; put the credential into 'secrets' and write ${secret:NAME} here"
-            )
-        }
+/// Reports programs of the configuration that this user cannot start. Looks up a program without a path in PATH, and in
+/// the directories that a service has there.
+/// Checks that runs can write the files of `metrics`: their directories must be there.
+private func checkPublished(_ queue: OpenQueue, _ findings: inout Findings) {
+    for (key, path) in [
+        ("metrics.textfile", queue.configuration.metricsTextfile), ("metrics.page", queue.configuration.page),
+    ] {
+        guard let path, let reason = queue.spool.objectionToPublish(at: path) else { continue }
+        findings.problem(
+            .configuration, "runs cannot write '\(path)' of '\(key)': its directory cannot be used: \(reason)",
+            hint: "make the directory, writable by the user that runs drainq")
     }
 }
 
-/// Reports programs of the configuration that this user cannot start. Looks up a program without a path in PATH, and in
-/// the directories that a service has there.
 private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     var programs: [(name: String, command: [String], hint: String)] = []
@@ -363,13 +342,4 @@ private func errorOfStarting(_ program: String, _ path: String?) -> Errno? {
     let directories = [path ?? "", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
         .joined(separator: ":").split(separator: ":")
     return directories.contains { error("\($0)/\(program)") == nil } ? nil : .missing
-}
-
-/// Whether the name of the field says that it carries a credential, and its value does not refer to a secret.
-private func isLiteralCredential(_ header: HeaderField) -> Bool {
-    let name = header.name.lowercased()
-    let isCredential =
-        ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "apikey"].contains(name)
-        || name.hasSuffix("-token")
-    return isCredential && !header.value.contains("${secret:")
 }

@@ -72,7 +72,9 @@ struct ExplainCommand: Command {
             configuration.transportOfEnvironment = try transport(of: environment)
             var route = ExplainedRoute(
                 of: type, in: configuration, available: installedTransports(), file: file)
-            route.hold = try queue?.knownDestinations().states[route.destination.name]?.hold?.reason
+            let state = try queue?.knownDestinations().states[route.destination.name]
+            route.hold = state?.hold?.reason
+            route.needsHTTP1 = state?.needsHTTP1(at: .now()) ?? false
             if type != .default, configuration.routes[type] == nil {
                 let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
                 Messages.notice(

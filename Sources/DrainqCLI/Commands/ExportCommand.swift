@@ -34,8 +34,8 @@ struct ExportCommand: Command {
             """
             Removes the exported operations from the queue once the file of --to is safe on disk; if it cannot be \
             written, the queue keeps every operation. Operations that are in flight are not exported then. An \
-            operation that a run claims meanwhile is in the file, stays in the queue, and is reported; the status is \
-            then 1.
+            operation that a run claims meanwhile, or that another command changes or replaces, is in the file, stays \
+            in the queue, and is reported; the status is then 1.
             """)
         FilterOptions.options.map { $0.within(\.filter) }
         QueueOptions.options.map { $0.within(\.queue) }
@@ -78,47 +78,33 @@ struct ExportCommand: Command {
             let file = try self.file.map {
                 try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
             }
-            var exportation = Exporter(queue: queue, file: file, isMoving: isMoving)
+            let report = ExportReport(queue: queue, file: file, isMoving: isMoving)
+            var export = OperationExport(from: queue.spool, isMoving: isMoving) { (event) throws(SpoolError) in
+                try report.take(event)
+            }
             if ids.isEmpty {
-                try exportation.perform(self)
+                let known = try queue.knownDestinations()
+                try export.perform(try chosen(of: known), known)
             } else {
-                try exportation.perform(try namedTargets(ids))
+                try export.perform(try namedTargets(ids))
             }
             try file?.finish()
+            queue.noteSeen(export.seen)
             if isMoving, let file = self.file {
-                try exportation.drop(savedIn: file, isQuiet: verbosity.isQuiet)
+                try report.drop(export.saved, in: file, isQuiet: verbosity.isQuiet)
             }
-            if !verbosity.isQuiet { exportation.reportOmissions() }
-            return .first(of: exportation.applying)
+            if !verbosity.isQuiet {
+                let isOfAll = ids.isEmpty && !filter.isGiven
+                report.reportOmissions(export, quarantined: isOfAll ? try queue.spool.quarantined().count : 0)
+            }
+            return .first(of: report.applying)
         }
     }
-}
 
-/// The work of one `export`. Keeps one operation in memory at a time, and names only while their directory is read,
-/// or to drop the operations in the end.
-private struct Exporter {
-    let queue: OpenQueue
-    /// The file that gets the operations; `nil` for standard output.
-    private let file: ExportFile?
-    private let isMoving: Bool
-    /// The exported operations, if they are to be dropped.
-    private var exported: [Entry] = []
-    private(set) var applying: Set<ExitStatus> = []
-    private var claimed = 0
-    private var bodyFiles = 0
-    private var foreign = 0
-    private var quarantined = 0
-
-    init(queue: OpenQueue, file: ExportFile?, isMoving: Bool) {
-        (self.queue, self.file, self.isMoving) = (queue, file, isMoving)
-    }
-
-    mutating func perform(_ command: ExportCommand) throws {
-        let known = try queue.knownDestinations()
+    private func chosen(of known: KnownDestinations) throws -> OperationFilter {
         let waitingAndFailed: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed]
         let filter = try OperationFilter(
-            command.filter,
-            states: command.isForAll && !isMoving ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
+            self.filter, states: isForAll && !isMoving ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
             of: known, now: .now())
         if isMoving, filter.states.contains(.delivered) {
             throw CommandFailure(
@@ -130,98 +116,74 @@ private struct Exporter {
                 .usage, "cannot export files in quarantine: they are not operations",
                 hint: "'\(pasted("retry", "--state", "quarantined"))' reads them again")
         }
-        for state in QueueState.allCases where filter.states.contains(where: { $0.queueStates.contains(state) }) {
-            var failure: (any Error)?
-            var moved: [OperationID] = []
-            let others = try queue.spool.forEachEntry(in: state) { entry in
-                guard failure == nil, filter.includes(entry, known) else { return }
-                do { if try !write(entry, filter) { moved.append(entry.name.id) } } catch { failure = error }
-            }
-            if let failure { throw failure }
-            if state == .new { foreign = others }
-            // Runs have claimed these operations, or put them back, since the listing.
-            for case .operation(let entry) in try queue.spool.found(moved.map { .id($0) }).values.joined()
-            where filter.includes(entry, known) {
-                _ = try write(entry, filter)
-            }
-        }
-        if !command.filter.isGiven { quarantined = try queue.spool.quarantined().count }
+        return filter
+    }
+}
+
+/// The output and the messages of one `export`.
+private final class ExportReport {
+    private let queue: OpenQueue
+    /// The file that gets the operations; `nil` for standard output.
+    private let file: ExportFile?
+    private let isMoving: Bool
+    private(set) var applying: Set<ExitStatus> = []
+
+    init(queue: OpenQueue, file: ExportFile?, isMoving: Bool) {
+        (self.queue, self.file, self.isMoving) = (queue, file, isMoving)
     }
 
-    mutating func perform(_ targets: [NamedTarget]) throws {
-        let found = try queue.spool.found(targets)
-        for target in targets {
-            guard let found = found[target] else {
-                applying.insert(.failed)
-                Messages.error("cannot export '\(target)': no such operation in the queue", hint: target.hint)
-                continue
-            }
-            for one in found {
-                switch one {
-                case .operation(let entry): _ = try write(entry)
-                case .quarantined:
-                    applying.insert(.failed)
-                    Messages.error(
-                        "cannot export '\(target)': it is in quarantine, and not an operation",
-                        hint: pasted("show", target.description))
-                }
-            }
-        }
-    }
-
-    /// Prints the operation if it passes the filter. Returns false if its file is gone.
-    private mutating func write(_ entry: Entry, _ filter: OperationFilter? = nil) throws -> Bool {
-        if let filter, filter.needsContent, !filter.includes(try queue.spool.attempts(of: entry)) { return true }
-        if isMoving, entry.state == .claimed {
-            claimed += 1
-            return true
-        }
-        guard let result = try queue.spool.portable(entry) else { return false }
-        let line: [UInt8]
-        do throws(OperationFileError) {
-            let operation = try result.get()
-            line = try operation.line()
-            if entry.state == .claimed { claimed += 1 }
-            if operation.header.bodyFile != nil { bodyFiles += 1 }
-        } catch {
+    func take(_ event: OperationExport.Event) throws(SpoolError) {
+        switch event {
+        case .line(let line): if let file { try file.append(line) } else { standardOutput.write(bytes: line) }
+        case .missing(let target):
+            applying.insert(.failed)
+            Messages.error("cannot export '\(target)': no such operation in the queue", hint: target.hint)
+        case .quarantined(let target):
+            applying.insert(.failed)
+            Messages.error(
+                "cannot export '\(target)': it is in quarantine, and not an operation",
+                hint: pasted("show", target.description))
+        case .claimed(let target):
+            applying.insert(.failed)
+            Messages.error("cannot move '\(target)': it is in flight", hint: pasted("pause"))
+        case .unusable(let entry, let error):
             if case .newerFormat = error.kind { applying.insert(.configuration) } else { applying.insert(.dataInvalid) }
             Messages.error("cannot export '\(entry.path)': \(error.detail)", hint: pasted("check"))
-            return true
         }
-        if let file { try file.append(line) } else { standardOutput.write(bytes: line) }
-        if isMoving { exported.append(entry) }
-        return true
     }
 
-    /// Drops the exported operations: the file is safe on disk. One that a run has claimed meanwhile stays.
-    mutating func drop(savedIn file: String, isQuiet: Bool) throws {
+    /// Drops the exported operations: the file is safe on disk. An operation that a process has claimed, changed or
+    /// replaced meanwhile stays.
+    func drop(_ saved: [SavedOperation], in file: String, isQuiet: Bool) throws {
         var dropped: [String] = []
         var count = 0
-        var kept: [(id: String, reason: String)] = []
+        var kept: [(id: String, objection: OperatorAction.Objection)] = []
         var change = OperationChange(.drop(), in: queue.spool, queue.configuration, clock: .ofProcess) { event in
             switch event {
             case .changed(let entry, due: _):
                 count += 1
                 if dropped.count < LogEvent.mostIDs { dropped.append("\(entry.name.id)") }
-            case .refused(let entry, let objection): kept.append(("\(entry.name.id)", objection.words))
+            case .refused(let entry, let objection): kept.append(("\(entry.name.id)", objection))
             case .released(let count): reportReleased(count, isQuiet: isQuiet)
-            case .missing, .unread, .skipped, .changedFile, .refusedFile, .fileGone, .madeRoom: break
+            case .missing, .unread, .skipped, .changedFile, .refusedFile, .supersededFile, .fileGone, .madeRoom: break
             }
         }
         defer { queue.log(ExportCommand.name, of: dropped, count: count) }
         do throws(SpoolError) {
-            try change.perform(on: .entries(exported))
+            try change.perform(on: .saved(saved))
         } catch {
             throw CommandFailure(error, hasBegun: change.hasBegun)
         }
-        for (id, reason) in kept {
+        for (id, objection) in kept {
             applying.insert(.failed)
-            Messages.error("'\(id)' is in '\(file)', and still in the queue: \(reason)", hint: pasted("show", id))
+            let place = objection == .isGone ? "has left the queue meanwhile" : "still in the queue: \(objection.words)"
+            Messages.error("'\(id)' is in '\(file)', and \(place)", hint: pasted("show", id))
         }
         if !isQuiet { Messages.notice("\(InWords.count(count, "operation")) moved to '\(file)'") }
     }
 
-    func reportOmissions() {
+    func reportOmissions(_ export: OperationExport, quarantined: Int) {
+        let (claimed, bodyFiles, foreign) = (export.claimed, export.bodyFiles, export.foreign)
         if claimed > 0 {
             Messages.notice(
                 isMoving

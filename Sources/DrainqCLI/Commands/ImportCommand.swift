@@ -26,9 +26,10 @@ struct ImportCommand: Command {
             the two is there. Both must have the same type, key, origin of a url of their own and time of creation; for \
             any other change drop the operation and import the new one. The operation keeps the state, the attempts, \
             the due time and the hold that it has in the queue. The command does not replace an operation that is in \
-            flight: it reports the operation and ends with 75. It does not replace one in quarantine. It reads the \
-            input to its end before it replaces anything, so that the input may come from `drainq export` of the same \
-            queue.
+            flight: it reports the operation and ends with 75. It does not replace one in quarantine. An operation \
+            that has left the queue, as by its delivery, stays out of it: the command reports it and ends with 1. It \
+            reads the input to its end before it replaces anything, so that the input may come from `drainq export` of \
+            the same queue.
             """)
         Option.sync(\.sync)
         Option.json(\.isJSON)
@@ -42,8 +43,11 @@ struct ImportCommand: Command {
         Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
         queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the \
         ids, one on each line, once the operations are safe on disk. The command leaves an id that is in the queue \
-        already as it is, and reports it; if all of them are, it imports no operation, and the status is 1. With --replace \
-        an operation replaces the one that has its id.
+        already as it is, and reports it; if all of them are, it imports no operation, and the status is 1. With \
+        --replace an operation replaces the one that has its id. If its payload, url or method is another, it gets an \
+        idempotency key of its own, which drainq show prints: the server may have the old request, and would take the \
+        new one for its repetition. It keeps its key if no run can have sent the old one, or if the line has another \
+        idempotencyKey.
 
         A line that is not such an operation is reported with its number and kept in `quarantine/`; the others are \
         imported, and the exit status is 65. With --atomic the command imports all operations or none.
@@ -64,10 +68,15 @@ struct ImportCommand: Command {
         try failing {
             let queue = try OpenQueue(self.queue, environment)
             let report = AddReport(verb: Self.name, isJSON: isJSON, tellsState: true)
-            defer { queue.log(LogEvent.evictions(report.evicted, at: .now())) }
-            let options = Adder.Options(isAtomic: isAtomic, replaces: replaces, isDurable: sync.isDurable)
+            defer {
+                queue.record(report)
+                queue.log(Self.name, of: report.enteredIDs, count: report.entered - report.replaced)
+                queue.log("\(Self.name) --replace", of: report.replacedIDs, count: report.replaced)
+            }
+            let reading = Reading(replaces ? .replacement : .export)
+            let options = Adder.Options(reading, isAtomic: isAtomic, replaces: replaces, isDurable: sync.isDurable)
             try report.withAdder(to: queue, options) { adder in
-                try read(into: &adder)
+                try read(into: &adder, report)
                 _ = try adder.end()
                 if isAtomic, report.entered == 0, !report.applying.isEmpty {
                     throw report.nothingEntered(.first(of: report.applying))
@@ -86,7 +95,7 @@ struct ImportCommand: Command {
     /// The longest value in bytes, enough for the base64 of the largest body. A longer one is a bad part.
     private static let longestLine = 512 * 1_048_576
 
-    private func read(into adder: inout Adder) throws {
+    private func read(into adder: inout Adder, _ report: AddReport) throws {
         try InputSource.forEach(files.isEmpty ? ["-"] : files) {
             try adder.pause()
         } read: { source in
@@ -95,6 +104,7 @@ struct ImportCommand: Command {
             } refuse: {
                 try adder.refuse($0, reason: $1)
             } take: { given in
+                try report.stopIfUnread()
                 let operation: PortableOperation
                 do throws(OperationFileError) {
                     operation = try PortableOperation(

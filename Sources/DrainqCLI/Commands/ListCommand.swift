@@ -58,7 +58,8 @@ struct ListCommand: Command {
 
     func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
         try failing {
-            let queue = try OpenQueue(self.queue, environment)
+            let queue = try OpenQueue.showing(self.queue, environment)
+            queue.reportBrokenConfiguration()
             let now = Timestamp.now()
             let known = try queue.destinationsOfThisMachine()
             let filter = try OperationFilter(
@@ -94,7 +95,7 @@ struct ListCommand: Command {
                 let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
                 for item in items {
                     if isJSON {
-                        JSONLine.write(QuarantineView(item, key: try queue.spool.key(of: item)))
+                        JSONLine.write(QuarantineView(item, try queue.spool.header(of: item)))
                     } else {
                         quarantined.append(row(item, now))
                     }
@@ -151,7 +152,7 @@ extension EntryView {
 private func row(_ item: QuarantineItem, _ now: Timestamp) -> [Table.Cell] {
     let created = (item.name?.createdAt ?? item.at).map { InWords.moment($0, from: now) }
     return [
-        Table.Cell(item.name?.id.description ?? item.fileName), Table.Cell(item.name?.type.description ?? "-"),
+        Table.Cell(item.name?.id.description ?? item.fileName), Table.Cell(item.type?.description ?? "-"),
         Table.Cell(ShownState.quarantined.rawValue, .bad), Table.Cell(created ?? "-"), Table.Cell("-"), Table.Cell("-"),
         Table.Cell(item.reason ?? "-"),
     ]

@@ -1,4 +1,5 @@
 import Dispatch
+import Drain
 import Policy
 import Spool
 
@@ -45,10 +46,11 @@ struct LogCommand: Command {
         Self.self, "show what happened",
         """
         Tells what happened in the queue, oldest first, a line for each change: destinations that went down, came up, \
-        were held, released, paused or resumed, each with the cause; operations that failed for good, went into \
-        quarantine or made room, by cause, with their number; what dead runs had claimed; and what operators' commands \
-        changed. Between two changes a line says how many operations were delivered, how many were deferred, and how \
-        long that took. With --verbose it also shows each run that had work, and changes of the configuration.
+        were held, released, paused or resumed, or leave HTTP/2 for a day, each with the cause; operations that failed \
+        for good, went into quarantine or made room, by cause, with their number; what dead runs had claimed; and what \
+        operators' commands changed. Between two changes a line says how many operations were delivered, how many were \
+        deferred, and how long that took. With --verbose it also shows each run that had work, and changes of the \
+        configuration.
 
         Runs and commands write the log; it keeps at most `log.maxBytes` (10 MB) and the lines of `log.maxAge` (30 \
         days). It is not synced: a power cut may lose the last lines. Attempts are counted by minute and destination, \
@@ -63,8 +65,9 @@ struct LogCommand: Command {
 
     func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
         try failing {
-            let queue = try OpenQueue(self.queue, environment)
-            let known = try queue.knownDestinations()
+            let queue = try OpenQueue.showing(self.queue, environment)
+            queue.reportBrokenConfiguration()
+            let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: .now())
             let now = Timestamp.now()
             let choice = LogChoice(
                 since: since?.timestamp(now: now), until: until?.timestamp(now: now),

@@ -11,7 +11,8 @@ struct ManualCommand: Command {
         Self.self, "print this manual, or another one",
         """
         Prints a manual page in the mdoc language of `mandoc` and `groff`: `drainq`, which is the default, \
-        `drainq-config`, `drainq-json`, `drainq-queue`, `drainq-setup` or `drainq-sizing`. The program has all of them.
+        `drainq-apps`, `drainq-config`, `drainq-json`, `drainq-queue`, `drainq-setup` or \
+        `drainq-sizing`. The program has all of them.
         """,
         operands: .optional(of: ManualPage.allCases.map(\.rawValue), placeholder: "PAGE"),
         onlyPrints: true,

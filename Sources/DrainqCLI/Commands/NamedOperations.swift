@@ -43,8 +43,8 @@ struct NamedOperations {
         case .superseded(let name, by: _, destination: _): reported.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
         case .recovered(let recovery): for name in recovery.delivered { reported.insert(name.id) }
-        case .chosen, .notKept, .destinationHeld, .holdEnded, .destinationChanged, .parked, .networkAbsent, .evicted,
-            .stopping, .inputOutputError, .agentsFailed:
+        case .chosen, .notKept, .changed, .parked, .withheld, .networkAbsent, .evicted, .stopping, .inputOutputError,
+            .agentsFailed:
             break
         }
     }

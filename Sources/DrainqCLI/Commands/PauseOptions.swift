@@ -28,13 +28,15 @@ struct PauseOptions {
                     state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
                 }
             }
-            try queue.spool.setPaused(isPaused)
-            queue.log(byOperator: [LogEvent(isPaused ? .paused : .resumed, at: .now())])
+            let changes = try queue.spool.setPaused(isPaused, by: queue.operatorName, at: .now())
+            if changes { queue.log(byOperator: [LogEvent(isPaused ? .paused : .resumed, at: .now())]) }
             if !verbosity.isQuiet {
-                Messages.notice(
-                    isPaused
-                        ? "the queue is paused: runs make no attempts"
-                        : "the queue is resumed: the next run attempts due operations")
+                switch (isPaused, changes) {
+                case (true, true): Messages.notice("the queue is paused: runs make no attempts")
+                case (true, false): Messages.notice("the queue is paused already")
+                case (false, true): Messages.notice("the queue is resumed: the next run attempts due operations")
+                case (false, false): Messages.notice("the queue is not paused")
+                }
                 for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
                 where !isPaused && state.isPaused {
                     Messages.notice(

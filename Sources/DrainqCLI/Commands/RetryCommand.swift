@@ -25,10 +25,10 @@ struct RetryCommand: Command {
         Option(
             .asNewest, \.isNewest, "also retry a value that a newer one of its key supersedes",
             """
-            Gives a failed operation a new time of creation, so it is sent after every operation of its key, and no \
-            newer value supersedes it. Without this option the command leaves a failed operation alone if its route \
-            coalesces and a newer value of its key is in the queue; when that value is delivered, the run removes the \
-            failed one.
+            Gives a failed or quarantined operation a new time of creation, so it is sent after every operation of its \
+            key, and no newer value supersedes it. Without this option the command leaves the operation alone if its \
+            route coalesces (not with "merge") and a newer value of its key is in the queue; when that value is \
+            delivered, the run removes the failed or quarantined one.
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }
@@ -38,7 +38,9 @@ struct RetryCommand: Command {
         """
         Puts failed operations back into the queue, makes deferred ones due now, and counts their attempts from the \
         start. Ids, filters or --all choose them; held operations only by their ids or --state held. A file in \
-        quarantine goes back if it has become an operation; if not, it stays, and the command reports the reason.
+        quarantine is read again as it was read at first, by the same command with the same options; if it is an \
+        operation now, it goes back, and if not, it stays, and the command reports the reason. If the command does not \
+        know how the file is to be read, it says what to type.
         """,
         operands: .selection,
         states: [.failed, .deferred, .held],

@@ -65,8 +65,8 @@ struct RunCommand: Command {
             .now, \.ignoresBackoff, "ignore due times, open breakers and conditions",
             """
             Attempts deferred operations before their time, and destinations whose circuit breaker is open, and ignores \
-            `conditions` of the configuration. Holds and pauses still apply, and so do the time that a server \
-            asked for and the `notBefore` of an operation.
+            `conditions` of the configuration. An operation that this run has deferred keeps its schedule. Holds and \
+            pauses still apply, and so do the time that a server asked for and the `notBefore` of an operation.
             """)
         Option(
             .type, short: "t", .typeName, each: \.types, "attempt only this type",
@@ -116,10 +116,10 @@ struct RunCommand: Command {
 
         Without a terminal a run without problems prints nothing: cron mails only problems. If operations \
         fail for the same cause at the same destination, runs report them once an hour, with the number since the last \
-        report. A cause is the status, or the name of the error, together with those of the answer's first words that \
-        do not change from one operation to the next, so another answer with the same status is reported at once; of \
-        one status at one destination runs tell three causes apart. A hold by the storm guard has the same cause, and runs report it with these failures. Runs report the end of a hold once, if \
-        they reported the hold. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
+        report. Runs group failures by cause: the status or the error, and the first fixed words of the answer. A new \
+        cause is reported at once. A destination has at most three causes for one status. A hold by the storm guard \
+        has the same cause, and runs report it with these failures. Runs report the end of a hold once, if they \
+        reported the hold. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \
         their `notBefore`, an open circuit breaker, `conditions`, or another operation after a refusal. Holds, pauses, the time \
@@ -153,9 +153,12 @@ struct RunCommand: Command {
                     .usage, "'--request' needs '--dry-run'",
                     hint: "the request of one operation: drainq show --request ID")
             }
-            var queue = try OpenQueue(self.queue, environment)
+            if !Terminal.isOnStandardError {
+                // What a mail says is read elsewhere.
+                nameQueueInCommands(absolutePath(try queuePath(option: self.queue.path, environment: environment)))
+            }
+            guard var queue = try openQueue(environment) else { return .configuration }
             try queue.applyTransport(of: environment)
-            try queue.checkTrustOfConfiguration(self.queue)
             let named = ids.isEmpty ? nil : try NamedOperations(try namedTargets(ids), of: queue)
             if let named, named.ids.isEmpty { return .first(of: named.statuses) }
             var options = runOptions(named?.ids)
@@ -165,6 +168,25 @@ struct RunCommand: Command {
             }
             return try drain(queue, options: options, named: named, renewed: RenewedQueue(queue, self.queue))
         }
+    }
+
+    /// Opens the queue. Returns `nil` if its configuration is broken, and a run has said so within the hour.
+    private func openQueue(_ environment: [String: String]) throws -> OpenQueue? {
+        let failure: CommandFailure
+        do throws(CommandFailure) {
+            return try failing {
+                let queue = try OpenQueue(self.queue, environment)
+                try queue.checkTrustOfConfiguration(self.queue)
+                return queue
+            }
+        } catch {
+            failure = error
+        }
+        guard failure.status == .configuration, detail == .actionable, let message = failure.messages.first,
+            let spool = try? SpoolDirectory(opening: queuePath(option: queue.path, environment: environment)),
+            !Complaint(text: message.text).isDue(in: spool, at: .now())
+        else { throw failure }
+        return nil
     }
 
     private func runOptions(_ ids: [OperationID]?) -> RunOptions {
@@ -199,7 +221,8 @@ struct RunCommand: Command {
             detail: detail ?? self.detail,
             progress: Progress(
                 progress, verbosity, isJSON: isJSON, stays: staysUntilEmpty || wait != nil, queue.environment),
-            queue: self.queue.path, showsStats: showsStats, alarms: Alarms(of: queue.spool, at: .now()))
+            queue: Terminal.isOnStandardError ? self.queue.path : absolutePath(queue.spool.path),
+            showsStats: showsStats, mailOf: queue.spool)
         var observer = RunObserver(of: queue)
         func stayingWorld(of queue: OpenQueue) -> World {
             var world = queue.world()

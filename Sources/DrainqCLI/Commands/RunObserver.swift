@@ -5,11 +5,10 @@ import Spool
 /// The recorder of a run: takes every event, writes the last summary, the counters and the file of metrics, and calls
 /// hooks. `Hooks.Event` in Policy lists the events that hooks can have.
 struct RunObserver {
-    var queue: OpenQueue {
-        didSet { news = RunNews(for: queue.configuration.hooks, after: news) }
-    }
+    var queue: OpenQueue
     private var counters = Counters()
-    private var news: RunNews
+    /// What hooks are to be told.
+    private var news = ReportLedger()
     private var log = LogRecorder()
     private var waiting = WaitingCount()
     private var hasStarted = false
@@ -25,15 +24,14 @@ struct RunObserver {
 
     init(of queue: OpenQueue) {
         self.queue = queue
-        news = RunNews(for: queue.configuration.hooks)
         nextRecord = clock.instant()
     }
 
     /// Records an event of the run. Calls the hook `started` before the first attempt.
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
-        news.take(event)
-        if case .destinationChanged(let change) = event {
+        news.take(event, for: queue.configuration.hooks)
+        if case .changed(let change) = event {
             log.add(waiting.added(to: change, in: queue))
         } else {
             log.take(event, at: now)
@@ -41,12 +39,14 @@ struct RunObserver {
         write(log.takeEnded(at: now))
         switch event {
         case .chosen, .stopping: break
+        case .changed(let change) where change.kind == .gap: break
         default: (hasActed, hasNews) = (true, true)
         }
         guard !hasStarted, case .chosen(let count, let leftDue) = event else { return }
         hasStarted = true
         guard queue.configuration.hooks.commands[.started] != nil else { return }
-        news.started(count + leftDue)
+        let due = count + leftDue
+        news.owe(News(.started, reason: "\(InWords.count(due, "operation")) \(due == 1 ? "is" : "are") due"))
         callHooks()
     }
 
@@ -69,12 +69,12 @@ struct RunObserver {
             counters.countRun(exitStatus: status.rawValue)
             log.add(LogEvent(summary, status, configuration: queue.configurationDigest, at: .now()))
         }
-        record(view, didSomething: didSomething)
-        if hasStarted || didSomething { news.ended(view.inWords) }
+        record(view, didSomething: didSomething, isEnd: true)
+        if hasStarted || didSomething { news.owe(News(.ended, reason: view.inWords)) }
         callHooks(with: conditions)
     }
 
-    private mutating func record(_ view: SummaryView, didSomething: Bool) {
+    private mutating func record(_ view: SummaryView, didSomething: Bool, isEnd: Bool = false) {
         (hasNews, nextRecord) = (false, clock.instant() + .seconds(60))
         if didSomething {
             do throws(SpoolError) {
@@ -90,8 +90,21 @@ struct RunObserver {
         if let file = queue.configuration.metricsTextfile {
             publish(to: file) { try Exposition(of: $0, at: .now()).text }
         }
-        if let file = queue.configuration.page, didSomething {
-            publish(to: file) { try QueuePage(of: $0, at: .now()).html }
+        publishPage(isEnd: didSomething && isEnd)
+    }
+
+    /// Writes the page at the end of a run with work; otherwise only if it is a minute old, since the ages and the last
+    /// run change all the same. A run without work reads no log.
+    private mutating func publishPage(isEnd: Bool) {
+        guard let file = queue.configuration.page else { return }
+        if !isEnd, let written = queue.spool.timeOfPublished(file), Timestamp.now() - written < .seconds(55),
+            written <= .now()
+        {
+            return
+        }
+        publish(to: file) { queue in
+            let now = Timestamp.now()
+            return try QueuePage(of: queue, at: now, DayLog.update(in: queue.spool, at: now)).html
         }
     }
 
@@ -111,29 +124,37 @@ struct RunObserver {
             do throws(SpoolError) {
                 try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
-                warn(error, hint: "its directory must be writable by the user that runs drainq")
+                let complaint = Complaint(
+                    text: error.description,
+                    hint: error.hint ?? "its directory must be there, and writable by the user that runs drainq")
+                guard causes.insert(error.code).inserted, complaint.isDue(in: queue.spool, at: .now()) else { return }
+                Messages.warning(complaint.text, hint: complaint.hint)
             }
         } catch {
             Messages.warning("\(error)")
         }
     }
 
-    /// The destinations that are down or have a backlog, for hooks.
-    private var conditions: [Hooks.Event: [String: String]] {
+    /// The destinations that are held, are down or have a backlog, for hooks.
+    private var conditions: [Hooks.Event: [String: HookCondition]] {
         do {
-            return try RunNews.conditions(of: queue, at: .now())
+            return try queue.configuration.hooks.conditions(of: queue.spool, queue.configuration, at: .now())
         } catch {
             Messages.warning("\(error)")
             return [:]
         }
     }
 
-    private mutating func callHooks(with conditions: [Hooks.Event: [String: String]] = [:]) {
+    private mutating func callHooks(with conditions: [Hooks.Event: [String: HookCondition]] = [:]) {
         if queue.configuration.hooks.commands.isEmpty { return }
         let now = Timestamp.now()
         do throws(SpoolError) {
-            let due = try news.due(
-                by: queue.configuration.hooks, in: queue.spool, conditions: conditions, at: now)
+            var due: [News] = []
+            try StateFile.reports.update(ReportLedger(), in: queue.spool) {
+                $0.add(news)
+                due = $0.takeDue(by: queue.configuration.hooks, conditions, at: now)
+            }
+            news = ReportLedger()
             // The output of the run does not wait for hooks.
             if !due.isEmpty { standardOutput.flush() }
             for call in HookCall.calls(for: due, queue: queue, at: now) {
@@ -144,7 +165,7 @@ struct RunObserver {
         }
     }
 
-    private mutating func warn(_ error: SpoolError, hint: String? = nil) {
-        if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint ?? hint) }
+    private mutating func warn(_ error: SpoolError) {
+        if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint) }
     }
 }

@@ -66,8 +66,8 @@ struct SendCommand: Command {
     static let description = CommandDescription(
         Self.self, "send operations now, queue them if they have to wait",
         """
-        Takes the same input as `drainq add`, queues each operation and attempts it at once. For a delivered operation it \
-        prints the body of the server's answer, unchanged: the status is 0.
+        Takes the same input as `drainq add`, queues each operation and attempts it at once, also before the operation's \
+        `notBefore`. For a delivered operation it prints the body of the server's answer, unchanged: the status is 0.
 
         An operation that cannot be delivered now stays in the queue; the next run attempts it. The status is 75 after a \
         temporary failure, or if the queue or the destination is paused, its circuit breaker is open or its server \
@@ -136,7 +136,7 @@ struct SendCommand: Command {
             }
             let report = SendReport(command: self)
             var applying: [ExitStatus] = []
-            var input = OperationInput(queue: queue, options: input, at: .now())
+            var input = OperationInput(queue: queue, options: input, reading: input.reading(at: .now()))
             try input.read { item in
                 // While the command waits for the next operation, a signal ends the process as usual.
                 Interruption.install()

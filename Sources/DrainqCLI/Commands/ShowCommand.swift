@@ -87,8 +87,9 @@ private struct Showing {
         switch mentioned {
         case .operation(let entry): try show(entry)
         case .quarantined(let item):
-            if asJSON { return JSONLine.write(QuarantineView(item, key: try queue.spool.key(of: item))) }
-            write(OperationReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
+            if asJSON { return JSONLine.write(QuarantineView(item, try queue.spool.header(of: item))) }
+            let command = commandBesideRetry(item, in: queue)
+            write(OperationReport.lines(of: item, content: try queue.spool.content(of: item), command, now, terminal))
         }
     }
 
@@ -106,7 +107,10 @@ private struct Showing {
                 return requests.print(request)
             }
             if order == nil { order = try QueueView(queue.spool, queue.configuration, known, at: now) }
-            let waiting = order?.waiting(of: entry)
+            var waiting = order?.waiting(of: entry)
+            if waiting == .nothing, let defect = queue.defectOfOwnSecrets(of: stored.operation) {
+                waiting = .secret(defect)
+            }
             var view = queue.view(entry, known)
             view.operation = stored.operation
             view.waitsFor = waiting.flatMap(WaitView.init)

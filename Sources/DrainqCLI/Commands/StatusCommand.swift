@@ -1,4 +1,6 @@
+import Drain
 import Policy
+import Spool
 
 /// `drainq status`: prints what waits, where, since when and why, and how the last run ended.
 struct StatusCommand: Command {
@@ -10,6 +12,7 @@ struct StatusCommand: Command {
     var isForPrometheus = false
     var isPage = false
     var isWatching = false
+    var isForMonitor = false
     var interval: Duration?
     var isJSON = false
     var queue = QueueOptions()
@@ -29,6 +32,14 @@ struct StatusCommand: Command {
             Prints one self-contained page for a browser, without scripts and without files from elsewhere: the verdict, \
             a card for each destination in trouble and for the ten busiest others, with the last 24 hours from the log, \
             and what happened. The key `metrics.page` of the configuration makes each run write it to a file.
+            """)
+        Option(
+            .check, \.isForMonitor, "print one line for a monitor, and end with its status",
+            """
+            Prints one line with the verdict and figures, and ends as the plugins of Nagios and other monitors do: with 0 \
+            if all is well or the queue is paused, 1 (warning) if operations failed for good, are in quarantine or wait for a \
+            first run, 2 (critical) if a destination is in trouble, nobody runs the queue or its configuration is broken, and \
+            3 if that is not known.
             """)
         Option(
             .watch, \.isWatching, "repeat the status until interrupted",
@@ -51,20 +62,26 @@ struct StatusCommand: Command {
     static let description = CommandDescription(
         Self.self, "show the status of the queue",
         """
-        The first line is the verdict: how many destinations are in trouble, the worst first, each with the time since \
-        when and the cause. A destination is down until it answers.
+        The first line is the verdict, and the second one says who has to act, or names the evidence. A destination is \
+        in trouble if it is held, if it does not answer, or if it has taken nothing for 15 minutes, whatever it answers \
+        (an hour, if its server asked for time); it is well if its last attempt was a delivery. What no route and no \
+        operation names is in nobody's trouble. All is well if no destination is in trouble, if runs come (if \
+        operations are due, the last one within five usual intervals and at least 15 minutes), and if no operation \
+        failed for good and no file is in quarantine that no `retry`, `drop` or `export` has named since.
 
-        Then it prints the states that need a person: a pause, destinations that are `held` or `paused`, each with the \
-        reason and the command that ends it, and how many operations have failed or are in quarantine. Then it prints \
-        destinations that are blocked for a time, `retry-after` (the server asked for time) or `circuit breaker open` \
-        (after failures), with the time of the next attempt. See DESTINATIONS.
+        Then it prints each trouble with its cause, one line for destinations with the same cause: what the server said, how \
+        many operations wait since when, and the command that ends it; --verbose adds the rule that decided. Then it \
+        prints what is paused, how many operations have failed or are in quarantine, and what ends by itself. See \
+        DESTINATIONS. If drainq.json is broken, it says so first, and shows the rest.
 
         Last it prints how many operations are in each state and are due, a table of the operations that wait or \
         are in flight by destination and age, and the last run. A column such as `5m` counts the operations \
         that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones. At a terminal that is too \
         narrow columns are joined or left out; then an ellipsis ends the heading.
         """,
-        exclusive: [[.json, .prometheus, .html], [.watch, .prometheus], [.watch, .html]],
+        exclusive: [
+            [.json, .prometheus, .html, .check], [.watch, .prometheus], [.watch, .html], [.watch, .check],
+        ],
         onlyPrints: true,
         examples: [
             Example("drainq status", "show the status for people"),
@@ -75,8 +92,13 @@ struct StatusCommand: Command {
         ])
 
     func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(self.queue, environment)
+        if isForMonitor { return check(environment) }
+        return try failing {
+            if !Terminal.isOnStandardOutput {
+                // What a file or a mail says is read elsewhere.
+                nameQueueInCommands(absolutePath(try queuePath(option: self.queue.path, environment: environment)))
+            }
+            let queue = try OpenQueue.showing(self.queue, environment)
             if isForPrometheus {
                 standardOutput.write(try Exposition(of: queue, at: .now()).text)
                 return .ok
@@ -96,11 +118,38 @@ struct StatusCommand: Command {
                 if isJSON {
                     JSONLine.write(status)
                 } else {
-                    StatusReport(status: status, now: now, terminal: .forResults(environment)).lines
-                        .forEach(standardOutput.line)
+                    StatusReport(
+                        status: status, now: now, terminal: .forResults(environment),
+                        showsRules: verbosity.isVerbose
+                    ).lines.forEach(standardOutput.line)
                 }
             }
             return .ok
+        }
+    }
+
+    /// Prints the line of `--check`, and returns its status. Whatever keeps the status from being known is in the line,
+    /// because a monitor reads nothing else.
+    private func check(_ environment: [String: String]) -> ExitStatus {
+        var (level, text, figures) = (HealthWords.Level.unknown, "", "")
+        do throws(CommandFailure) {
+            try failing {
+                let now = Timestamp.now()
+                let status = try QueueStatus(of: OpenQueue.showing(queue, environment), at: now)
+                (level, text) = (status.words.level, status.words.text)
+                figures = " | " + CheckFigures.text(of: status, at: now)
+            }
+        } catch {
+            text = error.messages.map(\.text).joined(separator: "; ")
+        }
+        // Plugins separate the figures by a bar.
+        let line = escapedForDisplay(text).replacing("|", with: "/")
+        standardOutput.line("DRAINQ \(level.rawValue.uppercased()) - \(line)\(figures)")
+        return switch level {
+        case .ok: .ok
+        case .warning: .failed
+        case .critical: .critical
+        case .unknown: .unknown
         }
     }
 }

@@ -33,18 +33,18 @@ struct WaitCommand: Command {
         """
         Waits until each operation is delivered, has failed or is gone. Runs send the operations; this command only \
         waits. It prints the kept answer of each operation (`keepAnswer` of its route), unchanged, as soon as it is \
-        delivered; a second answer begins on a line of its own. The status is 0 if all are delivered, 1 if one has \
-        failed or is quarantined, or if an answer could not be kept.
+        delivered; a second answer begins on a line of its own. The status is 0 if all are delivered. It is 1 if one \
+        has failed, has expired, was evicted (`limits.whenFull`), superseded by a newer one or dropped by an operator, \
+        or is quarantined, if an answer could not be kept, and if the file of one has gone and nothing has ended it; a \
+        message says what ended the operation.
 
-        The status is 66 if an operation is not in the queue when the command begins. A run may have delivered it \
-        before: with `keepAnswer` of its route, or with `retention.delivered`, the queue keeps it, and the command \
-        finds it. `drainq add --wait` adds operations and waits for them in one command, and needs neither.
+        An operation that ended before the command began counts as it ended last. The status is 66 for an id that the \
+        queue does not know, or not any more: it remembers the ends of some ten thousands of operations. It keeps a \
+        delivery for longer with `keepAnswer` of its route, or with `retention.delivered`. \
+        `drainq add --wait` adds operations and waits for them in one command.
 
-        An operation that is gone was delivered, unless a person dropped it or a newer one replaced it: the status is \
-        0. If its route keeps delivered operations (`keepAnswer`, `retention.delivered`) and there is no copy, a run \
-        did not deliver the operation, or could not write the copy: the status is 1. With --timeout the command ends \
-        with 75 if an operation still waits, and with 69 if a person or a credential is needed, and reports why. \
-        SIGINT, SIGTERM and SIGHUP end it at once.
+        With --timeout the command ends with 75 if an operation still waits, and with 69 if an operator or a credential \
+        is needed, and reports why. SIGINT, SIGTERM and SIGHUP end it at once.
         """,
         operands: .ids,
         examples: [
@@ -76,12 +76,18 @@ struct Waiting {
     private var open: [NamedTarget: Sight]
     private var statuses: [ExitStatus] = []
 
+    /// How much earlier than its removal the time in the line of an operation may be: the time of a batch that takes
+    /// its room.
+    private static let batch: Duration = .seconds(10)
     /// The misses after which an operation is gone. A single listing may miss an operation that moves meanwhile.
     private static let missesOfGone = 3
 
     private struct Sight {
         /// The entry seen last.
         var entry: Entry?
+        /// The times of the first and the last listing that had the operation.
+        var first: Timestamp?
+        var last: Timestamp?
         /// The number of listings in a row that did not have the operation.
         var misses = 0
     }
@@ -97,7 +103,10 @@ struct Waiting {
     /// Makes the wait for operations that this process has just added. One that is gone at the first look was there.
     init(forAdded entries: [Entry], in queue: OpenQueue, asJSON: Bool) {
         self.init(for: entries.map { .id($0.name.id) }, in: queue, asJSON: asJSON)
-        for entry in entries { open[.id(entry.name.id)] = Sight(entry: entry) }
+        let now = Timestamp.now()
+        for entry in entries {
+            open[.id(entry.name.id)] = Sight(entry: entry, first: min(entry.name.createdAt, now), last: now)
+        }
     }
 
     /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
@@ -106,6 +115,8 @@ struct Waiting {
         defer { Interruption.uninstall() }
         if try queue.spool.isPaused, !isQuiet {
             Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
+        } else if try StateFile.lastRun.contents(in: queue.spool) == nil, !isQuiet {
+            Messages.notice("no run yet: see UNATTENDED in drainq(1)")
         }
         return try wait(atMost: limit)
     }
@@ -132,18 +143,22 @@ struct Waiting {
     /// Looks for changes of the operations and records them. Returns whether any of them has moved.
     private mutating func look() throws -> Bool {
         targets.removeAll { open[$0] == nil }
+        let now = Timestamp.now()
         let moved = try targets.filter { try open[$0]?.entry.map { try queue.spool.size(of: $0) == nil } ?? true }
+        for target in Set(targets).subtracting(moved) { open[target]?.last = now }
         if moved.isEmpty { return false }
         let found = try queue.spool.found(moved)
+        var gone: [NamedTarget: Sight] = [:]
         for target in moved {
             guard var sight = open[target] else { continue }
-            let one = found[target]?.first { $0.isOver } ?? found[target]?.first
+            // A copy may be that of an earlier operation with its id.
+            let one = found[target]?.first { !$0.isOver } ?? found[target]?.first
             switch one {
             case .operation(let entry):
                 if entry.state == .delivered || entry.state == .failed {
                     try conclude(target, entry)
                 } else {
-                    open[target] = Sight(entry: entry)
+                    open[target] = Sight(entry: entry, first: sight.first ?? now, last: now)
                 }
             case .quarantined(let item):
                 close(
@@ -152,8 +167,17 @@ struct Waiting {
             case nil:
                 sight.misses += 1
                 open[target] = sight
-                if sight.misses >= Self.missesOfGone { disappear(target, sight.entry) }
+                if sight.misses >= Self.missesOfGone { gone[target] = sight }
             }
+        }
+        if gone.isEmpty { return true }
+        let ids = gone.keys.compactMap { if case .id(let id) = $0 { id } else { nil } }
+        // Read now: whatever ends an operation leaves its line before the file goes.
+        let endings = try queue.spool.endings(of: Set(ids))
+        for target in moved {
+            guard let sight = gone[target] else { continue }
+            let ending = if case .id(let id) = target { endings.last[id] } else { Endings.Ending?.none }
+            disappear(target, sight, ending, isCertain: endings.since.map { $0 < sight.last ?? now } ?? true)
         }
         return true
     }
@@ -173,9 +197,12 @@ struct Waiting {
             id: id, outcome: entry.state == .delivered ? .delivered : .failed, last: last)
         guard entry.state == .delivered else {
             let cause = last?.cause ?? "no reason recorded"
+            let hasExpired = last?.ruleCode == .expired
+            if hasExpired { result.outcome = .expired }
             result.error = cause
             return close(
-                target, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
+                target, .failed, error: "'\(id)' \(hasExpired ? "has expired" : "failed"): \(cause)",
+                hint: pasted("show", id), result)
         }
         result.answer = operation.keptAnswer
         if !asJSON, let kept = result.answer {
@@ -204,26 +231,59 @@ struct Waiting {
         )
     }
 
-    /// Ends the wait for an operation that is in no directory any more, or never was.
-    private mutating func disappear(_ target: NamedTarget, _ last: Entry?) {
+    /// Ends the wait for an operation that is in no directory any more, or never was. `ending` is how an operation of
+    /// its id ended last. `isCertain`: each operation that ended since it was seen has its line.
+    private mutating func disappear(
+        _ target: NamedTarget, _ sight: Sight, _ ending: Endings.Ending?, isCertain: Bool
+    ) {
         let id = target.description
-        guard let last else {
+        func fail(_ outcome: WaitResult.Outcome, _ error: String, _ reason: String) {
+            close(target, .failed, error: "'\(id)'\(error)", WaitResult(id: id, outcome: outcome, error: reason))
+        }
+        switch ending {
+        case .event(let event)? where Self.ends(.event(event), sight):
+            let (outcome, reason) = Self.words(event)
+            fail(outcome, " \(reason)", reason)
+        case .delivered(let name, let at)? where Self.ends(.delivered(name, at: at), sight):
+            let route = queue.configuration.route(of: name.type)
+            if !route.keepsAnswer, sight.entry == nil || queue.configuration.retention.delivered == .zero {
+                return close(target, .ok, WaitResult(id: id, outcome: .delivered))
+            }
+            let reason = "its copy could not be kept"
+            fail(.delivered, " was delivered, but \(reason)", reason)
+        case _ where sight.entry == nil:
             let reason = "no operation '\(id)' in the queue"
-            return close(
+            close(
                 target, .noInput, error: reason,
-                hint: "if it was delivered before, set keepAnswer or retention.delivered, or use 'drainq add --wait'",
+                hint: "if it was delivered long ago, keepAnswer and retention.delivered keep it for longer",
                 WaitResult(id: id, outcome: .unknown, error: reason))
+        default:
+            let reason =
+                isCertain
+                ? "it is gone: its file was removed, and no run has delivered it"
+                : "it is gone, and the queue could not note what ended it"
+            fail(.gone, ": \(reason)", reason)
         }
-        let keepsCopies =
-            queue.configuration.retention.delivered > .zero
-            || queue.configuration.route(of: last.name.type).keepsAnswer
-        if keepsCopies {
-            let reason = "it was dropped, a newer operation replaced it, or its copy could not be kept"
-            return close(
-                target, .failed, error: "'\(id)' is gone: \(reason)",
-                WaitResult(id: id, outcome: .gone, error: reason))
+    }
+
+    /// Whether an ending is that of the operation that was seen, or of a later one of its id. An earlier operation may
+    /// have had the id, or it may have been dropped, and put back by an import.
+    private static func ends(_ ending: Endings.Ending, _ sight: Sight) -> Bool {
+        guard let entry = sight.entry, let first = sight.first else { return true }
+        var earliest = first - batch
+        if case .event(let event) = ending, event.kind == .dropped { earliest = first }
+        return ending.createdAt.map { $0 >= entry.name.createdAt } ?? false && ending.at >= earliest
+    }
+
+    private static func words(_ ending: LogEvent) -> (WaitResult.Outcome, String) {
+        switch ending.kind {
+        case .evicted: (.evicted, "was evicted: the queue was full, and limits.whenFull is dropOldest")
+        case .superseded: (.superseded, "is superseded\(ending.cause.map { ": '\($0)' replaced it" } ?? "")")
+        case .dropped: (.dropped, "was dropped by an operator")
+        default:
+            ending.ruleCode == Rule.Code.expired.rawValue
+                ? (.expired, "has expired") : (.failed, "failed\(ending.cause.map { ": \($0)" } ?? "")")
         }
-        close(target, .ok, WaitResult(id: id, outcome: .gone))
     }
 
     private mutating func close(

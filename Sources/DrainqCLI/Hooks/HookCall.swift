@@ -13,7 +13,7 @@ struct HookCall {
         /// The first destination if the event is about several; `reason` likewise.
         var destination: String?
         var reason: String
-        /// The destinations of the event, at most `HookNews.idsTold`; `ids` has the same limit.
+        /// The destinations of the event, at most `News.idsTold`; `ids` has the same limit.
         var destinations: [String]
         var ids: [String]
         /// The kept answers to operations in `ids` that have one; only for the event `delivered`.
@@ -39,7 +39,7 @@ struct HookCall {
     let document: Document
 
     /// Returns one call for each event, whatever the number of its destinations.
-    static func calls(for news: [HookNews], queue: OpenQueue, at now: Timestamp) -> [HookCall] {
+    static func calls(for news: [News], queue: OpenQueue, at now: Timestamp) -> [HookCall] {
         Hooks.Event.allCases.compactMap { event in
             let items = news.filter { $0.event == event }
             guard let first = items.first, let arguments = queue.configuration.hooks.commands[event] else { return nil }
@@ -89,12 +89,12 @@ extension HookCall.Answer {
 }
 
 extension HookCall.Document {
-    fileprivate init(of items: [HookNews], _ first: HookNews, queue: String, at now: Timestamp) {
+    fileprivate init(of items: [News], _ first: News, queue: String, at now: Timestamp) {
         let destinations = items.compactMap(\.destination)
         self.init(
             event: first.event.rawValue, queue: queue, time: now.rfc3339,
             count: items.reduce(0) { $0 +| $1.count }, destination: first.destination,
-            reason: first.reason, destinations: Array(destinations.prefix(HookNews.idsTold)),
-            ids: Array(items.flatMap(\.ids).prefix(HookNews.idsTold)))
+            reason: first.reason, destinations: Array(destinations.prefix(News.idsTold)),
+            ids: Array(items.flatMap(\.ids).prefix(News.idsTold)))
     }
 }

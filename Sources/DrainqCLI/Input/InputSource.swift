@@ -14,7 +14,11 @@ final class InputSource {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : open(path.rawCString, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 {
-            throw CommandFailure(.inputOutput, "cannot read '\(path)': \(Errno(errno))")
+            // A JSON value in the place of a file's name.
+            let isValue = path.utf8.first.map("{[\"".utf8.contains) ?? false
+            throw CommandFailure(
+                .inputOutput, "cannot read '\(path)': \(Errno(errno))",
+                hint: isValue ? "operands are files; a value comes by standard input: echo '…' | drainq add" : nil)
         }
     }
 

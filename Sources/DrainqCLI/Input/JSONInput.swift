@@ -104,7 +104,9 @@ struct JSONInput {
                 shape = .documents
             } else {
                 items.append(
-                    .bad(Array(line.text), line: line.number, mistakeLine: line.number, reason: error.reason))
+                    .bad(
+                        Array(line.text), line: line.number, mistakeLine: line.number,
+                        reason: error.reason + line.text.column(of: error.offset)))
             }
         }
     }

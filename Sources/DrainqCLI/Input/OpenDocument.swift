@@ -120,7 +120,9 @@ struct OpenDocument {
             let length = text.lengthWithoutTrailingSpace
             // The mistake may lie after the end of the text.
             let mistake = lines.number(of: min(error.offset, length), in: text)
-            return [.bad(text, line: line, mistakeLine: mistake, reason: error.reason)]
+            let place = text.prefix(min(error.offset, text.count)).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            let reason = error.reason + text[place...].column(of: error.offset - place)
+            return [.bad(text, line: line, mistakeLine: mistake, reason: reason)]
         }
     }
 

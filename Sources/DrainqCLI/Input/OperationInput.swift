@@ -33,8 +33,7 @@ struct OperationInput {
 
     private let queue: OpenQueue
     private let options: InputOptions
-    private let notBefore: Timestamp?
-    private let expiresAt: Timestamp?
+    private let reading: Reading
     private var times = SubmissionClock()
     /// The time of the last header.
     private var at = Timestamp(microseconds: 0)
@@ -44,12 +43,10 @@ struct OperationInput {
     private var hasSeenPlainText = false
     private var hasSeenArray = false
 
-    /// Makes the input. Times on the command line are relative to `now`, the start of the command.
-    init(queue: OpenQueue, options: InputOptions, notBefore: Timestamp? = nil, at now: Timestamp) {
+    init(queue: OpenQueue, options: InputOptions, reading: Reading) {
         self.queue = queue
         self.options = options
-        self.notBefore = notBefore
-        expiresAt = options.expires?.timestamp(now: now)
+        self.reading = reading
     }
 
     /// Reads the sources that the command line names, else standard input. Calls `pause` if the next part of the input
@@ -88,8 +85,7 @@ struct OperationInput {
             if !source.isReady { try pause() }
             // The whole source is one body, whatever its bytes are.
             let body = try source.all(upTo: Self.longestValue)
-            let given = GivenValue(body, GivenValue.Place(source: source.name, line: 1))
-            return try give(given, Operation(header: newHeader(), body: body), hasOwnID: false, take)
+            return try read(GivenValue(body, GivenValue.Place(source: source.name, line: 1)), take)
         }
         try source.forEachValue(upTo: Self.longestValue, pause: pause) { given, reason in
             hint(at: given)
@@ -125,29 +121,25 @@ struct OperationInput {
 
     private mutating func read(_ given: GivenValue, _ take: (Item) throws -> Void) throws {
         let (text, place) = (given.text, given.place)
-        guard options.isEnvelope else {
-            return try give(given, Operation(header: newHeader(), body: text), hasOwnID: false, take)
-        }
-        var envelope: (operation: Operation, hasOwnID: Bool)
-        let header = newHeader()
+        let id = newID()
         var fault: (path: String, refusal: BodyFileRefusal)?
+        let (operation, hasOwnID): (Operation, Bool)
         do throws(OperationFileError) {
-            envelope = try Envelope.operation(
-                from: text, in: 0..<text.count, file: place.source, line: place.line,
-                defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
-                isMarked: true,
-                bodyFile: { path in
-                    let result = examine(bodyFile: path)
-                    if case .failure(let refusal) = result, refusal.isFault { fault = (path, refusal) }
-                    return result
-                })
+            (operation, hasOwnID) = try reading.operation(
+                from: text, id: id, createdAt: at, file: place.source, line: place.line
+            ) { path in
+                let result = examine(bodyFile: path)
+                if case .failure(let refusal) = result, refusal.isFault { fault = (path, refusal) }
+                return result
+            }
         } catch {
+            values += 1
             // The value may be an operation: it is no bad line.
             if let fault { return try take(.refusedFile(fault.path, fault.refusal)) }
             return try take(.refused(given, reason: error.detail))
         }
-        warn(of: envelope.operation.header.unknown.map(\.name), place)
-        try give(given, envelope.operation, hasOwnID: envelope.hasOwnID, take)
+        if options.isEnvelope { warn(of: operation.header.unknown.map(\.name), place) }
+        try give(given, operation, hasOwnID: hasOwnID, take)
     }
 
     /// Warns once of each unknown field whose name resembles one of an operation. The operation keeps the field.
@@ -175,11 +167,15 @@ struct OperationInput {
     private mutating func read(bodyFile path: String, _ take: (Item) throws -> Void) throws {
         switch examine(bodyFile: path.utf8.first == UInt8(ascii: "/") ? path : "\(absolutePath("."))/\(path)") {
         case .success(let file):
-            var header = newHeader()
-            header.bodyFile = file
-            header.contentType = nil
+            let header = OperationHeader(
+                id: newID(), type: .default, createdAt: at, contentType: nil, bodyFile: file)
+            var operation = Operation(header: header, body: [])
             let given = GivenValue([], GivenValue.Place(source: path, line: 1))
-            try give(given, Operation(header: header, body: []), hasOwnID: false, take)
+            do throws(RequestError) { try reading.override(&operation) } catch {
+                values += 1
+                return try take(.refused(given, reason: "\(error)"))
+            }
+            try give(given, operation, hasOwnID: false, take)
         case .failure(let refusal): try take(.refusedFile(path, refusal))
         }
     }
@@ -190,60 +186,19 @@ struct OperationInput {
 
     // MARK: - Operations
 
-    /// Applies the options of the command line, which take precedence over the envelope.
     private mutating func give(
         _ given: GivenValue, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
     ) throws {
         values += 1
         if options.id != nil, values > 1 { return }
-        if !operation.header.id.canBeNamed {
-            let reason = "field 'id': '-' is no id, because on a command line it means standard input"
-            return try take(.refused(given, reason: reason))
-        }
-        var operation = operation
-        do throws(RequestError) {
-            try override(&operation)
-        } catch {
-            return try take(.refused(given, reason: "\(error)"))
-        }
-        try take(
-            .operation(
-                Given(operation: operation, hasOwnID: hasOwnID || options.id != nil, value: given, at: at)
-            ))
+        let hasOwnID = hasOwnID || options.id != nil
+        try take(.operation(Given(operation: operation, hasOwnID: hasOwnID, value: given, at: at)))
     }
 
-    /// Returns the header of the next operation. Its creation time is later than those before.
-    private mutating func newHeader() -> OperationHeader {
+    /// Returns the id of the next operation. Its time, `at`, is later than the times before.
+    private mutating func newID() -> OperationID {
         at = times.next(now: .now())
-        return OperationHeader(
-            id: options.id ?? .random(),
-            type: .default, createdAt: at,
-            contentType: options.contentType ?? "application/json")
-    }
-
-    private func override(_ operation: inout Operation) throws(RequestError) {
-        if let type = options.type {
-            let text = try type.text(of: operation)
-            guard let name = TypeName(text) else {
-                throw .unusableValue(
-                    placeholder: String(type.text.dropFirst().dropLast()),
-                    reason: "makes '\(escapedForDisplay(text))', which is not a type")
-            }
-            operation.header.type = name
-        }
-        if let key = options.key { operation.header.key = try key.text(of: operation) }
-        override(&operation.header)
-    }
-
-    private func override(_ header: inout OperationHeader) {
-        if let url = options.url { header.url = url }
-        if let method = options.method { header.method = method }
-        if let contentType = options.contentType { header.contentType = contentType }
-        let names = Set(options.headers.map { $0.name.lowercased() })
-        header.headers.removeAll { names.contains($0.name.lowercased()) }
-        header.headers += options.headers
-        if let notBefore { header.notBefore = notBefore }
-        if let expiresAt { header.expiresAt = expiresAt }
+        return options.id ?? .random()
     }
 }
 

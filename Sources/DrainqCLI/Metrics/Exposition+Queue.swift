@@ -44,7 +44,7 @@ extension Exposition {
             sample(max(0, rest), ("state", state.rawValue), ("destination", ""))
         }
         begin(.due)
-        sample(status.due)
+        sample(status.health.due)
     }
 
     /// Adds a time of each destination that has one.
@@ -59,11 +59,12 @@ extension Exposition {
     }
 
     private mutating func closed(_ status: QueueStatus, _ rows: [QueueCount.DestinationCount]) {
-        let held = Set(status.holds.map(\.destination))
+        let health = Dictionary(
+            status.health.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         begin(.closed)
         for row in rows {
             let reasons = [
-                ("held", held.contains(row.name)), ("paused", row.state.isPaused),
+                ("held", health[row.name]?.state == .held), ("paused", row.state.isPaused),
                 ("circuit-breaker", row.end(of: .circuitBreaker) != nil),
                 ("retry-after", row.end(of: .retryAfter) != nil),
             ]
@@ -71,7 +72,9 @@ extension Exposition {
                 sample(holds ? 1 : 0, ("destination", row.name), ("reason", reason))
             }
         }
-        times(.downSince, rows, \.state.downSince)
+        begin(.trouble)
+        for row in rows { sample(health[row.name]?.isTrouble == true ? 1 : 0, ("destination", row.name)) }
+        times(.downSince, rows) { health[$0.name]?.state == .down ? $0.state.trouble?.since : nil }
         begin(.paused)
         sample(status.paused ? 1 : 0)
     }
@@ -91,12 +94,17 @@ extension Exposition {
     }
 
     private mutating func lastRun(_ status: QueueStatus) {
+        if let last = status.health.runs.last(at: status.at) {
+            begin(.lastRun)
+            sample(last)
+        }
+        if let interval = status.health.runs.interval {
+            begin(.runInterval)
+            sample(interval)
+        }
         guard let last = status.lastRun?.circumstances else { return }
-        let duration = Duration.milliseconds(last.durationMs)
-        begin(.lastRunEnd)
-        sample(last.startedAt + duration)
         begin(.lastRunDuration)
-        sample(duration)
+        sample(Duration.milliseconds(last.durationMs))
         begin(.lastRunStatus)
         sample(Int(last.exitStatus))
     }

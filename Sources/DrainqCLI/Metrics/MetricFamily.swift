@@ -23,13 +23,13 @@ struct MetricFamily: Hashable, Sendable {
 
     /// All metrics, in the order of the exposition.
     static let table: [MetricFamily] =
-        [operations, due, oldest, nextDue, lastSuccess, closed, downSince, paused]
+        [operations, due, oldest, nextDue, lastSuccess, closed, trouble, downSince, paused]
         + Counters.Count.allCases.map(counter)
-        + [quarantined, runs, lastRunEnd, lastRunDuration, lastRunStatus, written]
+        + [quarantined, runs, lastRun, runInterval, lastRunDuration, lastRunStatus, written]
 
     static let operations = MetricFamily(
         "operations", .gauge, by: ["state", "destination"], "Operations in the queue by state and destination.")
-    static let due = MetricFamily("due_operations", .gauge, "Operations that are due.")
+    static let due = MetricFamily("due_operations", .gauge, "Operations that are due; a paused queue has none.")
     static let oldest = MetricFamily(
         "oldest_operation_timestamp_seconds", .gauge, by: ["destination"],
         "The creation time of the oldest operation that waits or is in flight; its age is the time minus this.")
@@ -43,16 +43,23 @@ struct MetricFamily: Hashable, Sendable {
         "Whether the destination is blocked, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
     static let downSince = MetricFamily(
         "down_since_timestamp_seconds", .gauge, by: ["destination"],
-        "When the first attempt failed since the last answer; only of destinations that are down.")
+        "When the first attempt since the last delivery was no delivery; only of destinations that are down.")
+    static let trouble = MetricFamily(
+        "destination_in_trouble", .gauge, by: ["destination"],
+        "Whether the destination is held, or takes nothing for 15 minutes whatever it answers, 1 or 0.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
     static let runs = MetricFamily(
         "runs_total", .counter, by: ["exit_status"], "Runs with work, by exit status.")
-    static let lastRunEnd = MetricFamily(
-        "last_run_timestamp_seconds", .gauge, "When the last run with work ended.")
-    static let lastRunDuration = MetricFamily("last_run_duration_seconds", .gauge, "How long that run took.")
-    static let lastRunStatus = MetricFamily("last_run_exit_status", .gauge, "The exit status of that run.")
+    static let lastRun = MetricFamily(
+        "last_run_timestamp_seconds", .gauge, "When the last run was at the queue, also one without work.")
+    static let runInterval = MetricFamily(
+        "run_interval_seconds", .gauge, "The usual time between two runs: the median of the last day.")
+    static let lastRunDuration = MetricFamily(
+        "last_run_duration_seconds", .gauge, "How long the last run with work took.")
+    static let lastRunStatus = MetricFamily(
+        "last_run_exit_status", .gauge, "The exit status of the last run with work.")
 
     static let written = MetricFamily(
         "exposition_timestamp_seconds", .gauge, "When these metrics were made: of a text file, by the last run.")

@@ -24,12 +24,12 @@ struct SendCounting {
 
     /// Adds a change of a destination to the log.
     mutating func take(_ event: RunEvent) {
-        if case .destinationChanged(let change) = event { log.add(waiting.added(to: change, in: queue)) }
+        if case .changed(let change) = event { log.add(waiting.added(to: change, in: queue)) }
     }
 
     /// Adds the operations that made room for one that stays to the log.
     mutating func take(_ postponement: OperationSender.Postponement) {
-        for entry in postponement.displaced?.evicted ?? [] { log.take(.evicted(entry.name), at: clock.now()) }
+        queue.noteEvictions((postponement.displaced?.evicted ?? []).map(\.name))
     }
 
     /// Adds the counts to the file, unless it did so within the last second. A failed write is a warning, once.

@@ -8,6 +8,23 @@ enum InWords {
         return distance > .zero ? "in \(rough(distance))" : "\(rough(.zero - distance)) ago"
     }
 
+    /// Returns the time of day in UTC, with the day if that is not today: `03:01`, `Thu 21:10`, `24 Nov 03:57`.
+    static func clock(_ moment: Timestamp, at now: Timestamp) -> String {
+        let (text, today) = (moment.rfc3339, now.rfc3339.prefix(10))
+        let time = text.dropFirst(11).prefix(5)
+        if text.prefix(10) == today { return String(time) }
+        let days = Int(saturating: (Double(moment.microseconds) / 86_400_000_000).rounded(.down))
+        if now > moment, now - moment < .seconds(6 * 86_400) {
+            let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+            return "\(names[(days % 7 + 7) % 7]) \(time)"
+        }
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let month = Int(text.dropFirst(5).prefix(2)).flatMap { (1...12).contains($0) ? months[$0 - 1] : nil } ?? ""
+        let day = Int(text.dropFirst(8).prefix(2)) ?? 0
+        let year = text.prefix(4) == today.prefix(4) ? "" : " \(text.prefix(4))"
+        return "\(day) \(month)\(year) \(time)"
+    }
+
     /// Returns both forms of a time: `2026-11-21T09:20:00Z (in 5m)`.
     static func both(_ time: Timestamp, from now: Timestamp) -> String {
         let seconds = Timestamp(microseconds: time.microseconds -| time.microseconds % 1_000_000)

@@ -15,7 +15,8 @@ enum JSONLine {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return String(decoding: try encoder.encode(Versioned(value: value)), as: UTF8.self)
+            return JSONText.escapedJSONForDisplay(
+                String(decoding: try encoder.encode(Versioned(value: value)), as: UTF8.self))
         } catch {
             // The encoder refuses only numbers that have no text in JSON, and no report has one.
             preconditionFailure("cannot encode \(value): \(error)")

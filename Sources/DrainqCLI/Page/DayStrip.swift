@@ -1,102 +1,180 @@
+import Drain
 import Policy
 
-/// The last 24 hours of a destination in quarters of an hour, from the log.
+/// The last 24 hours of a destination: a bar for the counts of each half hour, and a band for each state that lasted.
 struct DayStrip {
-    /// A quarter of an hour.
-    struct Quarter: Hashable {
-        var start: Timestamp
+    /// A state that lasted.
+    enum Band: String, Hashable {
+        case down
+        /// Held or paused.
+        case held
+        /// No run came.
+        case none
+
+        var words: String {
+            switch self {
+            case .down: "down"
+            case .held: "held or paused"
+            case .none: "no run"
+            }
+        }
+    }
+
+    struct Span {
+        var band: Band
+        var from: Timestamp
+        var to: Timestamp
+    }
+
+    /// The counts of half an hour.
+    struct Counts {
         var delivered = 0
         var deferred = 0
-        var isDown = false
-        var isHeld = false
+        var failed = 0
+
+        static func + (left: Counts, right: Counts) -> Counts {
+            Counts(
+                delivered: left.delivered +| right.delivered, deferred: left.deferred +| right.deferred,
+                failed: left.failed +| right.failed)
+        }
     }
 
-    static let count = 96
-    static let length = Duration.seconds(900)
+    static let count = 48
+    static let length = Duration.seconds(1800)
+    /// The width of the picture, the height of the line on which bars stand, and the width of a half hour.
+    private static let (width, base, step) = (720, 24, 15)
 
-    private(set) var quarters: [Quarter]
+    let start: Timestamp
+    private let now: Timestamp
+    private(set) var bars: [Counts]
+    var spans: [Span] = []
 
-    /// Makes the strip of a day that ends at `now`.
+    /// Makes the strip of a day that ends with the half hour of `now`.
     init(endingAt now: Timestamp) {
-        let start = now - Self.length * Self.count
-        quarters = (0..<Self.count).map { Quarter(start: start + Self.length * $0) }
+        self.now = now
+        let last = DayLog.halfHour(now)
+        start = Timestamp(microseconds: Int64(last + 1 - Self.count) * 1_800_000_000)
+        bars = Array(repeating: Counts(), count: Self.count)
     }
 
-    /// The number of deliveries of the day.
-    var delivered: Int { quarters.reduce(0) { $0 + $1.delivered } }
-
-    mutating func add(_ event: LogEvent) {
-        switch event.kind {
-        case .attempts:
-            guard let index = index(of: event.at) else { return }
-            quarters[index].delivered += event.delivered ?? 0
-            quarters[index].deferred += (event.deferred ?? 0) + (event.held ?? 0)
-        case .up: if let since = event.since { mark(from: since, to: event.at, \.isDown) }
-        case .released: if let since = event.since { mark(from: since, to: event.at, \.isHeld) }
-        default: break
+    mutating func add(_ row: DayLog.HalfHours) {
+        let first = DayLog.halfHour(start)
+        for counts in row.counts where bars.indices.contains(counts[0] - first) {
+            let index = counts[0] - first
+            bars[index] = bars[index] + Counts(delivered: counts[1], deferred: counts[2], failed: counts[3])
         }
     }
 
-    /// Marks the quarters that a state lasted, with those in which it began and ended.
-    mutating func mark(from start: Timestamp, to end: Timestamp, _ state: WritableKeyPath<Quarter, Bool>) {
-        for index in quarters.indices where quarters[index].start <= end && quarters[index].start + Self.length > start
-        {
-            quarters[index][keyPath: state] = true
+    /// Adds the spans in which no run came. A half hour with attempts had a run, although its time is lost.
+    mutating func addTimesWithoutRuns(_ gaps: [(from: Timestamp, to: Timestamp)], attempted: Set<Int>) {
+        for gap in gaps {
+            var from = gap.from
+            for half in DayLog.halfHour(gap.from)...DayLog.halfHour(gap.to) where attempted.contains(half) {
+                let start = Timestamp(microseconds: Int64(half) * 1_800_000_000)
+                if start > from { spans.append(Span(band: .none, from: from, to: start)) }
+                from = start + Self.length
+            }
+            if gap.to > from { spans.append(Span(band: .none, from: from, to: gap.to)) }
         }
     }
 
-    private func index(of time: Timestamp) -> Int? {
-        guard let first = quarters.first?.start, time >= first else { return nil }
-        let index = Int(saturating: ((time - first) / Self.length).rounded(.down))
-        return min(index, Self.count - 1)
-    }
+    var total: Counts { bars.reduce(Counts(), +) }
 
     // MARK: - The picture
 
-    /// The strip as a picture: the height of a bar grows with the deliveries, and each has its time and figure as text.
-    func picture(_ label: String) -> HTML {
-        let most = max(1, quarters.map(\.delivered).max() ?? 1)
-        let bars = quarters.enumerated().map { index, quarter -> HTML in
-            let kind = quarter.kind
-            let height = kind.isFull ? 32 : quarter.delivered == 0 ? 4 : 6 + 26 * quarter.delivered / most
-            let time = String(quarter.start.rfc3339.dropFirst(11).prefix(5))
-            return """
-                <rect class="\(kind.rawValue)" x="\(index * 7)" y="\(32 - height)" width="5" height="\(height)" rx="1">\
-                <title>\(time) \(quarter.words)</title></rect>
-                """
+    private func x(_ time: Timestamp) -> Int {
+        min(max(Int(saturating: ((time - start) / .seconds(120)).rounded()), 0), Self.width)
+    }
+
+    /// The strip as a picture, with its day in words. Kinds differ by shape, not only by colour.
+    func picture(withTitles: Bool) -> HTML {
+        let bands = spans.filter { $0.to > start }.map { ($0.band, x($0.from), x($0.to)) }
+        var svg: HTML = ""
+        let line = quietLine(bands.map { ($0.1, $0.2) })
+        if !line.isEmpty { svg += "<path class=\"q\" d=\"\(line)\"/>" }
+        for (band, from, to) in bands {
+            let width = max(6, to - from)
+            switch band {
+            case .down: svg += "<path class=\"down\" d=\"M\(from) 2h\(width)v22h-\(width)z\"/>"
+            case .held: svg += "<path class=\"held\" d=\"M\(from) 5h\(width)M\(from) 21h\(width)\"/>"
+            case .none: svg += "<path class=\"none\" d=\"M\(from) 3h\(width)v20h-\(width)z\"/>"
+            }
         }
+        for (kind, path) in paths(bands.map { ($0.1, $0.2) }) where !path.isEmpty {
+            svg += "<path class=\"\(kind)\" d=\"\(path)\"/>"
+        }
+        if withTitles { svg += titles }
         return """
-            <svg class="strip" viewBox="0 0 672 32" role="img" aria-label="\(label)" preserveAspectRatio="none">\(bars)</svg>
+            <svg viewBox="0 0 \(Self.width) 32" preserveAspectRatio="none" role="img" aria-label="\(label)">\
+            <use href="#g"/>\(svg)</svg>
             """
     }
 
-    /// The times below the strip.
-    var axis: HTML {
-        let times = [0, 24, 48, 72].map { quarters[$0].start.rfc3339.dropFirst(11).prefix(5) }
-        let marks = times.map { time -> HTML in "<span>\(String(time))</span>" }
-        return "<p class=\"axis\" aria-hidden=\"true\">\(marks)<span>now</span></p>"
-    }
-}
-
-extension DayStrip.Quarter {
-    fileprivate enum Kind: String {
-        case held, down, slow, ok, quiet
-
-        /// Whether the bar has the full height: a state, not a number.
-        var isFull: Bool { self == .held || self == .down }
+    /// The line on which bars stand: runs came.
+    private func quietLine(_ bands: [(Int, Int)]) -> String {
+        var (line, at) = ("", 0)
+        for (from, to) in bands.sorted(by: { $0 < $1 }) + [(x(now), Self.width)] {
+            if from > at { line += "M\(at) \(Self.base + 1)H\(from)" }
+            at = max(at, to)
+        }
+        return line
     }
 
-    fileprivate var kind: Kind {
-        if isHeld { return .held }
-        if isDown { return .down }
-        if delivered > 0 { return .ok }
-        return deferred > 0 ? .slow : .quiet
+    private func paths(_ bands: [(Int, Int)]) -> [(String, String)] {
+        let most = max(1, bars.map(\.delivered).max() ?? 1)
+        var (delivered, deferred, failed) = ("", "", "")
+        for (index, bar) in bars.enumerated() {
+            let middle = index * Self.step + 7
+            if bar.failed > 0 { failed += "M\(middle) 27v5" }
+            if bands.contains(where: { $0.0 - 2 <= middle && middle <= $0.1 + 2 }) { continue }
+            if bar.delivered > 0, bar.delivered >= bar.deferred {
+                delivered += "M\(middle) \(Self.base)v-\(5 + 17 * bar.delivered / most)"
+            } else if bar.deferred > 0 {
+                deferred += "M\(middle) \(Self.base)v-20"
+            }
+        }
+        return [("ok", delivered), ("late", deferred), ("bad", failed)]
     }
 
-    fileprivate var words: String {
-        var words = isHeld ? ["held"] : isDown ? ["down"] : []
-        if delivered > 0 { words.append("\(delivered) delivered") }
-        if deferred > 0 { words.append("\(deferred) deferred") }
-        return words.isEmpty ? "nothing to do" : words.joined(separator: ", ")
+    private var titles: HTML {
+        var titles: HTML = ""
+        for hour in 0..<24 {
+            let (from, to) = (start + Self.length * (2 * hour), start + Self.length * (2 * hour + 2))
+            var words = Self.words(bars[2 * hour] + bars[2 * hour + 1])
+            words += spans.filter { $0.from < to && $0.to > from }.map(\.band.words)
+            let text = words.isEmpty ? "nothing to send" : words.joined(separator: ", ")
+            let time = "\(from.rfc3339.dropFirst(11).prefix(5)) to \(to.rfc3339.dropFirst(11).prefix(5)): \(text)"
+            titles += "<path class=\"t\" d=\"M\(hour * 30) 0h30v32h-30z\"><title>\(time)</title></path>"
+        }
+        return titles
     }
+
+    private static func words(_ counts: Counts) -> [String] {
+        [(counts.delivered, "delivered"), (counts.deferred, "put off"), (counts.failed, "failed for good")]
+            .filter { $0.0 > 0 }.map { "\(InWords.grouped($0.0)) \($0.1)" }
+    }
+
+    private var label: String {
+        let counts = Self.words(total)
+        let bands = spans.filter { $0.to > start }.map { span in
+            "\(span.band.words) \(InWords.clock(max(span.from, start), at: now)) to "
+                + (span.to >= now ? "now" : InWords.clock(span.to, at: now))
+        }
+        let text = (counts.isEmpty ? "nothing sent" : counts.joined(separator: ", "))
+        return "24 hours: " + ([text] + bands).joined(separator: "; ")
+    }
+
+    /// The times above the strips, at six, twelve, eighteen and zero o'clock: the part of the width, and the hour.
+    var ticks: [(part: Double, hour: String)] {
+        (0..<24).compactMap { hour in
+            let time =
+                start + Self.length * (2 * hour) + (start.microseconds / 1_800_000_000 % 2 == 0 ? .zero : Self.length)
+            let text = String(time.rfc3339.dropFirst(11).prefix(2))
+            let part = (time - start) / .seconds(864)
+            return ["00", "06", "12", "18"].contains(text) && part > 4 && part < 92 ? (part, text) : nil
+        }
+    }
+
+    /// The vertical lines at these times.
+    var grid: String { ticks.map { "M\(Int(saturating: ($0.part * 7.2).rounded())) 0v26" }.joined() }
 }

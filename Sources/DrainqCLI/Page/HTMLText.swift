@@ -26,6 +26,8 @@ struct HTML: ExpressibleByStringInterpolation {
 
     init(stringInterpolation: StringInterpolation) { source = stringInterpolation.source }
 
+    static func += (left: inout HTML, right: HTML) { left.source += right.source }
+
     /// Returns the text with references in place of what markup is made of, and with control characters shown.
     private static func escaped(_ text: String) -> String {
         var result = ""

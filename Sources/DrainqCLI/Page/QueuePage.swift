@@ -1,245 +1,270 @@
+import CSystem
 import Drain
 import Policy
 import Spool
 
 /// The status of a queue as one page of HTML, for a browser, a wall or a printer: it needs no script, no font and no
 /// file from elsewhere.
+///
+/// The sentence, the colour of the band, the sign, the title and the icon of the tab come from one value
+/// (`HealthWords`), so that they cannot differ. Every command names the queue by its full path: the page is read
+/// elsewhere.
 struct QueuePage {
-    private let status: QueueStatus
-    private let now: Timestamp
-    private let name: String
-    /// The last changes, the newest first.
-    private var changes: [LogEvent] = []
-    private var strips: [String: DayStrip] = [:]
-    private let troubles: [String: DestinationTrouble]
+    let status: QueueStatus
+    let now: Timestamp
+    /// The full path of the queue, and its last part.
+    let path: String
+    let name: String
+    let groups: [TroubleGroup]
+    /// The failed operations by cause, of the first that were read.
+    var deadLetters: [DeadLetterGroup] = []
+    private(set) var strips: [String: DayStrip] = [:]
+    /// The changes of the last days, oldest first.
+    private(set) var changes: [LogEvent] = []
+    let empty: DayStrip
 
-    /// The most changes that are shown, the most cards of destinations that are well, and the most rows of the others.
-    private static let (mostChanges, mostWell, mostRows) = (40, 10, 200)
-
-    init(of queue: OpenQueue, at now: Timestamp) throws {
-        try self.init(of: QueueStatus(of: queue, at: now), at: now)
-        let start = Array((now - DayStrip.length * DayStrip.count).rfc3339.utf8)
-        let head = Array(#"{"at":""#.utf8)
-        try queue.spool.forEachLogLine { line in
-            // A line begins with its time, and times sort as text: most lines of a long log need not be read.
-            if line.starts(with: head), line.dropFirst(head.count).lexicographicallyPrecedes(start) { return }
-            guard let event = LogEvent(line: line) else { return }
-            add(event)
-        }
-        changes.reverse()
+    init(of queue: OpenQueue, at now: Timestamp, _ day: DayLog? = nil) throws {
+        let status = try QueueStatus(of: queue, at: now)
+        try self.init(of: status, at: now, day ?? DayLog.read(from: queue.spool, at: now))
+        if (status.states[ShownState.failed.rawValue] ?? 0) > 0 { deadLetters = try DeadLetterGroup.all(of: queue) }
     }
 
-    /// Makes the page of a status, without what happened before.
-    init(of status: QueueStatus, at now: Timestamp) {
+    /// Makes the page of a status and of what the log says of the last days.
+    init(of status: QueueStatus, at now: Timestamp, _ day: DayLog = DayLog()) {
+        self.init(of: status, at: now, rows: day.rows, changes: day.changes)
+    }
+
+    init(of status: QueueStatus, at now: Timestamp, rows: [DayLog.HalfHours], changes: [LogEvent]) {
         self.status = status
         self.now = now
-        name = String(status.queue.utf8.split(separator: UInt8(ascii: "/")).last.map(Substring.init) ?? "")
-        troubles = Dictionary(
-            DestinationTrouble.all(of: status).map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
-        for row in status.destinations {
-            var strip = DayStrip(endingAt: now)
-            if let since = row.state.downSince {
-                strip.mark(from: since, to: now, \.isDown)
+        self.changes = changes
+        path = absolutePath(status.queue)
+        name = String(path.utf8.split(separator: UInt8(ascii: "/")).last.map(Substring.init) ?? "")
+        groups = TroubleGroup.all(of: status)
+        var common = DayStrip(endingAt: now)
+        let runs = status.health.runs
+        common.addTimesWithoutRuns(
+            runs.times.isEmpty ? [(common.start, now)] : runs.gaps(before: now),
+            attempted: Set(rows.lazy.flatMap(\.counts).map { $0[0] }))
+        common.spans += Self.pauses(in: changes, of: nil, until: now, isPaused: status.health.pause?.since)
+        empty = common
+        let byName = Dictionary(rows.map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
+        let byDestination = Dictionary(grouping: changes.filter { $0.destination != nil }) { $0.destination! }
+        for (row, health) in zip(status.destinations, status.health.destinations) {
+            var strip = common
+            if let counts = byName[row.name] { strip.add(counts) }
+            let own = byDestination[row.name] ?? []
+            strip.spans += own.compactMap { event in
+                switch event.kind {
+                case .up: event.since.map { .init(band: .down, from: $0, to: event.at) }
+                case .released: event.since.map { .init(band: .held, from: $0, to: event.at) }
+                default: nil
+                }
+            }
+            strip.spans += Self.pauses(in: own, of: row.name, until: now, isPaused: row.state.isPaused ? now : nil)
+            if let since = health.since, health.isTrouble {
+                strip.spans.append(.init(band: health.state == .held ? .held : .down, from: since, to: now))
             }
             strips[row.name] = strip
         }
-        for hold in status.holds {
-            strips[hold.destination]?.mark(from: hold.hold.since, to: now, \.isHeld)
-        }
     }
 
-    mutating func add(_ event: LogEvent) {
-        if let destination = event.destination { strips[destination]?.add(event) }
-        if event.kind == .attempts || event.kind == .run { return }
-        changes.append(event)
-        if changes.count > Self.mostChanges * 2 { changes.removeFirst(Self.mostChanges) }
+    /// Returns the pauses of the queue or of a destination. One that goes on began at `isPaused`, or at its event.
+    private static func pauses(
+        in changes: [LogEvent], of destination: String?, until now: Timestamp, isPaused: Timestamp?
+    ) -> [DayStrip.Span] {
+        var (spans, began): ([DayStrip.Span], Timestamp?) = ([], nil)
+        for event in changes where event.destination == destination {
+            if event.kind == .paused { began = began ?? event.at }
+            if event.kind == .resumed, let start = began {
+                spans.append(.init(band: .held, from: start, to: event.at))
+                began = nil
+            }
+        }
+        if let isPaused { spans.append(.init(band: .held, from: min(began ?? isPaused, isPaused), to: now)) }
+        return spans
     }
 
     // MARK: - The page
 
     var html: String {
-        let isWell = status.verdict == DestinationTrouble.allIsWell
-        let page: HTML = """
+        // The page is made whole with the queue's full path in its commands.
+        namingQueueInCommands(path) { page.source }
+    }
+
+    private var page: HTML {
+        let words = status.words
+        let (kind, sign) = (words.kind, words.kind.sign)
+        return """
             <!doctype html>
-            <html lang="en"><head><meta charset="utf-8">\
-            <meta name="viewport" content="width=device-width, initial-scale=1">\
-            <meta name="color-scheme" content="light dark"><title>\(title)</title>
+            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">\
+            <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">\
+            <title>\(sign) \(words.short) · \(name)</title>\(Self.icon(kind))
             <style>\(Self.style)</style></head><body>
-            <header><p>queue <b>\(name)</b>, \(clock(now)) UTC</p>\
-            <h1 class="\(isWell ? "well" : "bad")">\(status.verdict)</h1></header>
-            \(figures)\(forPeople)
-            <main>\(cards)\(others)</main>
-            \(story)
-            <footer>drainq \(programVersion). A bar is a quarter of an hour, and its height grows with the deliveries. \
-            Times are UTC. <code>\(pasted("log", "--since", "24h"))</code> tells all of it.</footer></body></html>
+            \(definitions)
+            <header class="band \(kind.band)"><p>queue <b>\(name)</b> on \(Self.host)</p><h1><span role="img" \
+            aria-label="\(kind.word)">\(Self.sign(kind.band))</span>\(words.sentence)</h1><p>\(words.lede)</p></header>
+            <main>\(facts)\(needs)\(destinations)\(incidents)</main>
+            <footer><p>Made at \(clock(now, withSeconds: true)) UTC on \(date(now)); it does not renew itself. \(validity)</p>\
+            <p>drainq \(programVersion), queue directory \(path). All times are UTC. The whole story:</p>\
+            \(Self.command(pasted("log", "--since", "24h")))</footer></body></html>
 
             """
-        return page.source
     }
 
-    private var title: String {
-        troubles.isEmpty
-            ? "\(status.verdict): \(name)" : "\(troubles.count) of \(status.destinations.count) in trouble: \(name)"
+    /// The icon of the tab: the sign of the sentence.
+    private static func icon(_ kind: HealthWords.Kind) -> HTML {
+        """
+        <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle \
+        cx='8' cy='8' r='8' fill='%23\(kind.colour)'/%3E%3Ctext x='8' y='12' font-size='11' text-anchor='middle' \
+        fill='%23fff'%3E\(kind.sign)%3C/text%3E%3C/svg%3E">
+        """
     }
 
-    private var figures: HTML {
-        let waiting = status.destinations.reduce(0) { $0 + $1.waiting }
-        let oldest = status.oldest.map { InWords.rough(max(now - $0, .zero)) }
-        let delivered = strips.values.reduce(0) { $0 + $1.delivered }
-        let items = [
-            (InWords.grouped(waiting), "waiting"), (oldest ?? "-", "the oldest"),
-            (InWords.grouped(count(.failed)), "failed"),
-            (InWords.grouped(count(.quarantined)), "in quarantine"), (InWords.grouped(delivered), "delivered in 24 h"),
-        ].map { figure, word -> HTML in "<li><b>\(figure)</b> \(word)</li>" }
-        return "<ul class=\"sum\">\(items)</ul>"
-    }
-
-    /// What a person has to do that is no destination's: with the command for it.
-    private var forPeople: HTML {
-        var rows: [(String, String)] = []
-        if status.paused { rows.append(("the queue is paused", pasted("resume"))) }
-        if count(.failed) > 0 {
-            rows.append(("\(count(.failed)) failed for good", pasted("list", "--state", "failed")))
-        }
-        if count(.quarantined) > 0 {
-            rows.append(("\(count(.quarantined)) files in quarantine", pasted("list", "--state", "quarantined")))
-        }
-        if status.heldByThemselves > 0 {
-            rows.append(("\(status.heldByThemselves) held individually", pasted("list", "--state", "held")))
-        }
-        if rows.isEmpty { return "" }
-        let items = rows.map { words, command -> HTML in
-            "<li>\(words): <code>\(command)</code></li>"
-        }
-        return "<section aria-labelledby=\"todo\"><h2 id=\"todo\">For a person</h2><ul>\(items)</ul></section>"
-    }
-
-    // MARK: - Destinations
-
-    /// The destinations in the order of their cards: in trouble, the worst first, and then the busiest.
-    private var order: [QueueCount.DestinationCount] {
-        let rows = Dictionary(status.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let bad = DestinationTrouble.all(of: status).compactMap { rows[$0.destination] }
-        let well = status.destinations.filter { troubles[$0.name] == nil }.sorted { left, right in
-            let (leftDelivered, rightDelivered) = (delivered(left), delivered(right))
-            return (right.waiting, rightDelivered, left.name) < (left.waiting, leftDelivered, right.name)
-        }
-        return bad + well
-    }
-
-    private func delivered(_ row: QueueCount.DestinationCount) -> Int { strips[row.name]?.delivered ?? 0 }
-
-    private var cards: HTML {
-        let shown = order.prefix(troubles.count + Self.mostWell).enumerated().map { card($1, id: "d\($0)") }
-        return shown.isEmpty ? "" : "<div class=\"cards\">\(shown)</div>"
-    }
-
-    private var others: HTML {
-        let rest = order.dropFirst(troubles.count + Self.mostWell)
-        if rest.isEmpty { return "" }
-        let rows = rest.prefix(Self.mostRows).map { row -> HTML in
-            "<tr><th scope=\"row\">\(row.name)</th><td>\(row.waiting)</td><td>\(row.count(of: .failed))</td><td>\(ago(row.state.lastSuccess))</td></tr>"
-        }
-        let left = rest.count - min(rest.count, Self.mostRows)
-        let more: HTML = left > 0 ? "<p class=\"small\">and \(left) more</p>" : ""
+    /// The signs and the grid, which the page uses many times.
+    private var definitions: HTML {
+        let signs = [
+            ("ok", "M3 9l3.6 3.6L13.5 4"), ("warn", "M8 2v7.6M8 12.6v1.6"), ("bad", "M3.5 3.5l9 9m0-9l-9 9"),
+            ("held", "M5.2 3v10M10.8 3v10"), ("idle", "M3.5 8h9"), ("work", "M4.5 3l7 5-7 5z"),
+        ].map { name, path -> HTML in "<path id=\"i-\(name)\" class=\"i\" d=\"\(path)\"/>" }
         return """
-            <section aria-labelledby="others"><h2 id="others">Other destinations</h2><table><thead><tr>\
-            <th scope="col">destination</th><th scope="col">waiting</th><th scope="col">failed</th>\
-            <th scope="col">last delivery</th></tr></thead><tbody>\(rows)</tbody></table>\(more)</section>
+            <svg width="0" height="0" style="position:absolute;width:0;height:0" aria-hidden="true"><defs><pattern id="n" \
+            width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0v9"/>\
+            </pattern><path id="g" class="grid" d="\(empty.grid)"/>\(signs)</defs></svg>
             """
     }
 
-    private func card(_ row: QueueCount.DestinationCount, id: String) -> HTML {
-        let trouble = troubles[row.name]
-        let (kind, mark) =
-            switch trouble?.kind {
-            case .held: ("held", "‖")
-            case .down: ("down", "✕")
-            case .paused: ("paused", "◼")
-            case nil: ("ok", "✓")
-            }
-        let state = trouble.map(words) ?? "well, last delivery \(ago(row.state.lastSuccess))"
-        let says: HTML = trouble.map { $0.cause.isEmpty ? "" : "<p class=\"says\"><q>\($0.cause)</q></p>" } ?? ""
-        let command = remedy(row, trouble)
-        let mending: HTML =
-            command.map { "<p>when the cause is mended:</p><pre tabindex=\"0\"><code>\($0)</code></pre>" } ?? ""
-        let strip = strips[row.name] ?? DayStrip(endingAt: now)
-        return """
-            <section class="card \(kind)" aria-labelledby="\(id)"><h2 id="\(id)"><span class="mark" aria-hidden="true">\
-            \(mark)</span> \(row.name)</h2><p class="state">\(state)</p>\(says)\
-            <p class="small">\(next(row))\(InWords.grouped(delivered(row))) delivered in 24 h</p>
-            <h3>last 24 hours</h3>\(strip.picture("\(row.name), the last 24 hours: \(state)"))\(strip.axis)\
-            \(ages(row))\(mending)</section>
-            """
-    }
-
-    private func words(_ trouble: DestinationTrouble) -> String {
-        guard let since = trouble.since else { return "\(trouble.kind)" }
-        return "\(trouble.kind) since \(clock(since)) (\(InWords.rough(max(now - since, .zero))))"
-    }
-
-    private func remedy(_ row: QueueCount.DestinationCount, _ trouble: DestinationTrouble?) -> String? {
-        switch trouble?.kind {
-        case .held: pasted("release", "--destination", row.name)
-        case .paused: pasted("resume", "--destination", row.name)
-        case .down, nil: nil
+    /// As of when, when the last run was and how often runs come, and the figures.
+    private var facts: HTML {
+        let health = status.health
+        let last = health.runs.last(at: now)
+        let delivered = strips.values.reduce(0) { $0 + $1.total.delivered }
+        var rows: [(String, HTML, String)] = [
+            (
+                "As of", "<time datetime=\"\(now.rfc3339.prefix(19) + "Z")\">\(clock(now, withSeconds: true))</time>",
+                date(now) + ", UTC"
+            ),
+            (
+                "Last run", last.map { "\(clock($0, withSeconds: true))" } ?? "none yet",
+                health.findings == [.working] ? "at work since then" : last.map { "\(span(since: $0)) before" } ?? ""
+            ),
+            ("Runs come", "\(howOften.0)", howOften.1),
+            ("Waiting", "\(InWords.grouped(health.waiting))", health.waiting == 1 ? "operation" : "operations"),
+            (
+                "Oldest waits", health.oldest.map { "\(span(since: $0))" } ?? "–",
+                health.oldest.map { "since \(clock($0))" } ?? "nothing waits"
+            ),
+            ("Delivered in 24 h", "\(InWords.grouped(delivered))", "\(InWords.grouped(status.deliveredTotal)) in all"),
+        ]
+        for (state, words) in [(ShownState.failed, "Failed for good"), (.quarantined, "In quarantine")] {
+            let count = health.states[state] ?? 0
+            if count > 0 { rows.append((words, "\(InWords.grouped(count))", "")) }
         }
+        let items = rows.map { name, value, more -> HTML in
+            "<div><dt>\(name)</dt><dd><b>\(value)</b> <span>\(more)</span></dd></div>"
+        }
+        return "<dl class=\"facts\">\(items)</dl>"
     }
 
-    private func next(_ row: QueueCount.DestinationCount) -> String {
-        guard row.waiting > 0, let due = row.next else { return "" }
-        return "next attempt \(InWords.moment(due, from: now)); "
+    private var howOften: (String, String) {
+        let runs = status.health.runs
+        guard let interval = runs.interval else {
+            return runs.times.isEmpty ? ("not yet", "nothing runs it") : ("not known", "one run so far")
+        }
+        let usual =
+            interval.inSeconds >= 45 && interval.inSeconds < 90 ? "each minute" : "each \(InWords.rough(interval))"
+        if runs.areMissing(at: now) { return ("not now", "\(usual) before") }
+        let expected = Int(saturating: (86_400 / max(interval.inSeconds, 1)).rounded())
+        let came = runs.count(before: now)
+        return (usual, came < expected ? "\(InWords.grouped(came)) in 24 h" : "\(InWords.grouped(came)) came in 24 h")
     }
 
-    /// What waits, by age: a bar, and its figures in words.
-    private func ages(_ row: QueueCount.DestinationCount) -> HTML {
-        let groups = QueueCount.ageGroups.compactMap { group -> (words: String, count: Int)? in
-            let count = row.countsByAge[group.word] ?? 0
-            return count > 0 ? (group.word == "older" ? "older than 3d" : "under \(group.word)", count) : nil
-        }
-        if groups.isEmpty { return "" }
-        let sum = groups.reduce(0) { $0 + $1.count }
-        var left = 0
-        let bars = groups.enumerated().map { index, group -> HTML in
-            let width = max(3, 672 * group.count / sum)
-            defer { left += width }
-            return """
-                <rect class="a\(min(2, index))" x="\(min(left, 669))" y="0" width="\(width)" height="10" rx="2">\
-                <title>\(group.count) \(group.words)</title></rect>
-                """
-        }
-        let words = groups.map { "\(InWords.grouped($0.count)) \($0.words)" }.joined(separator: ", ")
-        return """
-            <h3>waiting</h3><svg class="ages" viewBox="0 0 672 10" role="img" aria-label="waiting by age: \(words)" \
-            preserveAspectRatio="none">\(bars)</svg><p class="small">\(words)</p>
-            """
-    }
-
-    // MARK: - What happened
-
-    private var story: HTML {
-        if changes.isEmpty { return "" }
-        let rows = changes.prefix(Self.mostChanges).map { event -> HTML in
-            "<tr><td class=\"t\">\(clock(event.at))</td><td class=\"e-\(event.kind.rawValue)\">\(LogStory.words(event))</td></tr>"
-        }
-        return """
-            <section class="events" aria-labelledby="ev"><h2 id="ev">What happened</h2><table><thead><tr>\
-            <th scope="col">when</th><th scope="col">what</th></tr></thead><tbody>\(rows)</tbody></table></section>
-            """
+    /// Until when the page is to be believed: it cannot know that it is old.
+    private var validity: String {
+        let runs = status.health.runs
+        guard let interval = runs.interval, !runs.areMissing(at: now) else { return "" }
+        let until = now + max(interval * 3, .seconds(120))
+        return "If your clock is past \(clock(until)), no run has come since, or this is an old copy."
     }
 
     // MARK: - Words
 
-    private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
-
-    private func ago(_ time: Timestamp?) -> String {
-        time.map { InWords.moment($0, from: now) } ?? "never"
+    func clock(_ time: Timestamp, withSeconds: Bool = false) -> String {
+        withSeconds && time.rfc3339.prefix(10) == now.rfc3339.prefix(10)
+            ? String(time.rfc3339.dropFirst(11).prefix(8)) : InWords.clock(time, at: now)
     }
 
-    /// The time of day, with the date if that is not today's.
-    private func clock(_ time: Timestamp) -> String {
-        let (text, today) = (time.rfc3339, now.rfc3339.prefix(10))
-        let day = text.prefix(10) == today && time != now ? "" : "\(text.prefix(10)) "
-        return day + text.dropFirst(11).prefix(5)
+    func span(since time: Timestamp) -> String { InWords.rough(max(now - time, .zero)) }
+
+    private func date(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
+
+    private static var host: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "this machine" }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    static func sign(_ kind: String) -> HTML {
+        "<svg class=\"k\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><use href=\"#i-\(kind)\"/></svg>"
+    }
+
+    /// A command for a shell: one click selects all of it.
+    static func command(_ text: String) -> HTML { "<pre tabindex=\"0\"><code>\(text)</code></pre>" }
+
+    /// What a trouble is, what drainq does next and what a person does: subject, verb, object in each line.
+    static func why(_ rows: [(String, HTML)]) -> HTML {
+        let items = rows.filter { !$0.1.source.isEmpty }.map { name, value -> HTML in
+            "<div><dt>\(name)</dt><dd>\(value)</dd></div>"
+        }
+        return "<dl class=\"why\">\(items)</dl>"
+    }
+
+    /// What the server said, in quotation marks, and never drainq's own words in them.
+    static func said(_ cause: Cause) -> HTML {
+        guard let status = cause.status else {
+            guard let error = cause.error else { return "\(cause.words ?? "not known")" }
+            let more: HTML = cause.words.map { "; \($0)" } ?? ""
+            return "<b>\(error)</b>, \(CauseWords.meaning(ofError: error))\(more)"
+        }
+        let words: HTML = cause.words.map { ": <q>\($0)</q>" } ?? ""
+        return "<b>\(status)</b>, \(CauseWords.meaning(ofStatus: status))\(words)"
+    }
+}
+
+extension HealthWords.Kind {
+    /// The class of the band, and the name of its sign.
+    var band: String { self == .unknown ? "idle" : rawValue }
+
+    var sign: String {
+        switch self {
+        case .ok: "✓"
+        case .idle: "–"
+        case .warn: "!"
+        case .held: "‖"
+        case .bad: "✕"
+        case .unknown: "?"
+        }
+    }
+
+    /// The sign in a word, for a reader without eyes.
+    var word: String {
+        switch self {
+        case .ok: "well"
+        case .idle: "no news"
+        case .warn: "look at it"
+        case .held: "stopped"
+        case .bad: "trouble"
+        case .unknown: "not known"
+        }
+    }
+
+    fileprivate var colour: String {
+        switch self {
+        case .ok: "17683e"
+        case .warn: "b07a00"
+        case .bad: "a81f14"
+        case .held: "5335b4"
+        case .idle, .unknown: "4b525b"
+        }
     }
 }

@@ -13,6 +13,33 @@ extension OpenQueue {
         }
     }
 
+    /// Adds operations that were evicted to the log and the counters, and leaves them to the next run for its hooks.
+    /// Tells of the operations that wait for a value of an evicted one.
+    func noteEvictions(_ names: [EntryName]) {
+        if names.isEmpty { return }
+        let now = Timestamp.now()
+        log(LogEvent.evictions(names, at: now))
+        let destinations = DestinationTable(configuration)
+        var counters = Counters()
+        counters.countEvicted(names, destinations, at: now)
+        do throws(SpoolError) {
+            try counters.addToFile(in: spool)
+            let followers = try spool.followers(of: names, configuration)
+            for name in followers.prefix(News.idsTold) {
+                Messages.warning(
+                    "'\(name.id)' waits for a value of an operation that was evicted",
+                    hint: pasted("show", name.id.description))
+            }
+            if !configuration.hooks.takes(.failed) { return }
+            try StateFile.reports.update(ReportLedger(), in: spool) { ledger in
+                for name in names { ledger.owe(.evicted(name, destinations.destination(of: name).name)) }
+                for name in followers { ledger.owe(.follower(name, destinations.destination(of: name).name)) }
+            }
+        } catch {
+            Messages.warning(error.description, hint: error.hint)
+        }
+    }
+
     /// Adds an operator's command that has changed these operations. A command that changed none is no event.
     func log(_ command: String, of changed: [String], count: Int) {
         if count == 0 { return }
@@ -20,6 +47,14 @@ extension OpenQueue {
         (event.command, event.user) = (command, operatorName)
         (event.count, event.ids) = (count, changed)
         log([event])
+    }
+
+    /// Notes that an operator's command has named failed operations or files in quarantine that stay, and that others
+    /// have left.
+    func noteSeen(_ names: [String], gone: [String] = []) {
+        // try?: they stay new for `status`.
+        try? SeenFiles.note(names, in: spool)
+        if !gone.isEmpty { try? SeenFiles.forget(gone, in: spool) }
     }
 
     /// Adds what an operator's command has changed of destinations, or of the queue.
@@ -35,7 +70,7 @@ extension OpenQueue {
     }
 
     /// The name of the user that gave the command; below sudo(8) that of the user who called it.
-    private var operatorName: String {
+    var operatorName: String {
         if let name = environment["SUDO_USER"], !name.isEmpty { return name }
         let user = getuid()
         return getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "uid \(user)"

@@ -26,7 +26,7 @@ extension OpenQueue {
         return TokenSource(
             directory: RuntimeDirectory(environment: environment), now: { Timestamp.now() },
             names: { $0.secretNames(settings: settings($0)) },
-            ask: { [directory, programEnvironment] oauth2, secrets in
+            ask: { [directory, programEnvironment, path = spool.path] oauth2, secrets in
                 do throws(RequestError) {
                     var assertion: String?
                     if let given = oauth2.assertion {
@@ -40,7 +40,9 @@ extension OpenQueue {
                     let request = try oauth2.request(
                         settings: settings(oauth2), secrets: secrets, assertion: assertion, version: programVersion,
                         available: installedTransports())
-                    return OAuth2.answer(in: AgentSink.report(of: request))
+                    return TokenEndpoint(of: oauth2, settings(oauth2), queue: path, now: { .now() }).answer {
+                        AgentSink.report(of: request)
+                    }
                 } catch {
                     return .refused(reason: "cannot be asked: \(error)")
                 }
@@ -52,12 +54,14 @@ extension OpenQueue {
         let store = SecretStore(
             sources: configuration.secrets, environment: environment, passing: configuration.passEnvironment,
             base: directory, tokens: tokenSource())
-        let credentials = Credentials(
-            values: { store.values($0) }, refresh: { store.refresh(after: $0) },
+        var credentials = Credentials(
+            values: { store.values($0, files: $1) }, refresh: { store.refresh(after: $0) },
             signed: { [directory] command, request throws(RequestError) in
                 try HeadersCommand(command, directory: directory, environment: store.commandEnvironment)
                     .headers(for: request)
             })
+        credentials.mayWait = { store.mayWait(for: $0) }
+        credentials.waitsBeside = true
         return World(
             version: programVersion, clock: .ofProcess,
             generator: SystemRandomNumberGenerator(),
@@ -66,6 +70,16 @@ extension OpenQueue {
             networkState: { NetworkState.read() },
             transports: AgentProgram.own(for: .urlsession).canRun ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })
+    }
+
+    /// Returns why a secret of an operation's user cannot be read; `nil` if all can be, or if there is none.
+    func defectOfOwnSecrets(of operation: Operation) -> String? {
+        let form = RequestForm(configuration.route(of: operation.header.type), sources: configuration.secrets)
+        // try?: an operation whose file has no name is refused where it is added.
+        guard let files = try? form.secretFiles(of: operation), !files.isEmpty else { return nil }
+        let store = SecretStore(sources: configuration.secrets, environment: environment, base: directory)
+        let failure = store.values(Set(files.keys), files: files).failures.min { $0.key < $1.key }
+        return failure.map { "\(RequestError.missingOwnSecret($0.key, reason: $0.value))" }
     }
 
     /// Returns the requests that a run would send now.

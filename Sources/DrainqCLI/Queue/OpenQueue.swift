@@ -14,6 +14,9 @@ struct OpenQueue {
     /// The directory of the configuration: its relative paths start there.
     var directory: String
     var environment: [String: String]
+    /// Why the configuration cannot be read, of a queue that is only shown; `nil` if it can. The queue then has the
+    /// defaults.
+    var configurationFailure: CommandFailure?
 
     init(spool: SpoolDirectory, configuration: Configuration) {
         self.spool = spool
@@ -30,6 +33,28 @@ struct OpenQueue {
         configurationDigest = bytes.map(Self.digest(ofConfiguration:))
         directory = absoluteDirectory(of: options.configuration ?? "\(path)/drainq.json")
         self.environment = environment
+    }
+
+    /// Opens a queue to show it. A broken configuration of the queue does not keep anybody from looking.
+    static func showing(_ options: QueueOptions, _ environment: [String: String]) throws -> OpenQueue {
+        let failure: CommandFailure
+        do {
+            return try OpenQueue(options, environment)
+        } catch let errors as ConfigurationErrors where options.configuration == nil {
+            failure = CommandFailure(errors)
+        } catch let error as CommandFailure where options.configuration == nil {
+            failure = error
+        }
+        let path = try queuePath(option: options.path, environment: environment)
+        var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: Configuration())
+        (queue.environment, queue.configurationFailure) = (environment, failure)
+        return queue
+    }
+
+    /// Names a broken configuration on standard error.
+    func reportBrokenConfiguration() {
+        guard let message = configurationFailure?.messages.first else { return }
+        Messages.error("runs send nothing: \(message.text)", hint: message.hint)
     }
 
     static func digest(ofConfiguration bytes: [UInt8]) -> String {
@@ -93,7 +118,7 @@ func configurationBytes(at path: String?, queue: String) throws -> [UInt8]? {
         let status = ExitStatus(ofReading: error)
         throw CommandFailure(
             status, "cannot read '\(file)': \(error)",
-            hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
+            hint: status.hint(forConfigurationAt: file))
     }
 }
 
@@ -106,5 +131,14 @@ extension ExitStatus {
             case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .configuration
             default: .inputOutput
             }
+    }
+
+    fileprivate func hint(forConfigurationAt file: String) -> String? {
+        switch self {
+        case .permission: "the configuration must be readable by the user that runs drainq"
+        case .configuration where !file.hasPrefix("/"): "the file is looked up in '\(absolutePath("."))'"
+        case .configuration: "name a file that is there, or none: then drainq.json of the queue is read"
+        default: nil
+        }
     }
 }

@@ -30,6 +30,13 @@ extension QueueCount.DestinationCount: JSONObject {
         .maybe("coolDownUntil", .time, "the time until which the circuit breaker stays open") {
             $0.end(of: .circuitBreaker)
         },
+        .maybe(
+            "missedSince", .time, "the first attempt since its last delivery; absent if the last one was a delivery",
+            \.state.trouble?.since),
+        .maybe("missed", .count, "the attempts since then", \.state.trouble?.attempts),
+        .maybe("lastStatus", .count, "the status of the last of their answers", \.state.trouble?.cause.status),
+        .maybe("lastError", .text, "the error of the last of them", \.state.trouble?.cause.error),
+        .maybe("lastWords", .text, "the words of that answer or error", \.state.trouble?.cause.words),
         .maybe("downSince", .time, "the first of the failures since its last answer", \.state.downSince),
         .maybe("failures", .count, "failures in a row") { $0.state.failures > 0 ? $0.state.failures : nil },
         .maybe("lastFailure", .text, "the last of these failures", \.state.lastFailure),
@@ -37,13 +44,13 @@ extension QueueCount.DestinationCount: JSONObject {
         .maybe(
             "overload", .count, "the number of attempts in flight that overloaded its server",
             \.state.overload?.inFlight),
+        .maybe(
+            "http1Until", .time, "the time until which its requests leave over HTTP/1.1, because HTTP/2 lost an answer",
+            \.state.http1Until),
         .maybe("lastSuccess", .time, "the time of the last delivery to it", \.state.lastSuccess),
     ]
 
     var name: String { destination.name }
-
-    /// The number of operations that wait, for whatever reason, or are in flight.
-    var waiting: Int { [.new, .deferred, .held, .claimed].reduce(0) { $0 + count(of: $1) } }
 
     func count(of state: ShownState) -> Int { operations[state] ?? 0 }
 

@@ -23,7 +23,8 @@ extension ExplainedRoute: JSONObject {
     var transport: (name: String?, reason: String) {
         do throws(RequestError) {
             let choice = try route.transportChoice(settings: settings, available: available)
-            return (choice.transport.rawValue, choice.reason)
+            let version = needsHTTP1 ? "; over HTTP/1.1 now, because an HTTP/2 stream lost an answer" : ""
+            return (choice.transport.rawValue, choice.reason + version)
         } catch {
             return (nil, "\(error)")
         }

@@ -16,6 +16,8 @@ struct ExplainedRoute {
     var kept: Set<String>?
     /// Why the destination is held now, with the server's words; `nil` if it is not held.
     var hold: String?
+    /// Whether its requests leave over HTTP/1.1 now, because an HTTP/2 stream lost an answer.
+    var needsHTTP1 = false
 
     init(
         of type: TypeName, in configuration: Configuration, available: [Transport], file: String = "drainq.json"
@@ -137,7 +139,7 @@ struct ExplainedRoute {
         var sentences: [String] = []
         let start = Timestamp(microseconds: 0)
         let events = DestinationEvent.events(
-            of: report, verdict, route: route, blamed: nil, now: start)
+            of: report, verdict, route: route, blamed: nil, began: start, now: start)
         if events.isEmpty { sentences.append("it is not to blame: its state stays the same") }
         for event in events {
             switch event {
@@ -152,7 +154,8 @@ struct ExplainedRoute {
             case .retryAfter(let until) where verdict.retryAfter != nil:
                 sentences.append("runs send nothing to it for \((until - start).quantity), as the answer asks")
             case .unreachable, .answered, .delivered, .retryAfter, .probed, .disproved, .heldByHand, .released,
-                .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained:
+                .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained,
+                .brokeStream, .missed, .looked, .unnamed:
                 break
             }
         }

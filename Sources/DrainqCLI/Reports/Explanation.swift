@@ -180,6 +180,8 @@ extension Explanation {
             return batch.verdicts(on: report, members: members, route: route, now: now)
         }
         members = each?.map { MemberView($0, on: explained) }
+        let later = Classification.verdict(on: report, route: route, mayHaveArrived: true, now: now)
+        if later.rule != verdict.rule, let rule = later.rule.match?.rule { unless = [WrittenRule(rule, on: explained)] }
         // The answer names the time of the next attempt.
         if verdict.isOnlyAskedToWait { retry = nil }
     }

@@ -10,11 +10,31 @@ struct LogStory {
         var delivered = 0
         var deferred = 0
         var held = 0
+        /// The numbers of deferrals by cause, in the order in which the causes came.
+        var causes: [(cause: Cause, count: Int)] = []
         /// The end of the outage before these attempts, which is told with them.
         var up: LogEvent?
 
         /// The time of the line.
         var at: Timestamp { up?.at ?? last }
+
+        mutating func add(_ cause: Cause, _ count: Int) {
+            if let index = causes.firstIndex(where: { $0.cause.group == cause.group }) {
+                causes[index].count += count
+            } else {
+                causes.append((cause, count))
+            }
+        }
+
+        /// The causes in words, the most frequent first. Several causes have their counts, and errors only their names.
+        var reasons: String {
+            if causes.count == 1 { return causes[0].cause.text }
+            let sorted = causes.sorted { $0.count > $1.count }
+            let words = sorted.prefix(3).map { cause, count in
+                "\(cause.status == nil ? cause.error ?? cause.text : cause.text) (\(InWords.grouped(count)))"
+            }
+            return words.joined(separator: ", ") + (sorted.count > 3 ? ", …" : "")
+        }
     }
 
     /// Whether runs and changes of the configuration are told.
@@ -32,7 +52,7 @@ struct LogStory {
 
     /// Tells an event. Attempts are told with the next change, or by `flush`.
     mutating func tell(_ event: LogEvent) {
-        if event.kind == .attempts { return add(event) }
+        if event.kind == .attempts || event.kind == .deferred { return add(event) }
         if event.kind == .run {
             let before = configuration
             configuration = event.configuration ?? configuration
@@ -42,7 +62,7 @@ struct LogStory {
                 line(event.since ?? event.at, "the configuration has changed")
             }
         }
-        if event.kind == .up { return begin(after: event) }
+        if event.kind == .up, event.ended != LogEvent.Ending.forgotten.rawValue { return begin(after: event) }
         flush()
         line(event.at, Self.words(event))
     }
@@ -55,10 +75,8 @@ struct LogStory {
             let counts = [(row.delivered, "delivered"), (row.deferred, "deferred"), (row.held, "put back")]
             var words = counts.filter { $0.0 > 0 }.map { InWords.grouped($0.0) + " " + $0.1 }.joined(separator: ", ")
             let duration = max(row.last - row.first, .zero)
-            if !words.isEmpty, duration >= .seconds(1) {
-                let rate = (Double(row.delivered) / duration.inSeconds).rounded()
-                words += " in \(InWords.rough(duration))" + (rate >= 1 ? " (\(InWords.grouped(Int(rate)))/s)" : "")
-            }
+            if !words.isEmpty, duration >= .seconds(1) { words += " in \(InWords.rough(duration))" }
+            if !words.isEmpty, !row.causes.isEmpty { words += ": \(row.reasons)" }
             if let up = row.up {
                 line(up.at, Self.words(up) + (words.isEmpty ? "" : "; \(words)"))
             } else if !words.isEmpty {
@@ -89,6 +107,7 @@ struct LogStory {
     private mutating func add(_ event: LogEvent) {
         let index = index(of: event)
         traffic[index].last = max(traffic[index].last, event.at)
+        if event.kind == .deferred { return traffic[index].add(event.causeValue, event.count ?? 0) }
         traffic[index].delivered += event.delivered ?? 0
         traffic[index].deferred += event.deferred ?? 0
         traffic[index].held += event.held ?? 0
@@ -108,15 +127,21 @@ struct LogStory {
     /// Returns what an event says, without its time.
     static func words(_ event: LogEvent) -> String {
         let place = event.destination ?? "the queue"
-        let cause = event.cause.map { ": \($0)" } ?? ""
+        let causeText = event.causeValue.text
+        let cause = causeText.isEmpty ? "" : ": \(causeText)"
         let age = event.since.map { " after \(InWords.rough(max(event.at - $0, .zero)))" } ?? ""
         let by = event.user.map { " by \($0)" } ?? ""
         let waiting = event.waiting.map { "; \(InWords.grouped($0)) waiting" } ?? ""
         return switch event.kind {
         case .run: "run\(runWords(event))"
-        case .attempts: place
-        case .down: "\(place) down\(cause) (\(event.count ?? 0) in a row)\(waiting)"
-        case .up: "\(place) up\(age)"
+        case .attempts, .deferred: place
+        case .down: "\(place) down\(cause) (\(counted(event, "attempt"))\(without(age)))\(waiting)"
+        case .up:
+            event.ended == LogEvent.Ending.forgotten.rawValue
+                ? "\(place): the incident ended\(age) without a delivery: released, or nothing names it any more"
+                : "\(place) up\(age)"
+        case .gap: "no run came\(age.isEmpty ? "" : " for" + age.dropFirst(" after".count))"
+        case .http1: "\(place) over HTTP/1.1 for a day, because an HTTP/2 stream ended without its whole answer"
         case .held: "\(place) held\(by)\(cause)\(waiting)"
         case .released: "\(place) released\(by)\(age)"
         case .paused: "\(place) paused\(by)"
@@ -124,10 +149,17 @@ struct LogStory {
         case .failed: "\(place): \(operations(event)) failed\(answer(event))\(examples(event))"
         case .quarantined: "\(counted(event, "file")) into quarantine\(cause)\(examples(event))"
         case .evicted: "\(operations(event)) dropped to make room (limits.whenFull)\(examples(event))"
+        case .superseded: "\(event.ids.first ?? "an operation") superseded by \(event.cause ?? "a newer one")"
+        case .dropped: "\(event.ids.first ?? "an operation") dropped"
         case .recovered: "\(operations(event)) of a dead run put back\(examples(event))"
         case .completed: "\(operations(event)) removed: a dead run had delivered them\(examples(event))"
         case .command: "\(event.command ?? "command")\(by): \(operations(event))\(examples(event))"
         }
+    }
+
+    /// Returns the time since when, for a trouble: ` in 15m`.
+    private static func without(_ age: String) -> String {
+        age.isEmpty ? "" : " in" + age.dropFirst(" after".count)
     }
 
     private static func operations(_ event: LogEvent) -> String { counted(event, "operation") }
@@ -138,8 +170,8 @@ struct LogStory {
     }
 
     private static func answer(_ event: LogEvent) -> String {
-        let words = [event.status.map { "\($0)" }, event.cause].compactMap { $0 }
-        return words.isEmpty ? "" : ": " + words.joined(separator: ", ")
+        let words = event.causeValue.text
+        return words.isEmpty ? "" : ": \(words)"
     }
 
     private static func examples(_ event: LogEvent) -> String {

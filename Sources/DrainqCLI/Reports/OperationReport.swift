@@ -78,6 +78,10 @@ struct OperationReport {
             ("destination", header.url ?? view.destination),
             ("hold", hold.map { "of its destination, since \($0.hold.since.rfc3339): \($0.reason)" }),
             ("key", header.key),
+            (
+                "idempotency key",
+                header.idempotencyKey.map { header.hasKeyOfEdit ? "\($0), its own since it was edited" : $0 }
+            ),
             ("method", header.method), ("created", moment(header.createdAt)),
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
             ("attempts", attemptsExplained),
@@ -100,13 +104,13 @@ struct OperationReport {
     private var attemptsExplained: String? {
         guard let allowed = view.attemptsAllowed, view.state != .delivered else { return nil }
         let schedule = pasted("explain", "--type", view.name.type.description)
-        return
-            "\(view.name.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or earlier by its age; "
+        let rule = "it fails for good when \(allowed) have been counted, or earlier by its age"
+        return "\(view.name.attempts) of \(allowed)\(view.state == .failed ? " counted" : ": \(rule)"); "
             + "'\(schedule)' shows the schedule"
     }
 
     fileprivate static func field(_ name: String, _ value: String, _ terminal: Terminal) -> [String] {
-        let indent = 14
+        let indent = max(14, name.utf8.count + 2)
         let text = escapedForDisplay(value)
         // Blanks in a key are its own. The value is broken at them only if it does not fit the terminal.
         guard let columns = terminal.columns, indent + text.displayWidth > columns else {
@@ -156,12 +160,13 @@ extension Outcome {
 }
 
 extension OperationReport {
-    /// Returns the lines of a file in quarantine: the reason, its origin and its beginning.
+    /// Returns the lines of a file in quarantine: the reason, its origin and its beginning. `command` reads the file
+    /// where `retry` cannot.
     static func lines(
-        of item: QuarantineItem, content: [UInt8], _ now: Timestamp, _ terminal: Terminal
+        of item: QuarantineItem, content: [UInt8], _ command: String?, _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {
         let name = item.name?.id.description ?? item.fileName
-        let help = "'\(pasted("retry", name))' reads it again, '\(pasted("drop", name))' removes it"
+        let help = "'\(command ?? pasted("retry", name))' reads it again, '\(pasted("drop", name))' removes it"
         var lines = terminal.wrapped(
             escapedForDisplay("quarantined: \(item.reason ?? "no reason recorded"); \(help)"))
         lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)

@@ -97,7 +97,10 @@ struct HoldView: JSONObject {
     var reason: String { hold.reason }
 
     static let fields: [JSONField<HoldView>] = [
-        .field("reason", .text, "the reason of the hold", \.hold.reason),
+        .field("reason", .text, "the reason of the hold: the rule, with the beginning of the answer", \.hold.reason),
+        .maybe("status", .count, "the status of the answer that it is for", \.hold.shownCause.status),
+        .maybe("error", .text, "the name of the error that it is for", \.hold.shownCause.error),
+        .maybe("words", .text, "the words of that answer, of a rule, or of the operator", \.hold.shownCause.words),
         .field("since", .time, "the start of the hold", \.hold.since),
         .field("byHand", .flag, "whether a person holds it", \.hold.isByHand),
     ]
@@ -128,6 +131,9 @@ struct RecordView: JSONObject {
             "accused", .word(Accused.allCases.map(\.rawValue)),
             "what the attempt counts against, if it is not a delivery", \.record.accused?.rawValue),
         .field("counted", .flag, "whether it counts as an attempt of the operation", \.record.counted),
+        .maybe("interruptions", .count, "the number of runs that died with it in flight before this attempt") {
+            $0.record.interruptions > 0 ? $0.record.interruptions : nil
+        },
     ]
 }
 

@@ -22,33 +22,38 @@ struct QueueStatus: JSONObject {
 
     var at: Timestamp
     var queue: String
-    var verdict = ""
-    var inTrouble = 0
-    var paused: Bool
+    /// What is known of the queue, which the verdict says in words.
+    var health: QueueHealth
+    /// Why drainq.json cannot be read; `nil` if it can.
+    var brokenConfiguration: String?
     var states: [String: Int] = [:]
     var destinations: [QueueCount.DestinationCount] = []
     var holds: [Hold] = []
     var heldByThemselves = 0
     var heldBehindFailed = 0
-    var oldest: Timestamp?
     var nextDue: Timestamp?
-    var due = 0
     var behind = 0
     var superseded = 0
     var merged = 0
     var lackingKept = 0
-    var conditions: String?
     var network = NetworkKind.online.rawValue
     var deliveredTotal = 0
+    var evictedTotal = 0
     var lastSuccess: Timestamp?
     var lastRun: SummaryView?
 
     static let fields: [JSONField<QueueStatus>] = [
         .field("at", .time, "the time of this status", \.at),
         .field("queue", .text, "the queue directory", \.queue),
-        .field("verdict", .text, "what is wrong now, the worst first, or that all is well", \.verdict),
-        .field("inTrouble", .count, "destinations that are held, down or paused", \.inTrouble),
+        .field("verdict", .text, "what is wrong now, or that all is well, or what is not known", \.words.text),
+        .field("advice", .text, "who has to act, or the evidence for the verdict", \.words.lede),
+        .field(
+            "level", .word(HealthWords.Level.allCases.map(\.rawValue)), "how bad that is, as `status --check` says it",
+            \.words.level.rawValue),
+        .field("inTrouble", .count, "destinations that are held or down", \.health.troubles.count),
         .field("paused", .flag, "whether the queue is paused", \.paused),
+        .maybe("pausedSince", .time, "the beginning of the pause of the queue", \.health.pause?.since),
+        .maybe("pausedBy", .text, "the user that paused the queue", \.health.pause?.user),
         .field("states", .map(.count), "the operations and files in each state", \.states),
         .field(
             "destinations", .list(.object(QueueCount.DestinationCount.self)), "each destination with its operations",
@@ -58,14 +63,19 @@ struct QueueStatus: JSONObject {
         .field(
             "heldBehindFailed", .count, "operations that are held behind a failed one of their sequence",
             \.heldBehindFailed),
-        .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.oldest),
+        .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.health.oldest),
         .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
-        .field("due", .count, "operations that are due now", \.due),
+        .field("due", .count, "operations that are due now; a paused queue has none", \.health.due),
+        .field(
+            "newFailed", .count, "failed operations that no `retry`, `drop` or `export` has named", \.health.newFailed),
+        .field(
+            "newQuarantined", .count, "files in quarantine that no `retry` or `drop` has named",
+            \.health.newQuarantined),
         .field("behind", .count, "operations that wait for an older one of their sequence", \.behind),
         .field("superseded", .count, "operations that a newer one replaces; the next run removes them", \.superseded),
         .field("merged", .count, "operations that are merged into a newer one, in one request", \.merged),
         .field("lackingKept", .count, "operations that wait for a kept value", \.lackingKept),
-        .maybe("conditions", .text, "why network or power keep a run from making attempts", \.conditions),
+        .maybe("conditions", .text, "why network or power keep a run from making attempts", \.health.conditions),
         .field(
             "network", .word(NetworkKind.allCases.map(\.rawValue)),
             "the network of this machine: none, its own subnets only, a route to other machines, or a metered one; drainq "
@@ -73,9 +83,29 @@ struct QueueStatus: JSONObject {
         .field(
             "deliveredTotal", .count, "the total of operations that runs and `drainq send` have delivered",
             \.deliveredTotal),
+        .field(
+            "evictedTotal", .count, "the total of operations that were removed to make room (`limits.whenFull`)",
+            \.evictedTotal),
         .maybe("lastSuccess", .time, "the time of the last delivery", \.lastSuccess),
+        .maybe("lastRunAt", .time, "the time of the last run, also of one that had nothing to do") {
+            $0.health.runs.last(at: $0.at)
+        },
+        .maybe("runInterval", .count, "the usual time between two runs, in seconds") {
+            $0.health.runs.interval.map { Int(saturating: $0.inSeconds) }
+        },
         .maybe("lastRun", .object(SummaryView.self), "the summary of the last run that had something to do", \.lastRun),
     ]
+}
+
+extension QueueStatus {
+    /// The health in words.
+    var words: HealthWords {
+        var words = HealthWords(health)
+        words.brokenConfiguration = brokenConfiguration
+        return words
+    }
+
+    var paused: Bool { health.pause != nil }
 }
 
 extension QueueStatus.Hold {
@@ -94,9 +124,11 @@ extension QueueStatus.Hold {
 extension QueueStatus {
     /// Makes the status of a queue. Counts operations by the names of their files alone.
     init(of queue: OpenQueue, at now: Timestamp) throws {
-        self.init(at: now, queue: queue.spool.path, paused: try queue.spool.isPaused)
-        let known = try queue.knownDestinations()
+        let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: now)
         let count = try QueueCount(of: queue.spool, queue.configuration, known, at: now)
+        let health = try QueueHealth(of: queue.spool, count, known, at: now)
+        self.init(at: now, queue: queue.spool.path, health: health)
+        brokenConfiguration = queue.configurationFailure?.messages.first?.text
         for state in ShownState.allCases { states[state.rawValue] = count.states[state] ?? 0 }
         let counts = count.destinationCounts
         destinations = counts
@@ -105,27 +137,23 @@ extension QueueStatus {
         heldBehindFailed = count.heldBehindFailed
         merged = count.merged
         lackingKept = count.lackingKept
-        due = count.due
         behind = count.waitingForOlder
         superseded = count.superseded
-        oldest = counts.compactMap(\.oldest).min()
         nextDue = counts.compactMap(\.next).min()
         let counters = try Counters.read(from: queue.spool)
         deliveredTotal = counters.delivered
-        lastSuccess =
-            ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()
+        evictedTotal = counters.evicted
+        lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self).max()
+        self.health.lastSuccess = lastSuccess
         let asked = queue.configuration.conditions
         let networkState = NetworkState.read()
         let surroundings = Surroundings.read(for: asked, environment: queue.programEnvironment)
         network = networkState.kind(isMetered: surroundings.isMetered).rawValue
         if case .wait(let reason) = asked.decision(in: surroundings) {
-            conditions = reason
+            self.health.conditions = reason
         } else if let offline = known.offline {
-            conditions = networkState.absence(behind: offline.error)?.description
+            self.health.conditions = networkState.absence(behind: offline.error)?.description
         }
-        let troubles = DestinationTrouble.all(of: self)
-        inTrouble = troubles.count
-        verdict = DestinationTrouble.verdict(troubles, of: self, at: now)
         // A record of the last run that cannot be understood does not prevent the status.
         lastRun = try StateFile.lastRun.read(SummaryView.self, in: queue.spool)
     }

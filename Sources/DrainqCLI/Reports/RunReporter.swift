@@ -26,19 +26,25 @@ struct RunReporter {
     private let queue: String?
     /// Whether the report ends with the use of the time.
     private let showsStats: Bool
-    /// The reports of earlier runs; `nil` if every run reports everything.
-    private var alarms: Alarms?
+    /// The queue whose causes are reported once an hour; `nil` if every run reports everything.
+    private let spool: SpoolDirectory?
+    /// What earlier runs have told, at `began`, and what this one adds.
+    private var told = ReportLedger()
+    private var news = ReportLedger()
+    private var began = Timestamp.now()
     private var failures = 0
     private var quarantinedCount = 0
 
     init(
-        detail: Detail, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false, alarms: Alarms? = nil
+        detail: Detail, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
+        mailOf spool: SpoolDirectory? = nil
     ) {
         self.detail = detail
         self.progress = progress
         self.queue = queue
         self.showsStats = showsStats
-        self.alarms = detail == .actionable ? alarms : nil
+        self.spool = detail == .actionable ? spool : nil
+        readMail()
     }
 
     mutating func take(_ event: RunEvent) {
@@ -46,15 +52,10 @@ struct RunReporter {
         // A reader of events gets each one at once, also those of a run that is killed.
         defer { if detail == .json { standardOutput.flush() } }
         switch event {
-        case .chosen, .destinationChanged: break
+        case .chosen: break
         case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
-        case .destinationHeld(let destination, let record, let byStormGuard):
-            let shouldReport =
-                alarms?.shouldReport(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true
-            if shouldReport, detail == .actionable || detail == .everything {
-                Messages.error("'\(destination)' is held: \(record.cause)", hint: hint(for: record))
-            }
+        case .changed(let change): take(change)
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
             if detail == .everything, !recovery.returned.isEmpty {
@@ -67,16 +68,15 @@ struct RunReporter {
                     .warning,
                     "removed \(InWords.count(recovery.delivered.count, "operation")) that a dead run had delivered")
             }
-        case .holdEnded(let destination):
-            let wasReported = alarms?.release(destination) == true
-            if detail == .everything || wasReported { Messages.notice("'\(destination)' is no longer held") }
         case .parked(let id, let destination, let record, let times):
             // Reported once, if no other operation has shown meanwhile which one is to blame.
             if detail == .everything && times == 1 || detail != .json && detail != .silent && times == 2 {
                 Messages.warning(
                     "'\(destination)' refuses '\(id)': \(record.cause); no other operation has shown yet whether the credentials are to blame",
-                    hint: hint(for: record))
+                    hint: hint(for: Cause(record)))
             }
+        case .withheld(let id, let reason):
+            if detail == .everything { Messages.warning("'\(id)' waits: \(reason)") }
         case .networkAbsent(let absence, let isNew):
             if detail == .everything || detail == .actionable, isNew {
                 Messages.warning(
@@ -91,7 +91,7 @@ struct RunReporter {
                     notKeptMessage(id, name, reason), hint: "operations of the same key that send the value wait for it"
                 )
             }
-        case .evicted(let name):
+        case .evicted(let name, _):
             if detail != .silent { Messages.say(.warning, evictedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if detail == .everything {
@@ -127,7 +127,7 @@ struct RunReporter {
         guard detail == .actionable else { return }
         reportOthers()
         (failures, quarantinedCount) = (0, 0)
-        alarms?.begin(at: .now())
+        readMail()
     }
 
     /// Reports the number of what `actionable` left out, and what earlier runs kept quiet about. Records for later runs
@@ -140,26 +140,76 @@ struct RunReporter {
         }
         if quarantinedCount > Self.shown {
             Messages.error(
-                "and \(quarantinedCount - Self.shown) more files are not operations",
+                "and \(quarantinedCount - Self.shown) more files are in quarantine",
                 hint: pasted("list", "--state", "quarantined"))
         }
-        guard let alarms else { return }
-        for sentence in alarms.dueReports {
-            Messages.error(sentence, hint: pasted("list", "--state", "failed"))
-        }
+        guard let spool, !news.isEmpty || told.hasDueMail(at: began) else { return }
         do throws(SpoolError) {
-            try alarms.save()
+            try StateFile.reports.update(ReportLedger(), in: spool) {
+                $0.add(news)
+                for (subject, waited) in $0.takeDueMail(at: began) {
+                    guard let sentence = sentence(of: subject, waited) else { continue }
+                    Messages.error(sentence, hint: pasted("list", "--state", "failed"))
+                }
+            }
         } catch {
             Messages.warning(error.description, hint: error.hint)
         }
     }
 
+    // MARK: - Mail
+
+    /// Reads what earlier runs have told. A file that cannot be read counts as empty: the run then reports everything.
+    private mutating func readMail() {
+        (news, began) = (ReportLedger(), .now())
+        // try?: see above.
+        told = spool.flatMap { try? StateFile.reports.read(ReportLedger.self, in: $0) } ?? ReportLedger()
+    }
+
+    /// Returns the report of failures that runs without a terminal kept quiet; `nil` if this run has told them all.
+    private func sentence(of subject: ReportLedger.Subject, _ waited: ReportLedger.Entry) -> String? {
+        let isQuiet = told.isQuiet(subject, at: began)
+        let count = (waited.owed?.count ?? 0) - (isQuiet ? 0 : news.owed(subject))
+        let (place, isHeld) = ("'\(subject.destination ?? "")'", waited.stands == true)
+        if count <= 0 { return isHeld && isQuiet ? "\(place) is held: \(subject)" : nil }
+        let time = InWords.rough(max(began - (waited.told ?? began), .zero))
+        return "\(InWords.count(count, "more operation")) failed at \(place) in the last \(time): \(subject)"
+            + (isHeld ? "; the destination is held" : "")
+    }
+
     // MARK: - One event
+
+    private mutating func take(_ change: LogEvent) {
+        let place = change.destination ?? ""
+        switch change.kind {
+        case .held:
+            let cause = change.causeValue
+            if spool != nil {
+                // A hold by the storm guard has the cause of the failures before it, and needs no other action.
+                let storm = cause.code == .storm ? told.counted(.mail(cause, at: place), in: news) : nil
+                news.beginHold(of: place, storm: storm, at: began)
+                if let storm, told.isQuiet(storm, at: began) { return }
+            }
+            if detail == .actionable || detail == .everything {
+                Messages.error("'\(place)' is held: \(cause.text)", hint: hint(for: cause))
+            }
+        case .released:
+            let wasReported = news.hasTold(holdOf: place) || told.hasTold(holdOf: place)
+            if spool != nil { news.endHold(of: place, in: told) }
+            if detail == .everything || wasReported { Messages.notice("'\(place)' is no longer held") }
+        case .down, .up, .gap: if detail == .everything { Messages.notice(LogStory.words(change)) }
+        default: break
+        }
+    }
 
     private mutating func take(_ event: AttemptEvent) {
         if event.hasFailed {
-            // The exit status and the metrics still count the failure.
-            if alarms?.shouldReport(event) == false { return }
+            if spool != nil {
+                let subject = told.counted(.mail(Cause(event.record), at: event.destination), in: news)
+                news.owe(News(.failed, event.destination, reason: event.record.cause), to: subject)
+                // No cause is told twice within the hour. The exit status and the metrics still count the failure.
+                if told.isQuiet(subject, at: began) { return }
+            }
             failures += 1
         }
         switch detail {
@@ -191,7 +241,7 @@ struct RunReporter {
         case .json: JSONLine.write(QuarantineView(item))
         case .actionable, .everything:
             Messages.error(
-                "'\(item.originalName ?? item.fileName)' is not an operation: \(item.reason ?? "no reason recorded")",
+                "'\(item.originalName ?? item.fileName)' is in quarantine: \(item.reason ?? "no reason recorded")",
                 hint: "kept as '\(queue.map { $0 + "/" } ?? "")quarantine/\(item.fileName)'")
         }
     }
@@ -218,22 +268,21 @@ struct RunReporter {
         return text
     }
 
-    private func hint(for record: AttemptRecord) -> String {
-        let fact = fact(of: record)
+    private func hint(for cause: Cause) -> String {
+        let fact = fact(of: cause)
         return queue == nil ? fact : "\(fact); \(pasted("status"))"
     }
 
-    private func fact(of record: AttemptRecord) -> String {
-        switch record.status {
+    private static let waits = "its operations wait, and no attempt is counted"
+
+    private func fact(of cause: Cause) -> String {
+        switch cause.status {
         case 401, 403: "check the credentials, then run again"
         case 407: "check the proxy's credentials, then run again"
         case .some(300..<400):
             "set the route's url to the target: drainq follows no redirect, or at most five with redirects in drainq-config(5)"
-        case nil where record.error == NetworkError.tls.rawValue:
-            "see caFile and clientCertificate in drainq-config(5)"
         default:
-            record.ruleCode == .noURL
-                ? "set routes.default.url in drainq.json" : "its operations wait, and no attempt is counted"
+            cause.status == nil ? CauseWords.remedy(cause) ?? Self.waits : Self.waits
         }
     }
 
@@ -269,21 +318,15 @@ struct RunReporter {
         }
         if summary.leftForeign { text += "; more files in 'new' wait for the next run" }
         if let reason = summary.conditions { text += "; \(reason)" }
+        let end = summary.startedAt + summary.duration
         if let due = summary.nextDue, summary.leftDue == 0 {
-            text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"
+            text += "; next due \(InWords.moment(max(due, end), from: end))"
         }
         return text
     }
 }
 
 extension AttemptRecord {
-    /// The cause in a few words: the status or the error, and the beginning of an answer that was no delivery.
-    var cause: String {
-        var text = status.map { "\($0)" } ?? error ?? rule
-        if outcome != .delivered, let excerpt = excerptBesideRule { text += " (\(excerpt))" }
-        return text
-    }
-
     /// The excerpt, unless it is empty or the rule says the same.
     var excerptBesideRule: String? {
         excerpt.flatMap { $0.isEmpty || rule.utf8.elementsEqual($0.utf8) ? nil : $0 }

@@ -14,7 +14,7 @@ struct AttemptView: JSONObject {
             .field("type", .text, "its type", \.event.type.description),
             .field("destination", .text, "the destination of the request", \.event.destination),
         ]
-        + RecordView.fields.filter { !["retryAfter", "counted"].contains($0.documented.name) }.map {
+        + RecordView.fields.filter { !["retryAfter", "counted", "interruptions"].contains($0.documented.name) }.map {
             $0.documented.name == "outcome" ? outcome : $0.of(\.record)
         }
         + [
@@ -41,15 +41,18 @@ struct AttemptView: JSONObject {
 /// A file in quarantine, in `list --json`, `show --json` and `run --json`.
 struct QuarantineView: JSONObject {
     var item: QuarantineItem
-    var key: String?
+    /// The header of the operation that the file is, or would be; `nil` if it was not read.
+    var header: OperationHeader?
 
     static let fields: [JSONField<QuarantineView>] = [
         .event("quarantined"),
-        .maybe("id", .text, "the id, if the file has the name of an operation", \.item.name?.id.description),
+        .maybe(
+            "id", .text, "the id of the operation, if the file has its name, or `retry` would make it one",
+            \.id?.description),
         .field("state", .word(["quarantined"]), "the state") { _ in "quarantined" },
-        .maybe("type", .text, "the type of the operation, by that name", \.item.name?.type.description),
-        .maybe("key", .text, "the key of the operation, if `list` or `show` can read its header", \.key),
-        .maybe("createdAt", .time, "the creation of the operation, by that name", \.item.name?.createdAt),
+        .maybe("type", .text, "the type of the operation, as far as it is known", \.type?.description),
+        .maybe("key", .text, "the key of the operation, if `list` or `show` can read it", \.key),
+        .maybe("createdAt", .time, "the creation of the operation, as far as it is known", \.createdAt),
         .maybe("at", .time, "the time when it went into quarantine", \.item.at),
         .maybe("reason", .text, "the reason", \.item.reason),
         .maybe("originalName", .text, "its earlier name", \.item.originalName),
@@ -57,9 +60,14 @@ struct QuarantineView: JSONObject {
         .field("path", .text, "its file in the queue directory") { "quarantine/\($0.item.fileName)" },
     ]
 
-    init(_ item: QuarantineItem, key: String? = nil) {
-        (self.item, self.key) = (item, key)
+    init(_ item: QuarantineItem, _ header: OperationHeader? = nil) {
+        (self.item, self.header) = (item, header)
     }
+
+    private var id: OperationID? { item.id ?? header.flatMap { $0.id.canBeNamed ? $0.id : nil } }
+    private var type: TypeName? { item.type ?? header?.type }
+    private var key: String? { header?.key ?? item.reading?.fixedKey }
+    private var createdAt: Timestamp? { item.name?.createdAt ?? item.reading?.createdAt }
 }
 
 /// The summary of a run, in `run --json`, in the log, and in the queue's record of its last run.

@@ -8,20 +8,27 @@ struct StatusReport {
     let now: Timestamp
     let terminal: Terminal
 
+    /// Whether the rules that decided are shown, too.
+    var showsRules = false
+
     var lines: [String] {
-        var lines = wrapped(status.verdict, status.verdict == DestinationTrouble.allIsWell ? .good : .bad)
+        let words = status.words
+        var lines = wrapped(words.text, words.level == .ok ? .good : .bad)
+        if !words.lede.isEmpty { lines += terminal.wrapped(escapedForDisplay(words.lede)) }
         lines += forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
-        if !status.destinations.isEmpty { lines += table }
+        if !rows.isEmpty { lines += table }
         if status.deliveredTotal > 0 { lines += terminal.wrapped(total) }
+        if let runs { lines += terminal.wrapped(runs) }
         if let last = status.lastRun { lines += terminal.wrapped(sentence(last)) }
         return lines
     }
 
-    /// Wraps a line. What stands before its first colon has the colour.
+    /// Wraps a line. What stands before its first colon has the colour; a time of day has no such colon.
     private func wrapped(_ line: String, _ paint: Paint) -> [String] {
         var lines = terminal.wrapped(escapedForDisplay(line))
-        let end = lines[0].firstIndex(of: ":") ?? lines[0].endIndex
+        let last = lines[0].last == ":" ? lines[0].index(before: lines[0].endIndex) : lines[0].endIndex
+        let end = lines[0].firstRange(of: ": ")?.lowerBound ?? last
         lines[0] = terminal.painted(String(lines[0][..<end]), paint) + lines[0][end...]
         return lines
     }
@@ -35,18 +42,13 @@ struct StatusReport {
     /// The lines about states that only a person ends.
     private var forPeople: [String] {
         var lines = status.paused ? ["paused: runs make no attempts until '\(pasted("resume"))'"] : []
-        lines += status.holds.map { hold in
-            let age = InWords.rough(max(now - hold.hold.since, .zero))
-            let probe = hold.nextProbe.map { "; next probe \(words($0))" } ?? ""
-            return "held: '\(hold.destination)' for \(age): \(hold.hold.reason)\(probe)"
-                + "; '\(pasted("release", "--destination", hold.destination))' ends it"
-        }
+        lines += TroubleGroup.all(of: status).map(sentence)
         for row in status.destinations where row.state.isPaused {
             lines.append(
                 "paused: '\(row.name)'; '\(pasted("resume", "--destination", row.name))' ends it")
         }
         let counts = [
-            (status.heldByThemselves, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
+            (status.health.heldAlone, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
             (
                 status.heldBehindFailed, "held behind failed operations",
                 "'\(pasted("retry", "--state", "failed"))' sends the failed ones first, "
@@ -57,28 +59,83 @@ struct StatusReport {
                 "'\(pasted("list", "--state", "failed"))' lists them, '\(pasted("retry", "--state", "failed"))' sends them again"
             ),
             (count(.quarantined), "quarantined", "'\(pasted("list", "--state", "quarantined"))' shows the reasons"),
+            (status.evictedTotal, "evicted to make room, in all", "'\(pasted("log"))' says when"),
         ]
         for (count, word, help) in counts where count > 0 { lines.append("\(word): \(count); \(help)") }
         return lines
     }
 
-    /// The lines about blocked destinations whose block ends by itself.
+    /// The line of destinations in trouble for one cause: the cause first, then what waits, and what ends it.
+    private func sentence(_ group: TroubleGroup) -> String {
+        let cause = group.cause.text
+        let next = group.next.map { words($0) }
+        var text: String
+        switch (group.state, group.rows.count) {
+        case (.held, 1):
+            text = "\(group.rows[0].name) held\(since(group)): \(cause); \(group.waiting) wait"
+        case (.held, let count): text = "\(count) destinations held\(since(group)): \(cause); \(group.waiting) wait"
+        case (_, 1): text = "\(group.rows[0].name): \(group.waiting) wait\(since(group)), \(last(group.cause)) \(cause)"
+        case (_, let count):
+            text = "\(count) destinations: \(group.waiting) wait\(since(group)), \(last(group.cause)) \(cause)"
+        }
+        if group.state == .held {
+            if let remedy = CauseWords.remedy(group.cause) { text += "; \(remedy)" }
+            if let next { text += "; next probe \(next)" }
+            text += "; '\(group.command)' ends \(group.rows.count == 1 ? "it" : "them")"
+        } else if let next {
+            text += "; next attempt \(next)"
+        }
+        if group.rows.count > 1 {
+            let more = group.rows.count - Self.mostNames
+            text +=
+                "; " + group.rows.prefix(Self.mostNames).map(\.name).joined(separator: ", ")
+                + (more > 0 ? " and \(more) more" : "")
+        }
+        if showsRules, let rule = group.rows.compactMap(\.state.hold?.reason).first { text += "; by \(rule)" }
+        return text
+    }
+
+    private static let mostNames = 6
+
+    private func since(_ group: TroubleGroup) -> String {
+        group.since.map { " since \(InWords.clock($0, at: now)) (\(InWords.rough(max(now - $0, .zero))))" } ?? ""
+    }
+
+    private func last(_ cause: Cause) -> String { cause.status == nil ? "no answer:" : "last answer" }
+
+    /// The lines about states that end by themselves.
     private var passing: [String] {
         var lines: [String] = []
-        for row in status.destinations {
-            if let until = row.end(of: .retryAfter) {
+        for (row, health) in zip(status.destinations, status.health.destinations) {
+            if health.state == .missed, row.waiting > 0, let cause = health.cause {
+                let since = health.since.map { " since \(InWords.clock($0, at: now))" } ?? ""
+                let next = row.next.map { "; next attempt \(words($0))" } ?? ""
                 lines.append(
-                    "retry-after: the server of '\(row.name)' asked for time; next attempt \(words(until))")
+                    "\(row.name): \(row.waiting) wait\(since), \(last(cause)) \(cause.text)\(next)")
             }
-            if let until = row.end(of: .circuitBreaker) {
-                let last = row.state.lastFailure.map { ", the last one \($0)" } ?? ""
+            if let until = row.end(of: .retryAfter) {
+                lines.append("\(row.name): its server asked for time; next attempt \(words(until))")
+            }
+            if let until = row.end(of: .circuitBreaker), health.state != .down, health.state != .missed {
+                lines.append("\(row.name): its circuit breaker is open; next attempt \(words(until))")
+            }
+            if health.state == .well, let up = row.state.upSince, row.count(of: .deferred) > 0,
+                let oldest = row.oldest, oldest < up, let last = row.last, last > now
+            {
                 lines.append(
-                    "circuit breaker open: '\(row.name)' after \(row.state.failures) failures in a row\(last); "
-                        + "next attempt \(words(until))")
+                    "\(row.name) is up again since \(InWords.clock(up, at: now)): \(row.count(of: .deferred)) wait up to "
+                        + "\(InWords.rough(last - now)) by their own schedules; '\(pasted("run", "--now"))' sends them")
             }
         }
-        if let reason = status.conditions { lines.append("waiting: \(reason)") }
+        if let reason = status.health.conditions { lines.append("waiting: \(reason)") }
         return lines
+    }
+
+    /// How often runs come.
+    private var runs: String? {
+        guard let last = status.health.runs.last(at: now) else { return nil }
+        let usual = status.health.runs.interval.map { ", usually each \(InWords.rough($0))" } ?? ""
+        return "last run \(words(last))\(usual)"
     }
 
     /// The counts: `3 new, 128 deferred; 5 due now, 2 behind older ones`.
@@ -86,8 +143,8 @@ struct StatusReport {
         let states = ShownState.allCases.filter { count($0) > 0 }.map { "\(count($0)) \($0.rawValue)" }
         if states.isEmpty { return "empty" }
         var due: [String] = []
-        if status.due > 0 {
-            due.append("\(status.due) due now")
+        if status.health.due > 0 {
+            due.append("\(status.health.due) due now")
         } else if status.nextDue != nil {
             due.append("next due \(words(status.nextDue))")
         }
@@ -98,10 +155,15 @@ struct StatusReport {
         return states.joined(separator: ", ") + (due.isEmpty ? "" : "; " + due.joined(separator: ", "))
     }
 
+    /// The destinations of the table: those that something names, or that have failed operations.
+    private var rows: [QueueCount.DestinationCount] {
+        zip(status.destinations, status.health.destinations).filter { $1.state != .unnamed || $1.failed > 0 }.map(\.0)
+    }
+
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
-        "last run \(words(last.circumstances.startedAt)): \(last.inWords)"
+        "last run with work \(words(last.circumstances.startedAt)): \(last.inWords)"
     }
 
     /// The deliveries: `1234 delivered in all, the last one 5m ago`.
@@ -131,9 +193,9 @@ struct StatusReport {
             Table.Column(title: "NEXT"), Table.Column(title: "LAST SUCCESS"),
         ]
         // The worst first: a low terminal shows no more.
-        let trouble = DestinationTrouble.all(of: status).enumerated().map { ($1.destination, $0) }
+        let trouble = status.health.troubles.enumerated().map { ($1.name, $0) }
         let rank = Dictionary(trouble, uniquingKeysWith: min)
-        var rows = status.destinations.sorted { left, right in
+        var rows = self.rows.sorted { left, right in
             let ranks = (rank[left.name] ?? .max, rank[right.name] ?? .max)
             return (ranks.0, right.waiting, left.name) < (ranks.1, left.waiting, right.name)
         }.map { row in
@@ -145,8 +207,8 @@ struct StatusReport {
                     Table.Cell(words(row.state.lastSuccess)),
                 ]
         }
-        if status.destinations.count > 1 {
-            let all = status.destinations
+        if self.rows.count > 1 {
+            let all = self.rows
             func sum(_ count: (QueueCount.DestinationCount) -> Int) -> Table.Cell {
                 Table.Cell(all.reduce(0) { $0 + count($1) })
             }

@@ -7,12 +7,14 @@ extension WaitReason {
         switch self {
         case .nothing: return "now"
         case .time(let moment): return InWords.moment(moment, from: now)
+        case .newest(let moment): return "\(InWords.moment(moment, from: now)) (debounce)"
         case .person: return "held"
         case .older(let id): return "behind \(named(id))"
         case .newer(let id): return "replaced by \(named(id))"
         case .merged(let id): return "with \(named(id))"
         case .failed(let id): return "held behind \(named(id))"
         case .kept(let name): return "for kept \(name)"
+        case .secret: return "now (secret)"
         case .resume: return "paused"
         case .conditions: return "conditions"
         case .witness(let until): return "\(InWords.moment(until, from: now)) (parked)"
@@ -33,6 +35,8 @@ extension WaitReason {
         switch self {
         case .nothing: return "the next run may send it"
         case .time(let time): return "the next attempt is at \(moment(time))"
+        case .newest(let end):
+            return "waiting for a newer value of its key ('debounce'); the next attempt is at \(moment(end))"
         case .person: return "held individually, until '\(pasted("release", id.description))'"
         case .older(let older): return "waiting behind '\(older)', which goes first"
         case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
@@ -44,6 +48,7 @@ extension WaitReason {
         case .kept(let name):
             return "waiting for '{kept.\(name)}': no answer has provided this value for its key yet"
         case .conditions(let reason): return "not sent now: \(reason)"
+        case .secret(let reason): return "not sent: \(reason)"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
         case .witness(let until):
             return
@@ -68,9 +73,9 @@ extension WaitReason {
 /// The reason why an operation waits, in `list --json` and `show --json`; `nil` if it waits only for a run.
 struct WaitView: JSONObject {
     static let words = [
-        "time", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
+        "time", "debounce", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
         "destinationHeld",
-        "retryAfter", "circuitBreaker", "conditions", "witness",
+        "retryAfter", "circuitBreaker", "conditions", "witness", "secret",
     ]
 
     var what: String
@@ -83,13 +88,16 @@ struct WaitView: JSONObject {
     static let fields: [JSONField<WaitView>] = [
         .field(
             "what", .word(words),
-            "its time, its own release, an older operation that goes first, a newer one that replaces it "
-                + "or that it is merged into, an older one that failed and holds it, a value that no answer has provided for its key yet, the end of a pause of the queue, the pause, hold, retry-after or open circuit breaker of its destination, or the network or power of this machine",
+            "its time, a newer value of its key, its own release, an older operation that goes first, a newer one that "
+                + "replaces it or that it is merged into, an older one that failed and holds it, a value that no answer "
+                + "has provided for its key yet, the end of a pause of the queue, the pause, hold, retry-after or open "
+                + "circuit breaker of its destination, the network or power of this machine, or, by drainq show, the "
+                + "secret of its user",
             \.what),
         .maybe("id", .text, "the other operation", \.id),
         .maybe("name", .text, "the name of that value", \.name),
         .maybe("until", .time, "the end of that, or the next probe of a hold", \.until),
-        .maybe("reason", .text, "the reason of `conditions`", \.reason),
+        .maybe("reason", .text, "the reason of `conditions` and `secret`", \.reason),
     ]
 
     init?(_ waiting: WaitReason) {
@@ -97,6 +105,9 @@ struct WaitView: JSONObject {
         case .nothing: return nil
         case .time(let moment):
             what = "time"
+            until = moment.rfc3339
+        case .newest(let moment):
+            what = "debounce"
             until = moment.rfc3339
         case .person: what = "release"
         case .older(let other):
@@ -115,6 +126,9 @@ struct WaitView: JSONObject {
             what = "kept"
             name = value
         case .resume: what = "resume"
+        case .secret(let reason):
+            what = "secret"
+            self.reason = reason
         case .conditions(let reason):
             what = "conditions"
             self.reason = reason

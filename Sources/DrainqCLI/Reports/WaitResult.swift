@@ -3,7 +3,7 @@ import Policy
 /// One line of `wait --json`, schema 1.
 struct WaitResult: JSONObject {
     enum Outcome: String, Encodable, CaseIterable {
-        case delivered, failed, quarantined, gone, waiting, unknown
+        case delivered, failed, expired, evicted, superseded, dropped, quarantined, gone, waiting, unknown
     }
 
     var id: String

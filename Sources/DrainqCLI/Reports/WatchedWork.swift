@@ -14,7 +14,7 @@ struct WatchedWork {
             first = nil
             return nil
         }
-        let remaining = status.due +| inFlight
+        let remaining = status.health.due +| inFlight
         let begin = first ?? (now, remaining)
         first = begin
         let text = "a run is at work: \(inFlight) in flight, \(remaining) left"

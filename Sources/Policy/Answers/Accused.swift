@@ -70,8 +70,9 @@ extension NetworkError {
 extension RequestError {
     fileprivate var accused: Accused {
         switch self {
-        case .missingSecret, .headersCommand: .credentials
+        case .missingSecret, .missingOwnSecret, .headersCommand: .credentials
         case .unavailable(let error, _): error.accused
+        case .noCredentials: .machine
         default: outcome == .held ? .machine : .operation
         }
     }

@@ -28,14 +28,18 @@ package struct AnswerContent: Hashable, Sendable {
     package var json: [JSONCondition]
     /// A text that the body must contain.
     package var text: String?
+    /// Whether an earlier request of the operation must possibly have arrived (`Operation.mayHaveArrived`).
+    package var isAfterUnknown: Bool
 
     package init(
-        contentType: String? = nil, headers: [Header] = [], json: [JSONCondition] = [], text: String? = nil
+        contentType: String? = nil, headers: [Header] = [], json: [JSONCondition] = [], text: String? = nil,
+        isAfterUnknown: Bool = false
     ) {
         self.contentType = contentType
         self.headers = headers
         self.json = json
         self.text = text
+        self.isAfterUnknown = isAfterUnknown
     }
 
     /// Creates the condition that a callable function returns this code.
@@ -43,7 +47,7 @@ package struct AnswerContent: Hashable, Sendable {
         self.init(json: [JSONCondition(pointer: CanonicalStatus.pointer, test: .equals(.string(word.rawValue)))])
     }
 
-    package var isEmpty: Bool { contentType == nil && headers.isEmpty && !looksIntoBody }
+    package var isEmpty: Bool { contentType == nil && headers.isEmpty && !looksIntoBody && !isAfterUnknown }
 
     package var looksIntoBody: Bool { !json.isEmpty || text != nil }
 }
@@ -58,6 +62,8 @@ extension AnswerContent {
         case condition(JSONCondition, found: RedactedText?)
         case notJSON
         case text
+        /// No earlier request of the operation can have arrived.
+        case firstRequest
         /// The body is longer than the route's `answerLimit`, so the condition cannot be checked.
         case cut
 
@@ -65,12 +71,13 @@ extension AnswerContent {
         var mayBeFromAnotherServer: Bool {
             switch self {
             case .contentType, .notJSON: true
-            case .header, .condition, .text, .cut: false
+            case .header, .condition, .text, .firstRequest, .cut: false
             }
         }
     }
 
     func objection(to answer: inout JudgedAnswer) -> Objection? {
+        if isAfterUnknown, !answer.mayHaveArrived { return .firstRequest }
         if let wanted = contentType {
             let found = answer.head.header("Content-Type")
             guard found?.isMediaType(wanted) == true else {
@@ -100,7 +107,7 @@ extension AnswerContent {
             }
         }
         let ofText = text.map { mine in other.text.map { $0.contains(mine) } ?? false } ?? true
-        return ofHeaders && ofText && json.allSatisfy(other.json.contains)
+        return ofHeaders && ofText && (other.isAfterUnknown || !isAfterUnknown) && json.allSatisfy(other.json.contains)
             && (contentType == nil || contentType == other.contentType)
     }
 
@@ -108,6 +115,7 @@ extension AnswerContent {
     package var words: [String] {
         (contentType.map { ["its content type is \(escapedForDisplay($0))"] } ?? []) + headers.map(\.description)
             + (text.map { ["the body has '\(escapedForDisplay($0))' in it"] } ?? []) + json.map(\.description)
+            + (isAfterUnknown ? ["an earlier request may have arrived"] : [])
     }
 }
 
@@ -138,6 +146,7 @@ extension AnswerContent.Objection: CustomStringConvertible {
         case .condition(let condition, _): condition.opposite
         case .notJSON: "the answer is not JSON"
         case .text: "the body does not have the text in it"
+        case .firstRequest: "no earlier request can have arrived"
         case .cut: "the answer is longer than answerLimit, and cut it is not JSON"
         }
     }
@@ -150,20 +159,29 @@ struct JudgedAnswer {
     /// The status; 0 for an element with a missing status.
     let status: Int
     let report: SealedReport
+    /// Whether an earlier request of the operation may have arrived.
+    let mayHaveArrived: Bool
     /// Whether the body is longer than the route's `answerLimit`. `send` reads more of a body than a run does.
     let isCut: Bool
     private let element: JSONDocument?
 
-    init(_ answer: AttemptReport.Answer, in report: SealedReport, limit: Int) {
+    init(
+        _ answer: AttemptReport.Answer, in report: SealedReport, limit: Int, mayHaveArrived: Bool = false
+    ) {
         head = answer
+        self.mayHaveArrived = mayHaveArrived
         status = answer.status
         self.report = report
         isCut = answer.isCut || answer.body.count > limit
         element = nil
     }
 
-    init(_ element: JSONDocument, status: Int, of answer: AttemptReport.Answer, in report: SealedReport) {
+    init(
+        _ element: JSONDocument, status: Int, of answer: AttemptReport.Answer, in report: SealedReport,
+        mayHaveArrived: Bool
+    ) {
         head = answer
+        self.mayHaveArrived = mayHaveArrived
         self.status = status
         self.report = report
         isCut = false

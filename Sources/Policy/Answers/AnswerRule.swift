@@ -13,6 +13,14 @@ package struct AnswerRule: Hashable, Sendable {
         case results(Results)
         case standard
 
+        /// Whether two lines of `classify` have answers in common, and neither line is the narrower.
+        package func isRival(of other: Origin) -> Bool {
+            guard case .classify(.statuses(let mine)) = self, case .classify(.statuses(let theirs)) = other else {
+                return false
+            }
+            return mine != theirs && mine.count == theirs.count && mine.overlaps(theirs)
+        }
+
         /// Whether the user's rule names the answers that it matches. `accept` names the others: a refused answer may
         /// come from another server.
         package var namesAnswer: Bool {
@@ -55,7 +63,8 @@ package struct AnswerRule: Hashable, Sendable {
     package var content: AnswerContent
     package var sense: Sense
     package var outcome: Outcome
-    /// The place in the answer of the time until which the destination gets no request; only for a rule that defers.
+    /// The place in the answer of the time until which the destination gets no request, for a rule that defers or
+    /// delivers.
     package var until: AnswerLimit?
 
     package init(

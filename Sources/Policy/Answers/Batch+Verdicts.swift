@@ -4,12 +4,14 @@ extension Batch {
     ///
     /// The route's rules judge the whole answer first. If the whole answer is a delivery, they judge each element as
     /// the answer to one operation, with a status of its own. If it is not clear which element is about which
-    /// operation, all are deferred. `members` are the operations of the request, in its order.
+    /// operation, all are deferred. `members` are the operations of the request, in its order; `repeated` has those of
+    /// which an earlier request may have arrived.
     package func verdicts(
-        on report: SealedReport, members: [OperationID], route: Route, now: Timestamp
+        on report: SealedReport, members: [OperationID], repeated: Set<OperationID> = [], route: Route, now: Timestamp
     ) -> [Verdict]? {
         guard let results, case .answer(let answer) = report.original.result else { return nil }
-        let whole = Classification.verdict(on: report, route: route, now: now)
+        let whole = Classification.verdict(
+            on: report, route: route, mayHaveArrived: members.allSatisfy(repeated.contains), now: now)
         if whole.outcome != .delivered { return nil }
         func verdict(_ outcome: Outcome, _ rule: Rule) -> Verdict {
             var verdict = whole.becoming(outcome, rule: rule)
@@ -22,12 +24,14 @@ extension Batch {
             return Array(repeating: verdict(.deferred, rule), count: members.count)
         }
         let rules = route.answerRules(of: results)
-        return elements.map { element in
+        return zip(members, elements).map { member, element in
             guard let element else {
                 return verdict(results.listsFailures ? .delivered : .deferred, .unlisted(results))
             }
             let status = results.status.map { element.value(at: $0)?.statusNumber ?? AnswerRule.noStatus }
-            var judged = JudgedAnswer(element, status: status ?? answer.status, of: answer, in: report)
+            var judged = JudgedAnswer(
+                element, status: status ?? answer.status, of: answer, in: report,
+                mayHaveArrived: repeated.contains(member))
             var verdict = Classification.verdict(on: &judged, by: rules, route: route, now: now)
             verdict.rule = .member(verdict.rule)
             verdict.excerpt = report.excerpt(of: element.bytes[element.range])

@@ -3,15 +3,21 @@ package enum Classification {
     /// Returns the verdict on the report, on this route. `now` is the moment of the answer, for a time without a Date.
     ///
     /// The route's first matching rule decides; if none matches, the defaults decide. No rule can override the meaning
-    /// of an attempt that this program ended itself.
-    package static func verdict(on report: SealedReport, route: Route, now: Timestamp) -> Verdict {
+    /// of an attempt that this program ended itself. `mayHaveArrived`: whether an earlier request of the operation may
+    /// have arrived (`Operation.mayHaveArrived`).
+    package static func verdict(
+        on report: SealedReport, route: Route, mayHaveArrived: Bool = false, now: Timestamp
+    ) -> Verdict {
         switch report.original.result {
         case .answer(let answer):
-            var judged = JudgedAnswer(answer, in: report, limit: route.answerLimit)
+            var judged = JudgedAnswer(
+                answer, in: report, limit: route.answerLimit, mayHaveArrived: mayHaveArrived)
             let rules = route.answerRules(saying: route.protocol == .callable ? judged.word : nil)
             return verdict(on: &judged, by: rules, route: route, now: now)
         case .failure(let error, _):
-            return verdict(on: error, route: route)
+            var verdict = verdict(on: error, route: route)
+            verdict.isUnread = report.original.isUnread
+            return verdict
         }
     }
 

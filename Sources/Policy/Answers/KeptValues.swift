@@ -9,6 +9,16 @@ package struct KeptValues: Hashable, Sendable {
     package var isEmpty: Bool { values.isEmpty && unkept.isEmpty }
 }
 
+/// The values that a delivery leaves for its chain. The record of the attempt has them until they are in `state/keys/`.
+package struct ChainValues: Hashable, Sendable {
+    package var chain: String
+    package var kept: KeptValues
+
+    package init(chain: String, kept: KeptValues) {
+        (self.chain, self.kept) = (chain, kept)
+    }
+}
+
 /// The answer to a delivery, up to `answerLimit`, as the copy in `delivered/` contains it.
 package struct KeptAnswer: Hashable, Sendable {
     package var contentType: String?

@@ -95,11 +95,20 @@ package struct AttemptReport: Hashable, Sendable {
     /// Whether the attempt ended before it began, because its delivery agent did: nothing was sent. The run decides
     /// anew whether to send the operation.
     package var isUnbegun: Bool
+    /// Whether the server cannot have read the request. The attempt does not count.
+    package var isUnread: Bool
+    /// Whether an HTTP/2 stream ended without its whole answer.
+    package var hasBrokenStream: Bool
 
-    package init(result: Result, duration: Duration, isSuspect: Bool = false, isUnbegun: Bool = false) {
+    package init(
+        result: Result, duration: Duration, isSuspect: Bool = false, isUnbegun: Bool = false, isUnread: Bool = false,
+        hasBrokenStream: Bool = false
+    ) {
         self.result = result
         self.duration = duration
         self.isSuspect = isSuspect
         self.isUnbegun = isUnbegun
+        self.isUnread = isUnread
+        self.hasBrokenStream = hasBrokenStream
     }
 }

@@ -70,7 +70,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the reason that a hold stores: the rule, followed by the excerpt if there is one.
     package func reason(excerpt: String?) -> String {
-        excerpt.map { "\(self): \($0)" } ?? description
+        excerpt.flatMap { $0 == description ? nil : "\(self): \($0)" } ?? description
     }
 
     package var description: String {

@@ -19,7 +19,13 @@ package struct SealedReport: Sendable {
     /// The part that a report shows: the beginning of the answer's body, or the error's detail. `nil` if there is none.
     package var excerpt: RedactedText? {
         switch original.result {
-        case .answer(let answer): excerpt(of: answer.body)
+        case .answer(let answer):
+            // A redirect says where it leads in its head.
+            if (300..<400).contains(answer.status), let target = answer.header("Location") {
+                excerpt(of: "Location: \(target)".utf8)
+            } else {
+                excerpt(of: answer.body)
+            }
         case .failure(_, let detail): excerpt(of: detail.utf8)
         }
     }

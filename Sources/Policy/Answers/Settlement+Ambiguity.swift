@@ -20,18 +20,19 @@ extension Route {
     /// from the creation.
     package func ambiguity(of operation: Operation, name: EntryName, now: Timestamp) -> Rule? {
         guard let keyTTL else { return nil }
-        let records = operation.attempts.sinceRetry(counted: name.attempts)
+        let (own, interruptions) = operation.requests(name)
+        let records = own.sinceRetry(counted: name.attempts)
         if let first = records.first(where: \.isOfUnknownOutcome) {
             guard now - first.at >= keyTTL else { return nil }
             return .ambiguous(since: first.at, wasInterrupted: false, keyTTL: keyTTL)
         }
-        guard name.interruptions > 0 else { return nil }
+        guard interruptions > 0 else { return nil }
         let since = records.last?.at ?? operation.header.createdAt
         return now - since >= keyTTL ? .ambiguous(since: since, wasInterrupted: true, keyTTL: keyTTL) : nil
     }
 }
 
-extension [AttemptRecord] {
+extension ArraySlice<AttemptRecord> {
     /// Returns the records since a person last decided: the last `counted` records that count, with the uncounted ones
     /// between and after them. Leaves out records up to the one that found the operation ambiguous, because only a
     /// person has the operation sent after that.
@@ -55,5 +56,26 @@ extension AttemptRecord {
     /// Whether the server may have received the request although no answer came back.
     fileprivate var isOfUnknownOutcome: Bool {
         error.flatMap(NetworkError.init(rawValue:)).map { !$0.provesNotSent } ?? false
+    }
+}
+
+extension Operation {
+    /// Whether an earlier request of the operation may have arrived: the answer of one was lost, to drainq or to a
+    /// gateway (502, 504), or a run died with one in flight. A `retry` does not change what has happened.
+    package func mayHaveArrived(_ name: EntryName) -> Bool {
+        let (records, interruptions) = requests(name)
+        return interruptions > 0
+            || records.contains { record in
+                record.interruptions > 0 || record.isOfUnknownOutcome || [502, 504].contains(record.status)
+            }
+    }
+
+    /// Returns what is recorded of the requests that had today's text: those since the last edit.
+    fileprivate func requests(_ name: EntryName) -> (records: ArraySlice<AttemptRecord>, interruptions: Int) {
+        guard let edit = header.edited else { return (attempts[...], name.interruptions) }
+        var records = attempts.dropFirst(edit.attempts)
+        guard let first = records.indices.first else { return (records, name.interruptions -| edit.interruptions) }
+        records[first].interruptions = records[first].interruptions -| edit.interruptions
+        return (records, name.interruptions)
     }
 }

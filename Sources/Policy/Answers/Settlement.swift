@@ -8,7 +8,11 @@ package struct Settlement: Hashable, Sendable {
     /// The values that a delivery leaves for later operations of its key.
     package var kept = KeptValues.none
 
-    package var isRecorded: Bool { disposition != .putBack }
+    package var isRecorded: Bool { disposition != .putBack && !isWait }
+
+    /// Whether nothing was attempted and the operation waits. Its file gets no record: the same would come again and
+    /// again.
+    package var isWait = false
 
     /// Decides what becomes of an operation after an attempt that began at `start` and was answered at `now`.
     ///
@@ -53,7 +57,8 @@ package struct Settlement: Hashable, Sendable {
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule,
             retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
             excerpt: (verdict.excerpt ?? report.excerpt)?.description,
-            accused: verdict.accused(members: inBatch ? 2 : 1), counted: disposition.countsAttempt)
+            accused: verdict.accused(members: inBatch ? 2 : 1), counted: disposition.countsAttempt,
+            interruptions: name.interruptions)
         var settlement = Settlement(disposition: disposition, rule: rule, record: record)
         if verdict.outcome == .delivered {
             settlement.kept = report.kept(of: route)
@@ -65,6 +70,10 @@ package struct Settlement: Hashable, Sendable {
     /// Decides on an operation for which no request can be made.
     package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
         var settlement = unsent(error.outcome, rule: .request(error), now: now)
+        if case .noCredentials(_, let delay) = error {
+            settlement.disposition = .deferred(until: (now + delay).roundedUpToMilliseconds, countsAttempt: false)
+            settlement.isWait = true
+        }
         settlement.record.accused = Verdict(outcome: error.outcome, rule: .request(error)).accused()
         return settlement
     }

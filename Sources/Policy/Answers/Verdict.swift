@@ -14,6 +14,8 @@ package struct Verdict: Hashable, Sendable {
     package var excerpt: RedactedText?
     /// The network error, if there is no answer.
     package var error: NetworkError?
+    /// Whether the server cannot have read the request.
+    package var isUnread = false
     /// Why this machine has no network, if that kept the answer from arriving.
     package private(set) var absence: NetworkAbsence?
 
@@ -35,10 +37,10 @@ package struct Verdict: Hashable, Sendable {
 
     /// Whether the attempt counts for the operation. File, name, `explain` and metrics all show this decision.
     ///
-    /// An attempt does not count if the server only asked for time, if the network or this machine is to blame, or if
-    /// the destination is held.
+    /// An attempt does not count if the server only asked for time or cannot have read the request, if the network or
+    /// this machine is to blame, or if the destination is held.
     package var countsAttempt: Bool {
-        if accused()?.excusesOperation ?? false { return false }
+        if isUnread || accused()?.excusesOperation ?? false { return false }
         return outcome != .held && !isOnlyAskedToWait
     }
 
@@ -62,6 +64,7 @@ package struct Verdict: Hashable, Sendable {
     package func becoming(_ outcome: Outcome, rule: Rule) -> Verdict {
         var verdict = Verdict(outcome: outcome, rule: rule)
         (verdict.status, verdict.error, verdict.canonical) = (status, error, canonical)
+        verdict.isUnread = isUnread
         verdict.absence = absence
         return verdict
     }

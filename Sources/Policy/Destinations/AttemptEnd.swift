@@ -6,8 +6,8 @@ package struct AttemptEnd<Attempt> {
         /// The operations of the request.
         package var ids: [OperationID]
         package let route: Shared<Route>
-        /// The names of its credentials, see `Parking.Entry`.
-        package var credentials: String
+        /// The credentials in its request.
+        package var credentials: RequestCredentials
         package var began: Timestamp
         /// The start of its measurement; `nil` if the concurrency does not adapt.
         package var start: AdaptiveConcurrency.Start?
@@ -15,14 +15,15 @@ package struct AttemptEnd<Attempt> {
         package var isSample = false
         /// Whether the attempt probes a held destination.
         package var isProbe = false
-        /// Whether another operation was delivered with the same credentials. If refused again, this operation fails.
-        package var isWitnessed = false
+        /// The credentials with which this operation was refused and another one delivered. If refused with them again,
+        /// this operation fails.
+        package var witnessed: RequestCredentials?
         /// Whether its request also carried other operations.
         package var isShared = false
         /// Whether its request carries the changes of several operations of one key.
         package var isMerged = false
 
-        package init(ids: [OperationID], route: Shared<Route>, credentials: String, began: Timestamp) {
+        package init(ids: [OperationID], route: Shared<Route>, credentials: RequestCredentials, began: Timestamp) {
             self.ids = ids
             self.route = route
             self.credentials = credentials
@@ -39,8 +40,8 @@ package struct AttemptEnd<Attempt> {
     /// Whether the next operations of the sequence are sent while the end is withheld, as if the operation had failed.
     /// If they meet the same end, they fail or are put back with it.
     package var releasesSequence = false
-    /// Whether another operation was delivered while the end was withheld. The failure then does not count towards a
-    /// storm.
+    /// Whether another operation was delivered while the end was withheld, or out of the same batch. A failure is then
+    /// this operation's own, and does not count towards a storm.
     package var isContradicted = false
 
     package init(attempt: Attempt, facts: Facts, report: SealedReport, verdict: Verdict) {
@@ -59,5 +60,20 @@ package struct AttemptEnd<Attempt> {
     package var stormStatus: Int? {
         guard !isContradicted, case .permanent(let status)? = StormGuard<Void>.Answer(verdict) else { return nil }
         return status
+    }
+}
+
+extension Incident {
+    /// Makes the incident of one attempt; `nil` if it was a delivery, or says nothing of the destination: this machine
+    /// is to blame, or the operation has no request.
+    init?<Attempt>(_ end: AttemptEnd<Attempt>, at now: Timestamp) {
+        let verdict = end.verdict
+        switch verdict.accused(members: end.facts.ids.count) {
+        case nil, .machine, .network: return nil
+        case .operation where verdict.status == nil: return nil
+        case .agent, .destination, .credentials, .batch, .operation: break
+        }
+        self.init(since: now, last: now, cause: Cause(verdict, end.report))
+        failedAll = verdict.outcome == .failed
     }
 }

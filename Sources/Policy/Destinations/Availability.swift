@@ -62,11 +62,22 @@ extension DestinationState {
         return waits == DestinationWaits() ? nil : waits
     }
 
+    /// Returns the time until which requests that no run plans wait, for the server or for the circuit breaker; `nil`
+    /// if they may be sent.
+    package func wait(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
+        [wait(at: now), coolDown(settings, at: now)].compactMap(\.self).max()
+    }
+
     /// Returns the time until which the server asked for time; `nil` if the time is over.
     func wait(at now: Timestamp) -> Timestamp? {
         guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait else { return nil }
+        // A wait that the server asked for in the future is of a wrong clock, and ends with it.
+        if let asked, asked - now > Self.longestSkew { return nil }
         return notBefore
     }
+
+    /// The longest difference between the clocks of hosts that are right.
+    private static let longestSkew = Duration.seconds(60)
 
     /// Returns the time until which the circuit breaker is open; `nil` if the circuit breaker is closed or turned off.
     func coolDown(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {

@@ -1,23 +1,21 @@
 /// The fingerprint of a destination's configuration and credentials, in ten digits: `5f0a1-9c3e7`, first the
 /// configuration, then the credentials. A hold stores the fingerprint, and ends when it changes.
 ///
-/// The fingerprint stands in a file, beside its salt, so it must not help a reader of the file to find a secret by
-/// guessing. Each of the two digests keeps only 20 bits: one of a million wrong guesses passes. A list of a billion
-/// guesses still leaves a thousand, and these can be tried only against the server, as without the fingerprint. A
-/// change goes unnoticed one time in a million; an unnoticed change costs the wait for the next probe, or
-/// `drainq release`. The two digests are separate, so that a configuration that changes often does not give away
-/// another 20 bits of the same secret each time. Literal values in a configuration (a header, a proxy's user) are no
-/// better guarded in the configuration itself, so 20 bits are enough there.
+/// The fingerprint only notices a change, so each of its two digests keeps 20 bits: a change goes unnoticed one time in
+/// a million, and then costs the wait for the next probe, or `drainq release`. Even a reader of the queue's key
+/// (`state/key`) learns little: a list of a billion guesses of a secret leaves a thousand. The two digests are
+/// separate, so that a configuration that changes often does not give away another 20 bits of the same secret each
+/// time. What decides about an operation is longer, see `RequestCredentials.mark`.
 package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     /// - `leads` are the routes that lead to the destination, see `DestinationTable.routes`.
     /// - `sources` are the sources of the secrets that they and the `settings` name; `values` are the current values. A
     ///   missing secret differs from an empty one. The value of a source that has effects is left out: a command may
-    ///   print another token every time, and each would end the hold.
+    ///   print another token every time, and each would end the hold. So is a file for each operation.
     package init(
         of leads: [DestinationTable.Lead], _ settings: DestinationSettings, sources: [String: SecretSource],
-        values: [String: String], salt: String
+        values: [String: String], key: String
     ) {
         var configuration = leads.flatMap { lead -> [String] in
             [lead.type?.description ?? "", "\(lead.route.whatMayBeBlamed)"]
@@ -25,12 +23,12 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
         configuration += ["\(settings.connection)", "\(settings.transport)"]
         for (name, source) in sources.sorted(by: { $0.key < $1.key }) { configuration += [name, "\(source)"] }
         let credentials = sources.keys.sorted().flatMap { name -> [String] in
-            if sources[name]?.hasEffects == true { return [name] }
+            if sources[name]?.isReadableAlone == false { return [name] }
             return values[name].map { [name, "is", $0] } ?? [name, "is missing"]
         }
         description =
-            Self.digits(of: ["configuration", salt] + configuration) + "-"
-            + Self.digits(of: ["credentials", salt] + credentials)
+            Self.digits(of: ["configuration", key] + configuration) + "-"
+            + Self.digits(of: ["credentials", key] + credentials)
     }
 
     /// Returns the first 20 bits of the SHA-256 of the texts, each after its length, so that one cannot pass for two.

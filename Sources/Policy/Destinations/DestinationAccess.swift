@@ -67,7 +67,7 @@ package struct DestinationAccess: Hashable, Sendable {
         concurrency?.keep(below: state.overload, at: now)
         if block != nil { return }
         if told.notBefore != state.notBefore, let until = told.wait(at: now) {
-            state.notBefore = until
+            (state.notBefore, state.asked) = (until, told.asked)
             block = .init(.retryAfter, until: until)
         } else if told.coolDownUntil != state.coolDownUntil, let until = told.coolDown(settings, at: now) {
             (state.coolDownUntil, state.coolDowns, state.failures) = (until, told.coolDowns, told.failures)
@@ -87,14 +87,15 @@ package struct DestinationAccess: Hashable, Sendable {
     ) {
         // A limit that a delivery announces is no sign of too many attempts at once.
         let asksForTime =
-            !events.contains(.delivered) && events.contains { if case .retryAfter = $0 { true } else { false } }
+            !events.contains(where: \.isDelivery)
+            && events.contains { if case .retryAfter = $0 { true } else { false } }
         let isAway = events.contains { if case .unreachable = $0 { true } else { false } }
         if asksForTime || isAway {
             // A server that is away does not show its limits.
             if let tooMany = concurrency?.refused(start), asksForTime {
                 applyOverload(.overloaded(inFlight: tooMany), at: now)
             }
-        } else if events.contains(.delivered) {
+        } else if events.contains(where: \.isDelivery) {
             let overload = state.overload
             if let over = concurrency?.delivered(start, after: duration, overload: overload, at: now) {
                 applyOverload(.sustained(inFlight: over.inFlight), at: now)
@@ -113,15 +114,38 @@ package struct DestinationAccess: Hashable, Sendable {
         concurrency?.share(with: runs, overload: state.overload, at: now)
     }
 
+    /// Joins an attempt that was no delivery with the ones before it, unless a delivery or an operator's event stands
+    /// between them: many answers need little memory.
+    private mutating func joins(_ event: DestinationEvent) -> Bool {
+        guard case .missed(let missed) = event else { return false }
+        for index in events.indices.reversed() {
+            switch events[index] {
+            case .missed(let earlier):
+                events[index] = .missed(earlier.joined(by: missed))
+                return true
+            case .answered, .unreachable, .retryAfter, .failed, .parked, .unparked, .overloaded, .brokeStream: continue
+            default: return false
+            }
+        }
+        return false
+    }
+
     /// Applies an event to this run at once, and keeps it for the ledger.
     package mutating func apply(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
         state.apply(event, settings, at: now)
-        // The ledger needs only one of several equal events.
-        let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
-        if !saysTheSame { events.append(event) }
+        // The ledger needs only one of several equal events; of deliveries, the one that began last.
+        if state.window == nil, let last = events.last, let both = event.joined(to: last) {
+            events[events.count - 1] = both
+        } else if !joins(event) {
+            events.append(event)
+        }
         switch event {
+        // This run's block of a held destination ends with the hold only.
+        case .delivered where state.hold != nil: break
         case .delivered: update(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
-        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained: break
+        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained,
+            .brokeStream, .missed, .looked:
+            break
         case .unreachable:
             // `--now` ignores a circuit breaker that was open before, not one that opens here.
             if state.coolDownUntil.map({ $0 > now }) ?? false {
@@ -130,7 +154,8 @@ package struct DestinationAccess: Hashable, Sendable {
         case .retryAfter(let until): block = .init(.retryAfter, until: until)
         case .held, .heldByHand: block = .init(.held)
         case .paused: block = .init(.paused)
-        case .released, .blameChanged, .disproved: update(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
+        case .released, .blameChanged, .disproved, .unnamed:
+            update(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
         }
     }
 }

@@ -76,8 +76,10 @@ package struct DestinationControl<Attempt>: ~Copyable {
         mutating get { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
     }
 
-    /// Whether the destination has not answered since its last failure.
-    package var isFailing: Bool { mutating get { access.state.failures > 0 } }
+    /// The evidence that its attempts end soon.
+    package var trust: DispatchOrder.Trust {
+        mutating get { access.state.failures > 0 ? .fails : access.state.lastSuccess == nil ? .unknown : .delivers }
+    }
 
     /// Whether an operation waits for a witness.
     package func isParked(_ id: OperationID) -> Bool { access.state.parking[id] != nil }
@@ -114,12 +116,9 @@ package struct DestinationControl<Attempt>: ~Copyable {
     /// Divides the concurrency that the server sustains among `runs` runs.
     package mutating func share(with runs: Int, at now: Timestamp) { access.share(with: runs, at: now) }
 
-    /// Applies an event, for this run at once and for the ledger later. Returns whether the event ends a hold.
-    @discardableResult
-    package mutating func apply(_ event: DestinationEvent, at now: Timestamp) -> Bool {
-        let wasHeld = state.hold != nil
+    /// Applies an event, for this run at once and for the ledger later.
+    package mutating func apply(_ event: DestinationEvent, at now: Timestamp) {
         access.apply(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
-        return wasHeld && state.hold == nil
     }
 
     /// Whether events are not in the ledger yet.
@@ -173,33 +172,36 @@ extension DestinationControl {
     /// operations.
     ///
     /// The guards may withhold an answer that is permanent or would hold the destination, until others have been asked.
-    /// The operations stay claimed meanwhile; after a crash they are sent again. `blamed` returns the fingerprint of
-    /// configuration and credentials, which takes time.
-    package mutating func take(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
-        var endsHold = learn(from: end, at: now)
+    /// The operations stay claimed meanwhile; after a crash they are sent again. `prints` make the texts for the
+    /// ledger.
+    package mutating func take(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
+        learn(from: end, prints, at: now)
         let verdict = end.verdict
-        func told(_ effects: [Effect]) -> [Effect] { endsHold ? [.reportHoldEnd] + effects : effects }
         if end.facts.isProbe {
             if isStillHeld(after: verdict) {
                 // The cause of the hold persists: the probed operation is as blameless as the others.
                 access.block = Availability.Block(.held)
-                return told([.settle(end, as: verdict.becoming(.held, rule: verdict.rule))])
+                return [.settle(end, as: verdict.becoming(.held, rule: verdict.rule))]
             }
-            if verdict.outcome == .failed, apply(.disproved, at: now) { endsHold = true }
+            if verdict.outcome == .failed { apply(.disproved(began: end.facts.began), at: now) }
             // A deferred probe does not decide, and this pass sends no other probe: the hold goes on.
             if verdict.outcome == .deferred { access.block = Availability.Block(.held) }
         }
-        if end.isRefusal, isProvenGuilty(end, blamed) { return told([contradict(end)]) }
-        if verdict.outcome == .held, holds == nil {
-            guard answer(of: end) != nil else { return told([hold(end, as: verdict)]) }
-            beginHoldGuard(with: end, at: now)
-            if end.isRefusal, end.facts.ids.count > 1 { return told([.askOne(end)]) }
+        if end.isRefusal {
+            if isProvenGuilty(end, prints) { return [fail(end)] }
+            if end.facts.credentials.areOwn, !end.facts.isProbe { return park(end, prints, at: now) }
         }
-        return told(judge(end, blamed: blamed, at: now))
+        if verdict.outcome == .held, holds == nil {
+            guard answer(of: end) != nil else { return [hold(end, as: verdict)] }
+            beginHoldGuard(with: end, at: now)
+            if end.isRefusal, end.facts.ids.count > 1 { return [.askOne(end)] }
+        }
+        return judge(end, prints: prints, at: now)
     }
 
     /// Decides what becomes of the operations of an attempt.
-    package mutating func judge(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
+    package mutating func judge(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
+        if end.isContradicted, end.verdict.outcome == .failed { return [.settle(end, as: end.verdict)] }
         var end = end
         end.releasesSequence = end.verdict.outcome == .failed && holds == nil && storm.withholds
         guard let answer = answer(of: end), holds != nil || storm.minds(answer) else {
@@ -208,47 +210,43 @@ extension DestinationControl {
         let step =
             holds == nil
             ? storm.take(end, answer, isSample: end.facts.isSample) : holds!.take(end, answer)
-        let effects = follow(step, blamed, at: now)
+        let effects = follow(step, prints, at: now)
         return end.releasesSequence ? [.release(end)] + effects : effects
     }
 
     /// Decides on an error in making a request. Another operation has to confirm the error before the destination is
     /// held.
-    package mutating func doubt(_ end: End, blamed: () -> String, at now: Timestamp) -> [Effect] {
+    package mutating func doubt(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
         if holds == nil { holds = HoldGuard(beginningWith: nil) }
-        return follow(holds!.take(end, .permanent(0)), blamed, at: now)
+        return follow(holds!.take(end, .permanent(0)), prints, at: now)
     }
 
     /// Concludes when no other operation of this destination waits or is in flight.
-    package mutating func nothingElse(blamed: () -> String, at now: Timestamp) -> [Effect] {
-        follow(holds?.nothingElse() ?? storm.nothingElse(), blamed, at: now)
+    package mutating func nothingElse(prints: Fingerprints, at now: Timestamp) -> [Effect] {
+        follow(holds?.nothingElse() ?? storm.nothingElse(), prints, at: now)
     }
 
     // MARK: Parts
 
-    /// Applies what the end says about the destination, except a hold. Returns whether the end of the attempt ends a
-    /// hold.
-    private mutating func learn(from end: End, at now: Timestamp) -> Bool {
-        let wasHeld = state.hold != nil
+    /// Applies what the end says about the destination, except a hold.
+    private mutating func learn(from end: End, _ prints: Fingerprints, at now: Timestamp) {
         let events = DestinationEvent.events(
-            of: end.report, end.verdict, route: end.facts.route.value, blamed: nil, now: now)
+            of: end.report, end.verdict, route: end.facts.route.value, blamed: nil, began: end.facts.began, now: now)
         for event in events {
             if case .held = event { continue }
-            // A delivery that was in flight when the hold began does not end the hold: only a probe does.
-            if event == .delivered, block?.reason == .held, !end.facts.isProbe { continue }
             apply(event, at: now)
-            if event == .delivered { witness(end.facts, at: now) }
+            if event.isDelivery { witness(end.facts, prints, at: now) }
         }
+        if let missed = Incident(end, at: now) { apply(.missed(missed), at: now) }
         if let start = end.facts.start { access.adapt(to: events, of: start, after: end.report.duration, at: now) }
         if end.report.duration > Self.slowFailure, block?.reason == .circuitBreaker { isLeftForNow = true }
-        return wasHeld && state.hold == nil
     }
 
     /// Records a delivery as the witness of parked operations with the same credentials.
-    private mutating func witness(_ facts: End.Facts, at now: Timestamp) {
+    private mutating func witness(_ facts: End.Facts, _ prints: Fingerprints, at now: Timestamp) {
         if state.parking.isEmpty { return }
         for id in facts.ids where isParked(id) { apply(.unparked(id), at: now) }
-        apply(.witnessed(credentials: facts.credentials, began: facts.began), at: now)
+        apply(.witnessed(credentials: prints.mark(facts.credentials), began: facts.began), at: now)
     }
 
     /// Whether a probe met the same end that the destination is held for.
@@ -264,13 +262,11 @@ extension DestinationControl {
     }
 
     private mutating func beginHoldGuard(with end: End, at now: Timestamp) {
-        let (facts, isRefusal) = (end.facts, end.isRefusal)
-        holds = HoldGuard(
-            beginningWith: isRefusal ? .init(credentials: facts.credentials, began: facts.began, answered: now) : nil)
+        holds = HoldGuard(beginningWith: end.isRefusal ? .init(end: end, answered: now) : nil)
     }
 
     private mutating func follow(
-        _ step: StormGuard<End>.Step, _ blamed: () -> String, at now: Timestamp
+        _ step: StormGuard<End>.Step, _ prints: Fingerprints, at now: Timestamp
     ) -> [Effect] {
         switch step {
         case .wait: return []
@@ -278,10 +274,10 @@ extension DestinationControl {
             // A single sample shows whether credentials are refused, and a server may count refusals against the
             // client.
             guard let holds else { return [.sample(upTo: StormGuard<End>.samples)] }
-            return [.sampleOne(credentials: holds.refused?.credentials)]
+            return [.sampleOne(like: holds.refused?.end)]
         case .apply(let ends):
             removeEmptyHoldGuard()
-            return apply(ends, blamed, at: now)
+            return apply(ends, prints, at: now)
         case .hold(let ends, let status):
             removeEmptyHoldGuard()
             let count = ends.count + storm.failed(with: status)
@@ -296,14 +292,14 @@ extension DestinationControl {
     }
 
     /// Lets withheld answers take effect. A delivery among them shows that the others are about their operations alone.
-    private mutating func apply(_ ends: [End], _ blamed: () -> String, at now: Timestamp) -> [Effect] {
+    private mutating func apply(_ ends: [End], _ prints: Fingerprints, at now: Timestamp) -> [Effect] {
         let isContradicted = ends.contains { $0.verdict.outcome == .delivered }
         var parking = state.parking
         return ends.map { end in
             var end = end
             end.isContradicted = isContradicted
             if end.verdict.outcome != .held { return .settle(end, as: end.verdict) }
-            return isContradicted ? contradict(end) : conclude(end, &parking, blamed, at: now)
+            return isContradicted ? contradict(end) : conclude(end, &parking, prints, at: now)
         }
     }
 
@@ -318,24 +314,35 @@ extension DestinationControl {
 
     // MARK: Refusals of credentials
 
-    /// Whether another operation was delivered with the same credentials since the refusal.
-    private func isProvenGuilty(_ end: End, _ blamed: () -> String) -> Bool {
+    /// Whether the operation was refused twice with the credentials with which another one was delivered.
+    private func isProvenGuilty(_ end: End, _ prints: Fingerprints) -> Bool {
         guard end.facts.ids.count == 1, !end.facts.isShared else { return false }
-        if end.facts.isWitnessed { return true }
+        if end.facts.witnessed == end.facts.credentials { return true }
         return !state.parking.isEmpty
-            && refusals(of: end, blamed()).contains { state.parking.decision(on: $0) == .fail }
+            && refusals(of: end, prints).contains { state.parking.decision(on: $0) == .fail }
     }
 
-    /// Fails a refused operation, because another operation was delivered with the same credentials. Defers any other
-    /// answer. Operations that were refused together are sent again, each alone, before one of them fails.
+    /// Sends a refused operation once more, alone and with the credentials of that moment, because another operation
+    /// was delivered with the same credentials. Defers any other answer.
     private func contradict(_ end: End) -> Effect {
         let verdict = end.verdict
         guard end.isRefusal else {
             return .settle(end, as: verdict.becoming(.deferred, rule: .contradicted(verdict.rule, .deferred)))
         }
+        return end.facts.isMerged ? .sendApart(end) : .sendEachAlone(end)
+    }
+
+    private func fail(_ end: End) -> Effect {
         if end.facts.isMerged { return .sendApart(end) }
-        if end.facts.isShared || end.facts.ids.count > 1 { return .sendEachAlone(end) }
-        return .settle(end, as: verdict.becoming(.failed, rule: .contradicted(verdict.rule, .failed)))
+        return .settle(end, as: end.verdict.becoming(.failed, rule: .contradicted(end.verdict.rule, .failed)))
+    }
+
+    /// Parks the operations of a request that was refused with credentials of their own. Operations that were refused
+    /// together are first sent again, each alone.
+    private mutating func park(_ end: End, _ prints: Fingerprints, at now: Timestamp) -> [Effect] {
+        if end.facts.isShared || end.facts.ids.count > 1 { return [.sendEachAlone(end)] }
+        var parking = state.parking
+        return [conclude(end, &parking, prints, at: now)]
     }
 
     /// Decides on an answer for which this run has no witness. Parks the operations of a refusal. Holds the destination
@@ -343,21 +350,23 @@ extension DestinationControl {
     ///
     /// In strict order no operation behind a refused operation may be its witness, so the destination is held.
     private mutating func conclude(
-        _ end: End, _ parking: inout Parking, _ blamed: () -> String, at now: Timestamp
+        _ end: End, _ parking: inout Parking, _ prints: Fingerprints, at now: Timestamp
     ) -> Effect {
         guard end.isRefusal, end.facts.route.value.ordering != .strict, block?.reason != .held else {
             return hold(end, as: end.verdict)
         }
-        let refusals = refusals(of: end, blamed())
+        let refusals = refusals(of: end, prints)
         if refusals.contains(where: { parking.decision(on: $0) == .hold }) { return hold(end, as: end.verdict) }
         for refusal in refusals { parking.park(refusal, at: now) }
         return .park(end, refusals)
     }
 
-    private func refusals(of end: End, _ blamed: String) -> [Parking.Refusal] {
-        end.facts.ids.map { id in
+    private func refusals(of end: End, _ prints: Fingerprints) -> [Parking.Refusal] {
+        let (credentials, blamed) = (end.facts.credentials, prints.blamed())
+        let mark = prints.mark(credentials)
+        return end.facts.ids.map { id in
             Parking.Refusal(
-                id: id, status: end.verdict.status ?? 0, credentials: end.facts.credentials, blamed: blamed)
+                id: id, status: end.verdict.status ?? 0, credentials: mark, areOwn: credentials.areOwn, blamed: blamed)
         }
     }
 }

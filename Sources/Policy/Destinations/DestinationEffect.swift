@@ -7,8 +7,8 @@ package enum DestinationEffect<Attempt> {
     /// Settle refused operations as parked, and apply `.parked` for each: they wait for a witness, which shows whether
     /// the operation or its credentials are refused.
     case park(AttemptEnd<Attempt>, [Parking.Refusal])
-    /// Send each of these operations again, alone, under the next attempt number: another operation was delivered with
-    /// the same credentials.
+    /// Send each of these operations again, alone and with the secrets of that moment, under the next attempt number:
+    /// another operation was delivered with the same credentials, or each brings credentials of its own.
     case sendEachAlone(AttemptEnd<Attempt>)
     /// Send the operations of a merged document one after the other.
     case sendApart(AttemptEnd<Attempt>)
@@ -18,8 +18,7 @@ package enum DestinationEffect<Attempt> {
     case release(AttemptEnd<Attempt>)
     /// Attempt up to this number of other operations, the newest first, and nothing else meanwhile.
     case sample(upTo: Int)
-    /// Attempt one other operation with these credentials, or with any if `nil`, and nothing else meanwhile.
-    case sampleOne(credentials: String?)
-    /// Report that the hold has ended.
-    case reportHoldEnd
+    /// Attempt one other operation with the credentials of this attempt, or with any if `nil`, and nothing else
+    /// meanwhile.
+    case sampleOne(like: AttemptEnd<Attempt>?)
 }

@@ -7,21 +7,31 @@ extension DestinationEvent {
     /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without Retry-After this is the
     ///   first delay of the schedule for rate limits. No wait is longer than `RetryAfter.longest`.
     /// - A delivery may announce a limit: the server takes no further request before that time.
+    /// - An HTTP/2 stream that ended without its whole answer shows that HTTP/2 loses answers there.
     /// - A held verdict holds the destination, with the report's words as the reason. `blamed` is the fingerprint of
     ///   configuration and credentials, see `DestinationState.Hold`.
     package static func events(
-        of report: SealedReport, _ verdict: Verdict, route: Route, blamed: String?, now: Timestamp
+        of report: SealedReport, _ verdict: Verdict, route: Route, blamed: String?, began: Timestamp, now: Timestamp
+    ) -> [DestinationEvent] {
+        if verdict.absence != nil || verdict.error == .cancelled { return [] }
+        let events = eventsOfAnswer(report, verdict, route: route, blamed: blamed, began: began, now: now)
+        return report.original.hasBrokenStream ? [.brokeStream] + events : events
+    }
+
+    private static func eventsOfAnswer(
+        _ report: SealedReport, _ verdict: Verdict, route: Route, blamed: String?, began: Timestamp, now: Timestamp
     ) -> [DestinationEvent] {
         let accused = verdict.accused()
-        if verdict.absence != nil || verdict.error == .cancelled { return [] }
         var hold: DestinationEvent {
             .held(reason: verdict.rule.reason(excerpt: report.excerpt?.description), blamed: blamed)
         }
         switch (report.original.result, verdict.outcome) {
         case (_, .delivered):
             // A limit that a success announces, by a rule's `until`.
-            guard verdict.isRateLimited, let wait = verdict.retryAfter, wait > .zero else { return [.delivered] }
-            return [.delivered, .retryAfter(until: now + wait)]
+            guard verdict.isRateLimited, let wait = verdict.retryAfter, wait > .zero else {
+                return [.delivered(began: began)]
+            }
+            return [.delivered(began: began), .retryAfter(until: now + wait)]
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):

@@ -2,17 +2,25 @@
 package enum DestinationEvent: Hashable, Sendable {
     /// An answer other than a delivery came: the server is there. Another event may follow.
     case answered
-    case delivered
+    /// An operation was delivered by an attempt that began at that time.
+    case delivered(began: Timestamp)
     /// A connection-level failure, by its name, or a 502, 503 or 504: the server behind a gateway is away.
     case unreachable(String)
+    /// Attempts were no deliveries, whatever the answers were.
+    case missed(Incident)
+    /// The incident goes on without an attempt.
+    case looked
+    /// No route and no waiting operation names the destination.
+    case unnamed
     /// The server asked for time until then.
     case retryAfter(until: Timestamp)
     /// The destination is held. `status` is the status that all refused operations met; `nil` if there was none.
-    case held(reason: String, status: Int? = nil, blamed: String?)
+    case held(reason: String, status: Int? = nil, blamed: String?, cause: Cause? = nil)
     /// A probe of the hold begins. Whatever its result, the next probe waits for its time.
     case probed
-    /// A probe was not delivered, but met another end than the one for which the destination is held: the hold is over.
-    case disproved
+    /// A probe that began at that time was not delivered, but met another end than the one for which the destination is
+    /// held: the hold is over.
+    case disproved(began: Timestamp)
     /// The server refused one operation at that time. The operation waits for a witness to show who is to blame.
     case parked(Parking.Refusal, at: Timestamp)
     /// An operation was delivered with these credentials while others were parked; its attempt began at that time.
@@ -25,11 +33,26 @@ package enum DestinationEvent: Hashable, Sendable {
     case overloaded(inFlight: Int)
     /// The server sustained this number of attempts in flight.
     case sustained(inFlight: Int)
+    /// An HTTP/2 stream ended without its whole answer.
+    case brokeStream
     case heldByHand(reason: String)
     /// A person ends the hold, the open circuit breaker and the retry-after; only `resumed` ends a pause.
     case released
-    /// The configuration or credentials that the hold is blamed on have changed.
-    case blameChanged
+    /// The configuration or credentials that a hold or a parking is blamed on have changed since: their fingerprint.
+    case blameChanged(since: String)
     case paused
     case resumed
+}
+
+extension DestinationEvent {
+    package var isDelivery: Bool { if case .delivered = self { true } else { false } }
+
+    /// Returns an event that says the same as both; `nil` if none does.
+    func joined(to earlier: DestinationEvent) -> DestinationEvent? {
+        switch (earlier, self) {
+        case (.answered, .answered): self
+        case (.delivered(let first), .delivered(let second)): .delivered(began: max(first, second))
+        default: nil
+        }
+    }
 }

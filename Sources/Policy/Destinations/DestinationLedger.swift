@@ -1,7 +1,7 @@
 /// The state of every destination, as one document: `state/destinations.json`.
 ///
 /// ```
-/// { "version": 1, "salt": "…", "offline": { "since": "…", "error": "dns" },
+/// { "version": 1, "offline": { "since": "…", "error": "dns" },
 ///   "destinations": { "https://api.example.com": { … } } }
 /// ```
 /// `offline` is there from the run that finds this machine without a network to the run that finds a network again.
@@ -17,8 +17,6 @@ package struct DestinationLedger: Hashable, Sendable {
         package let version: Int
     }
 
-    /// The salt of this ledger's fingerprints; `nil` if not drawn yet.
-    package private(set) var salt: String?
     /// The time since which this machine has no network, and the error that showed it; `nil` if the machine has a
     /// network.
     package var offline: Offline?
@@ -56,16 +54,6 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] = state.isBlank ? nil : state
     }
 
-    /// Draws the salt, unless there is one. All fingerprints of a queue need the same salt: write the ledger before the
-    /// first fingerprint is made.
-    package mutating func drawSalt(using generator: inout some RandomNumberGenerator) {
-        if salt != nil { return }
-        salt = (0..<4).map { _ in
-            let digits = String(UInt32.random(in: .min ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 8 - digits.count) + digits
-        }.joined()
-    }
-
     /// Forgets destinations that no run has met for `longestMemory`, and beyond `mostRemembered` the destinations met
     /// longest ago: operations with their own urls may have any number of destinations. Destinations of which only a
     /// success is known go first, so that the memory of a failing destination does not depend on how many others
@@ -90,14 +78,12 @@ package struct DestinationLedger: Hashable, Sendable {
 
 extension DestinationState {
     /// Whether only a success is known.
-    fileprivate var hasOnlySucceeded: Bool { self == DestinationState(lastSuccess: lastSuccess) }
+    fileprivate var hasOnlySucceeded: Bool { self == DestinationState(lastSuccess: lastSuccess, upSince: upSince) }
 
     /// The latest time in the state.
     fileprivate var lastMet: Timestamp? {
-        ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at, overload?.at] + parking.entries.map(\.asked))
-            .compactMap {
-                $0
-            }.max()
+        ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at, overload?.at, incident?.last]
+            + parking.entries.map(\.asked)).compactMap(\.self).max()
     }
 }
 
@@ -105,7 +91,6 @@ extension DestinationLedger: StoredObject {
     package static let blank = DestinationLedger()
     package static let fields: [StoredField<DestinationLedger>] = [
         .version(version),
-        .init("salt", \.salt),
         .init("offline", \.offline),
         .init("destinations", \.destinations, .always) { (read: [String: DestinationState]) in
             read.filter { !$0.value.isBlank }

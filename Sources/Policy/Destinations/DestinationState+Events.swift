@@ -5,31 +5,45 @@ extension DestinationState {
         switch event {
         case .answered:
             noteAnswer()
-        case .delivered:
+        case .delivered(let began):
             noteAnswer()
-            if hold?.isByHand == false { hold = nil }
+            if isDisproved(by: began, at: now) { hold = nil }
             storm = nil
-            if let notBefore, notBefore <= now { self.notBefore = nil }
+            if let notBefore, notBefore <= now { (self.notBefore, asked) = (nil, nil) }
             lastSuccess = now
+            if incident?.isDown == true { upSince = now }
+            incident = nil
             widen()
         case .unreachable(let name):
             downSince = failures == 0 ? now : downSince ?? lastFailureAt ?? now
             failures = min(failures, Self.mostCounted - 1) + 1
             lastFailure = name
             lastFailureAt = now
+            if incident == nil {
+                incident = Incident(since: now, last: now, cause: Cause(failure: name), attempts: 0)
+            }
             if window != nil { window = 1 }
             openCircuitBreakerIfNeeded(settings, at: now)
+            noteTrouble(at: now)
+        case .missed(let missed):
+            var missed = missed
+            (missed.since, missed.last) = (min(missed.since, now), min(missed.last, now))
+            incident = incident?.joined(by: missed) ?? missed
+            noteTrouble(at: now)
+        case .looked: noteTrouble(at: now)
+        case .unnamed: endTrouble()
         case .retryAfter(let until):
             let until = min(until, now + Self.longestWait)
-            notBefore = max(notBefore ?? until, until)
+            if until >= notBefore ?? until { (notBefore, asked) = (until, now) }
             window = 1
-        case .held(let reason, let status, let blamed):
+        case .held(let reason, let status, let blamed, let cause):
             window = 1
             parking = Parking()
             if hold?.isByHand == true { return }
             // A hold that continues keeps its beginning and its last probe.
             hold = Hold(
-                reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe)
+                reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe,
+                cause: cause)
         case .probed:
             hold?.lastProbe = now
         case .parked(let refusal, let moment): parking.park(refusal, at: min(moment, now))
@@ -40,22 +54,50 @@ extension DestinationState {
             overload = overload?.joined(by: inFlight, at: now) ?? Overload(inFlight: inFlight, at: now)
         case .sustained(let inFlight):
             if let overload, overload.inFlight <= inFlight { self.overload = nil }
+        case .brokeStream: http1Until = now + Self.longestHTTP1
         case .witnessed(let credentials, let began): parking.witness(credentials, began: began)
         case .unparked(let id): parking.forget(id)
-        case .disproved, .blameChanged:
-            if event == .blameChanged { parking = Parking() }
+        case .disproved(let began):
             storm = nil
-            if hold?.isByHand == false {
-                hold = nil
-                window = 1
-            }
+            if isDisproved(by: began, at: now) { endHold() }
+        case .blameChanged(let blamed):
+            if parking.blamed == blamed { parking = Parking() }
+            if let hold, !hold.isByHand, hold.blamed == blamed { endHold() }
         case .heldByHand(let reason):
-            hold = Hold(reason: reason, since: now, isByHand: true)
+            let since = hold?.isByHand == true ? hold?.since : nil
+            hold = Hold(reason: reason, since: since ?? now, isByHand: true)
         case .released:
             self = DestinationState(isPaused: isPaused, window: 1, lastSuccess: lastSuccess)
         case .paused: isPaused = true
         case .resumed: isPaused = false
         }
+    }
+
+    /// Records that the destination is down, if it is and no hold says so already.
+    private mutating func noteTrouble(at now: Timestamp) {
+        guard hold == nil, isDown(at: now) else { return }
+        incident?.isDown = true
+        upSince = nil
+    }
+
+    /// Ends what attempts have shown of a destination that nothing names any more. An operator's stop stays, and so
+    /// does what its server asked for: a later operation may name the destination again.
+    private mutating func endTrouble() {
+        noteAnswer()
+        (incident, upSince, parking) = (nil, nil, Parking())
+        if let hold, !hold.isByHand { self.hold = nil }
+    }
+
+    /// Whether the end of an attempt that began at that time can end the hold: an attempt that was in flight when the
+    /// hold began says nothing about the hold. A hold that begins in the future is of a wrong clock.
+    private func isDisproved(by began: Timestamp, at now: Timestamp) -> Bool {
+        guard let hold, !hold.isByHand else { return false }
+        return hold.since <= began || hold.since > now
+    }
+
+    private mutating func endHold() {
+        hold = nil
+        window = 1
     }
 
     private mutating func noteAnswer() {
@@ -86,8 +128,9 @@ extension DestinationState {
 
     /// Drops waits that are too far ahead: the clock has jumped back since they were set.
     private mutating func forgetImpossibleWaits(_ settings: DestinationSettings, at now: Timestamp) {
-        notBefore = wait(at: now) ?? notBefore.flatMap { $0 <= now ? $0 : nil }
+        if let notBefore, notBefore > now, wait(at: now) == nil { (self.notBefore, asked) = (nil, nil) }
         coolDownUntil = coolDown(settings, at: now) ?? coolDownUntil.flatMap { $0 <= now ? $0 : nil }
+        if !needsHTTP1(at: now) { http1Until = nil }
     }
 
     /// The width from which on the window counts as open.

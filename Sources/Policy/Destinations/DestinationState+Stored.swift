@@ -5,6 +5,7 @@ extension DestinationState: StoredObject {
         .init("hold", \.hold),
         .init("paused", \.isPaused),
         .init("notBefore", \.notBefore),
+        .init("asked", \.asked),
         .init("failures", \.failures, reading: counted(upTo: mostCounted)),
         .init("downSince", \.downSince),
         .init("lastFailure", \.lastFailure),
@@ -16,6 +17,9 @@ extension DestinationState: StoredObject {
         .init("parked", \.parking),
         .init("storm", \.storm),
         .init("overload", \.overload),
+        .init("incident", \.incident),
+        .init("upSince", \.upSince),
+        .init("http1Until", \.http1Until),
     ]
 }
 
@@ -38,5 +42,6 @@ extension DestinationState.Hold: StoredObject {
         .init("status", \.status),
         .init("blamed", \.blamed),
         .init("lastProbe", \.lastProbe),
+        .init("cause", \.cause),
     ]
 }

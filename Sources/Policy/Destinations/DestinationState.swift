@@ -16,6 +16,8 @@ package struct DestinationState: Hashable, Sendable {
         package var blamed: String?
         /// The time at which the last probe began.
         package var lastProbe: Timestamp?
+        /// What the hold is for; `nil` in a ledger of an earlier version, which has the reason alone.
+        package var cause: Cause?
     }
 
     /// Operations that failed for good in a row, with one status and no delivery between them: the cost of an incident
@@ -32,6 +34,8 @@ package struct DestinationState: Hashable, Sendable {
     package var isPaused = false
     /// The time until which the server asked for time.
     package var notBefore: Timestamp?
+    /// The time at which the server asked; `nil` with `notBefore`, and in a file of an earlier version.
+    package var asked: Timestamp?
     /// The number of connection-level failures in a row.
     package var failures = 0
     /// The time of the first of these failures; `nil` if there is none.
@@ -46,11 +50,25 @@ package struct DestinationState: Hashable, Sendable {
     /// The number of attempts that may be in flight after a failure: 1, 2, 4, …; `nil` for no such limit.
     package var window: Int?
     package var lastSuccess: Timestamp?
+    /// What has not been delivered since the last delivery; `nil` if the last attempt was a delivery.
+    package var incident: Incident?
+    /// The end of the last incident in which the destination was down; `nil` while there was none, or in a new one.
+    package var upSince: Timestamp?
     /// The operations that were refused and wait for a witness.
     package var parking = Parking()
     package var storm: Storm?
     /// The number of attempts in flight that was too many for the server.
     package var overload: Overload?
+    /// The time until which requests leave over HTTP/1.1, because an HTTP/2 stream ended without its whole answer.
+    package var http1Until: Timestamp?
+
+    /// How long requests leave over HTTP/1.1 after an HTTP/2 stream ended without its whole answer.
+    static let longestHTTP1 = Duration.seconds(86_400)
+
+    /// Returns whether requests leave over HTTP/1.1. An end further away than any state could have set it is over.
+    package func needsHTTP1(at now: Timestamp) -> Bool {
+        http1Until.map { $0 > now && $0 - now <= Self.longestHTTP1 } ?? false
+    }
 
     /// Whether there is nothing to remember.
     package var isBlank: Bool { self == DestinationState() }

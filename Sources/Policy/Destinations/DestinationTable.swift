@@ -13,12 +13,11 @@ package struct DestinationTable: Sendable {
 
     private struct Place {
         var destination: Destination
-        var origin: Digest?
+        var origin: Destination?
 
         init(_ route: Route) {
-            let name = route.origin?.description
-            origin = name.map { Digest(of: $0) }
-            destination = Destination(named: route.destination ?? name ?? "no url")
+            origin = route.origin.map { Destination(named: $0.description) }
+            destination = route.destination.map { Destination(named: $0) } ?? origin ?? Destination(named: "no url")
         }
     }
 
@@ -30,6 +29,8 @@ package struct DestinationTable: Sendable {
     private let leads: [Digest: [Lead]]
     /// The routes whose operations may have their own url.
     private let open: [Lead]
+    /// The origins of the endpoints of tokens.
+    private let endpoints: Set<Digest>
 
     /// Creates the table. `names` are destinations known from elsewhere, for entries that carry only a digest.
     package init(_ configuration: Configuration, knowing names: [String] = []) {
@@ -42,18 +43,15 @@ package struct DestinationTable: Sendable {
         var settings: [Digest: DestinationSettings] = [:]
         // Sorted, so that of two spellings of one origin the same spelling always decides.
         for (name, value) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
-            let name = Origin(url: name)?.description ?? name
-            settings[Digest(of: name)] = value
-            known[Digest(of: name)] = name
+            let destination = Destination(named: Origin(url: name)?.description ?? name)
+            settings[destination.digest] = value
+            known[destination.digest] = destination.name
         }
-        let all = [configuration.defaultRoute] + configuration.routes.values
-        for name in names + all.compactMap({ $0.origin?.description })
-            + ([fallback] + byType.values).map({
-                $0.destination.name
-            })
-        {
-            known[Digest(of: name)] = name
+        for place in [fallback] + byType.values {
+            known[place.destination.digest] = place.destination.name
+            if let origin = place.origin { known[origin.digest] = origin.name }
         }
+        for name in names { known[Digest(of: name)] = name }
         self.names = known
         self.settings = settings
         transportOfEnvironment = configuration.transportOfEnvironment
@@ -66,12 +64,22 @@ package struct DestinationTable: Sendable {
             ($0.type.flatMap { byType[$0] } ?? fallback).destination.digest
         }
         open = routes.filter { $0.route.overrides.contains(.url) }
+        endpoints = Set(
+            configuration.secrets.values.compactMap { source in
+                guard case .oauth2(let oauth2) = source else { return nil }
+                return Origin(url: oauth2.tokenURL).map { Digest(of: $0.description) }
+            })
     }
 
     package func destination(of name: EntryName) -> Destination {
-        let place = byType[name.type] ?? fallback
-        guard let digest = name.originDigest, digest != place.origin else { return place.destination }
-        return destination(of: digest)
+        destination(of: name.type, origin: name.originDigest)
+    }
+
+    /// Returns the destination of operations of a type, with the origin of their own url if they have one.
+    package func destination(of type: TypeName, origin: Digest?) -> Destination {
+        let place = byType[type] ?? fallback
+        guard let origin, origin != place.origin?.digest else { return place.destination }
+        return destination(of: origin)
     }
 
     /// Returns the destination with this digest, under its name if the name is known.
@@ -81,9 +89,13 @@ package struct DestinationTable: Sendable {
 
     /// Returns the destination that a person means by a name: a known destination, or any origin
     /// (`https://api.example.com`, in any spelling); otherwise `nil`.
+    ///
+    /// A host and port name an origin if they fit only one.
     package func destination(named name: String) -> Destination? {
         if names[Digest(of: name)] != nil { return Destination(named: name) }
-        return (Origin(url: name)?.description).map { Destination(named: $0) }
+        if let origin = Origin(url: name) { return Destination(named: origin.description) }
+        let fitting = names.values.filter { $0.ends(with: "://\(name.lowercased())") }
+        return fitting.count == 1 ? Destination(named: fitting.first!) : nil
     }
 
     /// Returns the settings of a destination; the defaults if the configuration has none.
@@ -97,6 +109,9 @@ package struct DestinationTable: Sendable {
     package func settings(ofEndpointOf oauth2: OAuth2) -> DestinationSettings {
         Origin(url: oauth2.tokenURL).map { settings(of: Destination(named: $0.description)) } ?? DestinationSettings()
     }
+
+    /// Whether a route leads to the destination, or its tokens come from there.
+    package func isNamed(_ destination: Digest) -> Bool { leads[destination] != nil || endpoints.contains(destination) }
 
     /// Returns the routes that lead to the destination, which a hold can be blamed on: the default route first, then in
     /// the order of their types. If no route leads there, returns those whose operations may have their own url.

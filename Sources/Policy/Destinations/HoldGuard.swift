@@ -1,16 +1,14 @@
 /// The guard over answers that would hold a destination: asks one other operation first.
 struct HoldGuard<Attempt> {
-    /// The first refusal of credentials, with its times.
+    /// The first refusal of credentials, with the time of its answer.
     struct Refused {
-        let credentials: String
-        /// The start of the refused attempt, and the time of its answer.
-        let began: Timestamp
+        let end: AttemptEnd<Attempt>
         let answered: Timestamp
 
         /// Whether a delivery by this attempt shows that the credentials are good. If the attempt began before the
         /// refusal came, the credentials may have been revoked in between, unless one answer contained both.
         func isContradicted(by facts: AttemptEnd<Attempt>.Facts) -> Bool {
-            facts.began >= answered || facts.isShared && facts.began == began
+            facts.began >= answered || facts.isShared && facts.began == end.facts.began
         }
     }
 
@@ -28,7 +26,7 @@ struct HoldGuard<Attempt> {
     ) -> StormGuard<AttemptEnd<Attempt>>.Step {
         var answer = answer
         if let refused {
-            let isOthers = refused.credentials != end.facts.credentials
+            let isOthers = refused.end.facts.credentials != end.facts.credentials
             if isOthers || answer == .delivered && !refused.isContradicted(by: end.facts) { answer = .other }
         }
         return storm.take(end, answer, isSample: end.facts.isSample)

@@ -14,8 +14,10 @@ package struct Parking: Hashable, Sendable {
         package var id: OperationID
         /// The status of the refusal.
         package var status: Int
-        /// The names of the credentials that the operation was sent with, see `RequestForm.credentials`.
+        /// The credentials that the operation was sent with, as their `RequestCredentials.mark`.
         package var credentials: String
+        /// Whether they are the operation's own, see `RequestCredentials.areOwn`.
+        package var areOwn = false
         /// The time of the last refusal.
         package var asked: Timestamp
         /// The number of refusals.
@@ -29,6 +31,7 @@ package struct Parking: Hashable, Sendable {
         package var id: OperationID
         package var status: Int
         package var credentials: String
+        package var areOwn = false
         /// The fingerprint of the destination's configuration and credentials, see `CredentialFingerprint`.
         package var blamed: String
     }
@@ -70,7 +73,18 @@ package struct Parking: Hashable, Sendable {
         let isShared = alike.contains {
             $0.id != refusal.id && $0.status == refusal.status && !$0.isWitnessed
         }
-        return isShared ? .hold : .park
+        return isShared && !refusal.areOwn ? .hold : .park
+    }
+
+    /// Whether operations with these credentials of their own wait, because two of them were refused, or because this
+    /// operation was. Unlike other parked operations they have to be read first: an operation may get other credentials
+    /// at any time.
+    package func withholds(
+        _ credentials: String, from id: OperationID, _ settings: DestinationSettings, at now: Timestamp
+    ) -> Bool {
+        let alike = entries.filter { $0.areOwn && $0.credentials == credentials && !$0.isWitnessed }
+        let waiting = alike.filter { end(of: $0, settings, at: now) != nil }
+        return waiting.contains { $0.id == id } || alike.count > 1 && !waiting.isEmpty
     }
 
     mutating func park(_ refusal: Refusal, at now: Timestamp) {
@@ -80,8 +94,8 @@ package struct Parking: Hashable, Sendable {
         entries.removeAll { $0.id == refusal.id || now - $0.asked > Self.memory }
         entries.append(
             Entry(
-                id: refusal.id, status: refusal.status, credentials: refusal.credentials, asked: now,
-                times: min(times, 1_000) + 1))
+                id: refusal.id, status: refusal.status, credentials: refusal.credentials, areOwn: refusal.areOwn,
+                asked: now, times: min(times, 1_000) + 1))
         entries.removeFirst(max(0, entries.count - Self.capacity))
     }
 
@@ -99,15 +113,20 @@ package struct Parking: Hashable, Sendable {
         if entries.isEmpty { blamed = nil }
     }
 
-    /// Returns the time until which each operation waits for a witness. Leaves out operations that may be sent.
+    /// Returns the time until which each operation waits for a witness. Leaves out operations that may be sent, and
+    /// those that `withholds` decides on.
     package func waits(_ settings: DestinationSettings, at now: Timestamp) -> [OperationID: Timestamp] {
         var waits: [OperationID: Timestamp] = [:]
-        for entry in entries where !entry.isWitnessed && entry.asked <= now {
-            let every = settings.holdProbe ?? Self.memory
-            let next = entry.asked + (entry.times > 1 ? every : min(Self.firstWait, every))
-            if next > now { waits[entry.id] = next }
-        }
+        for entry in entries where !entry.areOwn { waits[entry.id] = end(of: entry, settings, at: now) }
         return waits
+    }
+
+    /// Returns the end of an operation's wait; `nil` if it does not wait.
+    private func end(of entry: Entry, _ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
+        guard !entry.isWitnessed, entry.asked <= now else { return nil }
+        let every = settings.holdProbe ?? Self.memory
+        let next = entry.asked + (entry.times > 1 ? every : min(Self.firstWait, every))
+        return next > now ? next : nil
     }
 }
 
@@ -126,6 +145,7 @@ extension Parking.Entry: StoredObject {
         .init("id", \.id, .required),
         .init("status", \.status, .required),
         .init("credentials", \.credentials),
+        .init("own", \.areOwn),
         .init("asked", \.asked, .required),
         .init("times", \.times, .always, reading: counted(upTo: 1_000)),
         .init("witnessed", \.isWitnessed),

@@ -6,6 +6,21 @@ package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertib
     package var reason: String
 
     package var description: String { "\(reason) at byte \(offset)" }
+
+    /// The error with its column in the scanned text, and with its line after the first one.
+    package func description(in bytes: [UInt8]) -> String {
+        let before = bytes[..<min(offset, bytes.count)].split(
+            separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let line = before.count > 1 ? " in line \(before.count)" : ""
+        return reason + line + (before.last ?? []).column(of: .max)
+    }
+}
+
+extension Collection<UInt8> {
+    /// The words for a place in the line: ` at column 12`, counted from 1 in characters as drainq.json is.
+    package func column(of offset: Int) -> String {
+        " at column \(String(decoding: prefix(offset), as: UTF8.self).unicodeScalars.count + 1)"
+    }
 }
 
 /// A scanner that finds where JSON values begin and end without decoding them, so a payload is kept byte for byte.

@@ -6,28 +6,38 @@ extension DestinationLedger {
 }
 
 extension DestinationState {
-    /// The failures in a row from which on a destination is down although its circuit breaker never opens.
-    private static let failuresOfOutage = 5
-
-    /// Whether the destination has failed so often in a row that it counts as down in the log.
-    private var isOut: Bool { coolDowns > 0 || failures >= Self.failuresOfOutage }
-
+    /// Returns what began and what ended between two states of a destination. Nothing else makes these events.
     fileprivate func changes(to new: DestinationState, of name: String, at now: Timestamp) -> [LogEvent] {
         var events: [LogEvent] = []
-        func add(_ kind: LogEvent.Kind, _ fill: (inout LogEvent) -> Void = { _ in }) {
+        func add(_ kind: LogEvent.Kind, _ cause: Cause? = nil, _ fill: (inout LogEvent) -> Void = { _ in }) {
             var event = LogEvent(kind, at: now, destination: name)
+            if let cause { event.take(cause) }
             fill(&event)
             events.append(event)
         }
-        if !isOut, new.isOut {
-            add(.down) { ($0.cause, $0.count, $0.since) = (new.lastFailure, new.failures, new.downSince) }
+        let (incident, next) = (self.incident, new.incident)
+        if let incident, incident.isDown, next?.isDown != true {
+            let ending = lastSuccess == new.lastSuccess ? LogEvent.Ending.forgotten : .delivery
+            add(.up, incident.cause) {
+                ($0.since, $0.count, $0.ended) = (incident.since, incident.attempts, ending.rawValue)
+            }
         }
-        if isOut, !new.isOut { add(.up) { $0.since = downSince } }
+        if let next, next.isDown, incident?.isDown != true {
+            add(.down, next.cause) { ($0.since, $0.count) = (next.since, max(next.attempts, new.failures)) }
+        }
+        if let hold, new.hold.map({ $0.since != hold.since && $0.isByHand == hold.isByHand }) ?? true {
+            add(.released, hold.shownCause) { $0.since = hold.since }
+        }
+        if new.needsHTTP1(at: now), !needsHTTP1(at: now) { add(.http1, new.lastFailure.map { Cause(failure: $0) }) }
         if let hold = new.hold, self.hold?.since != hold.since || self.hold?.isByHand != hold.isByHand {
-            add(.held) { ($0.cause, $0.status) = (hold.reason, hold.status) }
+            add(.held, hold.shownCause) { if hold.cause != nil { $0.rule = hold.reason } }
         }
-        if let hold, new.hold == nil { add(.released) { ($0.cause, $0.since) = (hold.reason, hold.since) } }
         if isPaused != new.isPaused { add(new.isPaused ? .paused : .resumed) }
         return events
     }
+}
+
+extension DestinationState.Hold {
+    /// What the hold is for. A hold by hand, and one of an earlier version, has its reason as the words.
+    package var shownCause: Cause { cause ?? Cause(words: reason) }
 }

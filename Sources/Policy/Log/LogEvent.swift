@@ -7,10 +7,16 @@ package struct LogEvent: Hashable, Sendable {
         case run
         /// The attempts at a destination that ended within one minute, from `since` to `at`.
         case attempts
-        /// A destination has failed so often in a row that its circuit breaker opened.
+        /// Operations were deferred at a destination within one minute, for one cause.
+        case deferred
+        /// A destination takes nothing: it does not answer, or nothing has been delivered to it for a while.
         case down
-        /// A destination that was down has answered again.
+        /// A destination that was down has taken an operation again, or nothing names it any more.
         case up
+        /// No run came from `since` to `at`, although runs came often before.
+        case gap
+        /// Requests to a destination leave over HTTP/1.1 for a day.
+        case http1
         case held
         case released
         case paused
@@ -21,6 +27,10 @@ package struct LogEvent: Hashable, Sendable {
         case quarantined
         /// Operations were removed to make room (`dropOldest`).
         case evicted
+        /// An operation was removed for a newer one of its key. Only `state/log/ended` has this event, and the next.
+        case superseded
+        /// An operator has removed an operation.
+        case dropped
         /// Operations of dead runs were put back.
         case recovered
         /// Operations that dead runs had delivered were removed.
@@ -39,10 +49,19 @@ package struct LogEvent: Hashable, Sendable {
     package var command: String?
     /// The name of the user that gave the command.
     package var user: String?
-    /// The cause in words: a rule, an error, what the server said.
+    /// The cause in words: what the server said if there is a status, else an error's detail, a rule, an operator's
+    /// reason.
     package var cause: String?
     /// The status of the answer that is the cause.
     package var status: Int?
+    /// The name of the error that is the cause.
+    package var error: String?
+    /// The rule that decided, with the beginning of the answer.
+    package var rule: String?
+    /// The kind of that rule, unless it is about answers.
+    package var ruleCode: String?
+    /// What ended an incident: see `Ending`.
+    package var ended: String?
     /// The beginning of what ends now, or has been going on before it was noticed.
     package var since: Timestamp?
     /// The number of operations or files, or of failures in a row.
@@ -60,10 +79,27 @@ package struct LogEvent: Hashable, Sendable {
     /// The ids of the first operations, at most `mostIDs`.
     package var ids: [String] = []
 
+    /// What ends an incident: a delivery, or else the end of what is known about the destination, as by a release or
+    /// because nothing names it any more.
+    package enum Ending: String {
+        case delivery
+        case forgotten
+    }
+
     package init(_ kind: Kind, at: Timestamp, destination: String? = nil) {
         self.kind = kind
         self.at = at
         self.destination = destination
+    }
+
+    /// Takes the parts of a cause.
+    package mutating func take(_ cause: Cause) {
+        (self.cause, status, error, ruleCode) = (cause.words, cause.status, cause.error, cause.code?.rawValue)
+    }
+
+    /// Its cause, as a value.
+    package var causeValue: Cause {
+        Cause(status: status, error: error, words: cause, code: ruleCode.flatMap(Rule.Code.init))
     }
 
     /// Returns the event of operations removed to make room; empty if there are none.
@@ -71,6 +107,14 @@ package struct LogEvent: Hashable, Sendable {
         var recorder = LogRecorder()
         for name in names { recorder.count(.evicted, "\(name.id)", at: now, type: "\(name.type)") }
         return recorder.take()
+    }
+
+    /// Returns the event of an operation that leaves the queue without a delivery, for `state/log/ended`. `cause` is
+    /// the newer operation that supersedes it, or another cause in words.
+    package static func ending(_ kind: Kind, of name: EntryName, cause: String? = nil, at now: Timestamp) -> LogEvent {
+        var event = LogEvent(kind, at: now)
+        (event.since, event.cause, event.ids) = (name.createdAt, cause, [name.id.description])
+        return event
     }
 
     /// The number of ids in an event at most.

@@ -42,16 +42,19 @@ package struct LogRecorder: Sendable {
     /// Counts an operation or a file that an event of this kind names.
     ///
     /// Operations or files of one `group` share a line, with the cause of the first: answers can differ with each
-    /// operation. `group` is the cause unless given.
+    /// operation. `group` is the cause, without what differs between operations, unless given.
     package mutating func count(
-        _ kind: LogEvent.Kind, _ id: String, at now: Timestamp, destination: String? = nil, type: String? = nil,
-        cause: String? = nil, status: Int? = nil, group: String? = nil
+        _ kind: LogEvent.Kind, _ id: String? = nil, at now: Timestamp, destination: String? = nil,
+        type: String? = nil, cause: Cause? = nil, group: String? = nil
     ) {
-        change(kind, at: now, destination: destination, group: group ?? cause) { event in
-            if event.count == nil { (event.type, event.cause, event.status) = (type, cause, status) }
+        change(kind, at: now, destination: destination, group: group ?? cause?.group) { event in
+            if event.count == nil {
+                event.type = type
+                if let cause { event.take(cause) }
+            }
             if event.type != type { event.type = nil }
             event.count = (event.count ?? 0) + 1
-            if event.ids.count < LogEvent.mostIDs { event.ids.append(id) }
+            if let id, event.ids.count < LogEvent.mostIDs { event.ids.append(id) }
         }
     }
 

@@ -2,8 +2,10 @@ extension Digest: CustomStringConvertible {
     static let length = 24
 
     /// Computes the digest of a key or an origin, from its UTF-8 bytes without normalisation.
-    package init(of text: String) {
-        let hash = SHA256.hash(Array(text.utf8))
+    package init(of text: String) { self.init(hashing: Array(text.utf8)) }
+
+    package init(hashing bytes: [UInt8]) {
+        let hash = SHA256.hash(bytes)
         first = hash[..<8].reduce(0) { $0 << 8 | UInt64($1) }
         last = hash[8..<12].reduce(0) { $0 << 8 | UInt32($1) }
     }

@@ -9,16 +9,19 @@ extension EntryName: CustomStringConvertible {
         self.init(listed)
     }
 
-    package init?(_ text: String) {
+    /// Parses a file name. `mayBeInput`: the name is from `quarantine/`.
+    package init?(_ text: String, mayBeInput: Bool = false) {
         var text = text
-        guard let parsed = text.withUTF8({ EntryName($0) }) else { return nil }
-        self = parsed
+        guard let listed = text.withUTF8({ ListedName($0, mayBeInput: mayBeInput).map { EntryName($0) } }) else {
+            return nil
+        }
+        self = listed
     }
 
     /// The canonical name. A value that a name cannot carry is written as the nearest that it can: a gate rounded up to
     /// the millisecond, times within 1970–9999, at most 9,999 attempts and 99 interruptions.
     package var description: String {
-        String(unsafeUninitializedCapacity: Self.maximumLength) { buffer in
+        String(unsafeUninitializedCapacity: Self.maximumLength + 1) { buffer in
             var writer = NameWriter(buffer)
             writer.writeCompactMicroseconds(createdAt)
             writer.write("-" as StaticString)
@@ -53,7 +56,7 @@ extension EntryName: CustomStringConvertible {
                 writer.write(",t=" as StaticString)
                 writer.writeCompactMilliseconds(moment)
             }
-            writer.write(".json" as StaticString)
+            writer.write(isInput ? ".input" : ".json" as StaticString)
             return writer.count
         }
     }

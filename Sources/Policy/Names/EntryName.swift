@@ -1,7 +1,7 @@
 /// The canonical name of an operation's file. The name has all that choosing needs: a run opens only what it attempts.
 ///
 /// ```
-/// name      = createdAt "-" id *( "," field ) ".json"
+/// name      = createdAt "-" id *( "," field ) ( ".json" / ".input" )
 /// createdAt = YYYYMMDD "T" hhmmss "." uuuuuu "Z"          ; UTC, microseconds, sorts as text
 /// field     = "r=" type        ; left out for the type "default"
 ///           / "k=" digest      ; of the key:    first 24 hex digits of its SHA-256
@@ -14,7 +14,8 @@
 /// time      = YYYYMMDD "T" hhmmss [ "." mmm ] "Z"         ; the fraction is left out when it is 000
 /// ```
 /// Fields stand in this order, each at most once. A name is at most 253 bytes. `init?` and `description` are inverse:
-/// `description` gives back a text that `init?` accepts, byte for byte.
+/// `description` gives back a text that `init?` accepts, byte for byte. `.input` stands only in `quarantine/`, for
+/// bytes that ask for the operation: readers of order find it there, and nothing reads it as an operation's file.
 package struct EntryName: Hashable, Sendable {
     /// The reason why an entry is not attempted now.
     package enum Gate: Hashable, Sendable {
@@ -35,11 +36,13 @@ package struct EntryName: Hashable, Sendable {
     /// Held by itself: never due until an operator releases it.
     package var isHeld: Bool
     package var gate: Gate
+    /// Whether the file has bytes that ask for the operation, and is not the operation's own.
+    package var isInput: Bool
 
     package init(
         createdAt: Timestamp, id: OperationID, type: TypeName = .default, keyDigest: Digest? = nil,
         originDigest: Digest? = nil, attempts: Int = 0, interruptions: Int = 0, isHeld: Bool = false,
-        gate: Gate = .open
+        gate: Gate = .open, isInput: Bool = false
     ) {
         self.createdAt = createdAt
         self.id = id
@@ -50,6 +53,7 @@ package struct EntryName: Hashable, Sendable {
         self.interruptions = interruptions
         self.isHeld = isHeld
         self.gate = gate
+        self.isInput = isInput
     }
 
     /// Hashes the parts that tell names apart in practice; `==` compares the rest.

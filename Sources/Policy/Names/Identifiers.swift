@@ -13,6 +13,9 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
         description = String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Whether a command line can name the operation: as an operand, `-` alone reads names from standard input.
+    package var canBeNamed: Bool { description != "-" }
+
     /// Compares the bytes, which are all ASCII.
     package static func < (left: OperationID, right: OperationID) -> Bool {
         left.description < right.description

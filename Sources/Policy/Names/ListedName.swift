@@ -10,18 +10,22 @@ package struct ListedName {
     package private(set) var originDigest: Digest?
     package private(set) var isHeld = false
     package private(set) var gate = EntryName.Gate.open
+    package let isInput: Bool
     fileprivate var idBytes: UnsafeBufferPointer<UInt8>
     package fileprivate(set) var attempts = 0
     fileprivate var interruptions = 0
 
     package var id: OperationID { OperationID(checked: idBytes) }
 
-    /// Parses the bytes of a file name; `nil` if the name is not canonical.
-    package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+    /// Parses the bytes of a file name; `nil` if the name is not canonical. `mayBeInput`: the name is from
+    /// `quarantine/`.
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>, mayBeInput: Bool = false) {
         let timeLength = Timestamp.compactMicrosecondsLength
-        let end = bytes.count - 5
+        isInput = mayBeInput && bytes.suffix(6).elementsEqual(".input".utf8)
+        let end = bytes.count - (isInput ? 6 : 5)
         guard bytes.count <= EntryName.maximumLength, end > timeLength + 1, bytes[timeLength] == UInt8(ascii: "-"),
-            bytes.ends(inJSONSuffixAt: end), let createdAt = Timestamp(compactMicroseconds: bytes.part(0, timeLength))
+            isInput || bytes.ends(inJSONSuffixAt: end),
+            let createdAt = Timestamp(compactMicroseconds: bytes.part(0, timeLength))
         else { return nil }
         var index = timeLength + 1
         while index < end, bytes[index].isIdentifierByte { index += 1 }
@@ -122,7 +126,7 @@ extension EntryName {
         self.init(
             createdAt: name.createdAt, id: name.id, type: TypeName(name), keyDigest: name.keyDigest,
             originDigest: name.originDigest, attempts: name.attempts, interruptions: name.interruptions,
-            isHeld: name.isHeld, gate: name.gate)
+            isHeld: name.isHeld, gate: name.gate, isInput: name.isInput)
     }
 }
 

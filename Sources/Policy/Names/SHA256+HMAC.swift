@@ -7,7 +7,7 @@ extension SHA256 {
     }
 
     /// Returns bytes in lower-case hexadecimal.
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
+    package static func hexadecimal(_ bytes: [UInt8]) -> String {
         String(decoding: bytes.flatMap { [.lowerHexDigit($0 >> 4), UInt8.lowerHexDigit($0 & 15)] }, as: UTF8.self)
     }
 }

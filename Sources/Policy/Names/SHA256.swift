@@ -1,36 +1,48 @@
 /// SHA-256 (FIPS 180-4 §6.2), because the toolchain has none on Linux. No step depends on the content of the message.
-enum SHA256 {
+package struct SHA256 {
+    private var state = SIMD8<UInt32>(
+        0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19)
+    private var byteCount: UInt64 = 0
+
+    package init() {}
+
     /// Returns the 32 bytes of the digest.
     static func hash(_ message: [UInt8]) -> [UInt8] {
-        var state: [UInt32] = [
-            0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-            0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
-        ]
-        var padded = message
-        padded.append(0x80)
-        while padded.count % 64 != 56 { padded.append(0) }
-        let bitCount = UInt64(message.count) * 8
-        for shift in stride(from: 56, through: 0, by: -8) {
-            padded.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift)))
-        }
-        var schedule = [UInt32](repeating: 0, count: 64)
-        for start in stride(from: 0, to: padded.count, by: 64) {
-            absorb(padded, at: start, schedule: &schedule, into: &state)
-        }
-        return state.flatMap { word in
-            stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+        SHA256().digest(endingWith: message[...])
+    }
+
+    /// Takes in a part of the message: a multiple of 64 bytes.
+    package mutating func update(_ bytes: ArraySlice<UInt8>) {
+        byteCount += UInt64(bytes.count)
+        bytes.withUnsafeBytes { message in
+            Self.constants.withUnsafeBufferPointer { constants in
+                withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
+                    for start in stride(from: 0, to: message.count, by: 64) {
+                        for index in 0..<16 {
+                            let word = message.loadUnaligned(fromByteOffset: start + index * 4, as: UInt32.self)
+                            words[index] = UInt32(bigEndian: word)
+                        }
+                        absorb(words, constants)
+                    }
+                }
+            }
         }
     }
 
-    private static func absorb(
-        _ bytes: [UInt8], at start: Int, schedule words: inout [UInt32], into state: inout [UInt32]
+    /// Returns the 32 bytes of the digest of the message that ends with these bytes.
+    package consuming func digest(endingWith bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let bitCount = (byteCount + UInt64(bytes.count)) * 8
+        var padded = Array(bytes) + [0x80]
+        padded += repeatElement(0, count: (120 - padded.count % 64) % 64)
+        withUnsafeBytes(of: bitCount.bigEndian) { padded += $0 }
+        update(padded[...])
+        return (0..<32).map { UInt8(truncatingIfNeeded: state[$0 / 4] >> UInt32(24 - $0 % 4 * 8)) }
+    }
+
+    /// Takes in a block, whose words are the first 16 of `words`.
+    private mutating func absorb(
+        _ words: UnsafeMutableBufferPointer<UInt32>, _ constants: UnsafeBufferPointer<UInt32>
     ) {
-        for index in 0..<16 {
-            let offset = start + index * 4
-            words[index] =
-                UInt32(bytes[offset]) << 24 | UInt32(bytes[offset + 1]) << 16 | UInt32(bytes[offset + 2]) << 8
-                | UInt32(bytes[offset + 3])
-        }
         for index in 16..<64 {
             let early = words[index - 15]
             let late = words[index - 2]
@@ -48,7 +60,7 @@ enum SHA256 {
             let majority = (a & b) ^ (a & c) ^ (b & c)
             (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ sum0 &+ majority)
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+        state &+= SIMD8(a, b, c, d, e, f, g, h)
     }
 
     /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.

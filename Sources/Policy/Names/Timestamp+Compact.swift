@@ -9,7 +9,7 @@ extension Timestamp {
     package static let lastInNames = Timestamp(microseconds: 253_402_300_799_999_999)
 
     /// The length of `YYYYMMDDThhmmss.uuuuuuZ`.
-    static let compactMicrosecondsLength = 23
+    package static let compactMicrosecondsLength = 23
 
     /// Parses exactly `YYYYMMDDThhmmss.uuuuuuZ`.
     package init?(compactMicroseconds bytes: UnsafeBufferPointer<UInt8>) {

@@ -1,13 +1,13 @@
 /// The dispatch order: oldest first, but a slot is kept for every destination with operations to send and none in
-/// flight. Destinations whose attempts only time out cannot take every slot from the others: destinations with a
-/// failure since their last answer get a fifth of the slots. Operations of one sequence are handed out one after the
-/// other.
+/// flight, also if its rate lets it send in a moment. Destinations whose attempts only time out cannot take every slot
+/// from the others: one slot is for destinations whose last answer was a delivery, and destinations with a failure
+/// since their last answer get a fifth of the slots. Operations of one sequence are handed out one after the other.
 ///
 /// Holds numbers only: an operation is its position, the number of operations appended before it, and each destination
 /// has a line, numbered from 0 by the caller.
 ///
 /// An operation behind another of its sequence stands in no line. `next` reads one head for each destination, oldest
-/// first, and at most as many heads as there are slots, besides destinations whose concurrencyLimit is used up.
+/// first, and at most as many heads as there are slots, besides destinations whose limit is used up.
 package struct DispatchOrder {
     private struct Place {
         var line: Int
@@ -47,6 +47,47 @@ package struct DispatchOrder {
     /// has operations: a fifth of the concurrency, at least one. Each attempt may keep its slot until its time-out.
     package static func failingShare(of concurrency: Int) -> Int { max(1, concurrency / 5) }
 
+    /// Whether a line may be handed out to.
+    package enum Turn: Hashable, Sendable {
+        /// Up to this number of attempts may be in flight.
+        case ready(upTo: Int)
+        /// In a moment, by its rate: a slot is kept.
+        case soon
+        case never
+    }
+
+    /// The evidence that attempts to a destination end soon.
+    package enum Trust: Int, Comparable, Sendable {
+        /// Its last answer was a delivery.
+        case delivers
+        /// It has not answered yet, or not with a delivery.
+        case unknown
+        /// It has failed since its last answer.
+        case fails
+
+        package static func < (left: Trust, right: Trust) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// The attempts that lines may still begin, while lines with more trust have operations.
+    package struct Room: Hashable, Sendable {
+        /// Of failing destinations.
+        package var failing: Int
+        /// Of all destinations that do not deliver.
+        package var unproven: Int
+
+        package init(failing: Int = .max, unproven: Int = .max) {
+            self.failing = failing
+            self.unproven = unproven
+        }
+
+        /// Returns the rest of the room beside attempts in flight. `lastWasUnproven`: whether the last attempt went to
+        /// a destination that does not deliver. With one slot, such destinations get every other attempt.
+        package init(of concurrency: Int, failing: Int, unproven: Int, lastWasUnproven: Bool) {
+            self.failing = DispatchOrder.failingShare(of: concurrency) - failing
+            self.unproven = concurrency > 1 ? concurrency - 1 - unproven : lastWasUnproven ? 0 : 1
+        }
+    }
+
     /// Appends an operation behind all others.
     package mutating func append(to line: Int, sequence: SequenceKey? = nil) {
         let position = places.count
@@ -76,28 +117,35 @@ package struct DispatchOrder {
 
     /// Hands out the next operation to attempt; `nil` if none may be attempted now.
     ///
-    /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line, and
-    /// `concurrencyLimit` their upper bound: 0 if the line gets no request now, and then no slot is kept for it. A
-    /// destination with an attempt in flight gets another only while more slots are free than other destinations wait
-    /// for their first.
-    ///
-    /// `isFailing` returns whether a destination has not answered since its last failure, and `failingRoom` is the
-    /// number of attempts that such destinations may begin while another destination has operations.
+    /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line,
+    /// `turn` whether it gets an attempt now, and `trust` how its attempts end; `room` limits the attempts of lines
+    /// with less trust. A destination with an attempt in flight gets another only while more slots are free than other
+    /// destinations wait for their first.
     package mutating func next(
-        free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max },
-        isFailing: (_ line: Int) -> Bool = { _ in false }, failingRoom: Int = .max
+        free: Int, inFlight: (_ line: Int) -> Int, turn: (_ line: Int) -> Turn = { _ in .ready(upTo: .max) },
+        trust: (_ line: Int) -> Trust = { _ in .unknown }, room: Room = Room()
     ) -> Int? {
         guard free > 0 else { return nil }
         var busy: Int?
         var idle: Int?
         var idleCount = 0
-        let keepsRoom =
-            failingRoom <= 0
-            && lines.indices.contains { lines[$0].waiting > 0 && !isFailing($0) && concurrencyLimit($0) > 0 }
+        func isKept(for most: Trust) -> Bool {
+            lines.indices.contains { lines[$0].waiting > 0 && trust($0) <= most && turn($0) != .never }
+        }
+        let keepsFromFailing = room.failing <= 0 && isKept(for: .unknown)
+        let keepsFromUnproven = room.unproven <= 0 && isKept(for: .delivers)
         for head in heads {
-            let flying = inFlight(head.line)
-            guard flying < concurrencyLimit(head.line) else { continue }
-            if keepsRoom, isFailing(head.line) { continue }
+            let (flying, turn) = (inFlight(head.line), turn(head.line))
+            if turn == .never { continue }
+            let standing = trust(head.line)
+            if standing == .fails && keepsFromFailing || standing != .delivers && keepsFromUnproven { continue }
+            switch turn {
+            case .ready(let most) where flying < most: break
+            case .soon where flying == 0:
+                idleCount += 1
+                continue
+            case .ready, .soon, .never: continue
+            }
             if flying > 0 {
                 busy = busy ?? head.position
             } else {

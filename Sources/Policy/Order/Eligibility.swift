@@ -15,6 +15,12 @@ extension Eligibility {
         case (.due, _), (.deferred, .open), (.deferred, .retryAt): true
         }
     }
+
+    /// Whether the operation replaces older ones of its key. Exception: with a `notBefore`, an operation that is not
+    /// due replaces none. The older value is meant to be sent first.
+    func replacesOlder(gate: EntryName.Gate) -> Bool {
+        if case .notBefore = gate { self == .due } else { true }
+    }
 }
 
 /// Decides from the name alone whether an operation may be attempted at `now`.

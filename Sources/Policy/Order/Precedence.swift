@@ -15,14 +15,14 @@
 ///   sequence overtakes it.
 /// - If the route merges, no operation overtakes an older operation of its key whose changes it may not carry
 ///   (`Eligibility.mayBeMerged`): sent later, they would undo newer changes.
+/// - If the route has a `debounce`, the newest operation of a key waits for newer ones, also for a late one, and its
+///   older ones with it. It keeps back its sequence meanwhile.
 ///
 /// The callers keep three rules, which make a race between runs harmless. List `claimed/` before the other directories
 /// and again after them, to see names that move meanwhile. Remove superseded operations before the newer operation is
 /// sent. If the removal fails, another run has the older operation: leave the newer operation to the next run.
 ///
-/// A listing is no snapshot: it may miss a name that another process adds or renames meanwhile. A second listing
-/// therefore asks for the turn of each name with its noted `mark`, and `isConfirmed` says whether both listings saw the
-/// same names of a sequence. If they did not, a third listing decides (`Confirmation`).
+/// The caller takes in the names of one moment: it keeps other processes from changing names meanwhile.
 package struct Precedence: Sendable {
     /// The standing of an entry in the queue.
     package enum Standing: Hashable, Sendable {
@@ -55,12 +55,12 @@ package struct Precedence: Sendable {
         var oldest: Age?
         /// The oldest that a newer operation does not replace.
         var oldestBlocker: Age?
-        /// The sum of the marks noted, less the marks met again.
-        var unmet: UInt64 = 0
+        /// The creation of the newest value, also of a late one.
+        var latest: Timestamp?
 
-        mutating func take(_ age: Age, supersedes: Bool, blocks: Bool, _ mark: UInt64) {
-            unmet &+= mark
+        mutating func take(_ age: Age, supersedes: Bool, blocks: Bool, isValue: Bool) {
             oldest = min(oldest ?? age, age)
+            if isValue { latest = max(latest ?? age.createdAt, age.createdAt) }
             if supersedes { newest = max(newest ?? age, age) }
             if blocks { oldestBlocker = min(oldestBlocker ?? age, age) }
         }
@@ -71,17 +71,9 @@ package struct Precedence: Sendable {
     private struct Line {
         var oldest: Age?
         var oldestBlocker: Age?
-        var undecided: [(age: Age, group: SequenceKey, blocks: Bool)] = []
-        /// As in `Group`.
-        var unmet: UInt64 = 0
+        var undecided: [(age: Age, group: SequenceKey, blocks: Bool, debounce: Debounce?)] = []
 
-        mutating func wait(_ age: Age, _ group: SequenceKey, blocks: Bool, _ mark: UInt64) {
-            unmet &+= mark
-            undecided.append((age, group, blocks))
-        }
-
-        mutating func take(_ age: Age, blocks: Bool, _ mark: UInt64) {
-            unmet &+= mark
+        mutating func take(_ age: Age, blocks: Bool) {
             oldest = min(oldest ?? age, age)
             if blocks { oldestBlocker = min(oldestBlocker ?? age, age) }
         }
@@ -96,11 +88,14 @@ package struct Precedence: Sendable {
     private var isSecondListing = false
     /// The groups whose operations are sent one after the other, although their routes coalesce.
     private let apart: Set<SequenceKey>
+    /// The time of the question; `nil` if no value waits for newer ones.
+    private let time: Timestamp?
 
     /// Beyond `knownAtOnce` sequences, a sequence of one operation takes 16 bytes, and a longer sequence needs a second
     /// listing.
-    package init(apart: Set<SequenceKey> = [], knownAtOnce: Int = 10_000) {
+    package init(apart: Set<SequenceKey> = [], at now: Timestamp? = nil, knownAtOnce: Int = 10_000) {
         self.apart = apart
+        time = now
         self.knownAtOnce = knownAtOnce
     }
 
@@ -135,47 +130,40 @@ package struct Precedence: Sendable {
             return lone.note(sequence, mark: mark)
         }
         let age = Age(name)
-        // No turn is asked for a name out of reach.
-        let mark = standing == .untouchable ? 0 : mark
         let mayGiveWay = standing.mayGiveWay(gate: name.gate, isMerged: order.mergesPayloads)
         if let group {
             groups[group, default: Group()].take(
-                age, supersedes: standing.supersedes(gate: name.gate), blocks: !mayGiveWay, isGroup ? mark : 0)
+                age, supersedes: standing.supersedes(gate: name.gate), blocks: !mayGiveWay,
+                isValue: standing.isValue(gate: name.gate))
             if isGroup { return }
         }
         if let group, mayGiveWay {
-            lines[sequence, default: Line()].wait(age, group, blocks: standing != .waiting(.due), mark)
+            lines[sequence, default: Line()].undecided.append((age, group, standing != .waiting(.due), order.debounce))
         } else {
-            lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due), mark)
+            lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due))
         }
     }
 
-    /// Returns the turn of a waiting name, and counts the name as met again. Ask for every waiting name: a deferred
-    /// operation may be superseded too. `free` says nothing about the due time.
+    /// Returns the turn of a waiting name. Ask for every waiting name: a deferred operation may be superseded too.
+    /// `free` says nothing about the due time.
     package mutating func position(
-        of name: some SequencedName, of order: RouteOrder, to destination: Destination, mark: UInt64 = 0
+        of name: some SequencedName, of order: RouteOrder, to destination: Destination
     ) -> Position {
         guard let sequence = order.sequence(of: name, to: destination) else { return .free }
         var superseded: Position?
-        if let key = group(of: name, order, destination), let index = groups.index(forKey: key) {
+        if let key = group(of: name, order, destination), let group = groups[key] {
             let age = Age(name)
-            let group = groups.values[index]
             if let newest = group.newest, age < newest { superseded = .superseded(by: newest.id) }
             if key == sequence {
-                groups.values[index].unmet = group.unmet &- mark
                 if let superseded { return superseded }
                 if let oldest = group.oldestBlocker, oldest < age { return .blocked(by: oldest.id) }
                 return .free
             }
         }
-        guard let index = lines.index(forKey: sequence) else {
-            // The name is alone in its sequence, or was not noted at all.
-            lone.meet(sequence, mark: mark)
-            return superseded ?? .free
-        }
-        let age = Age(name)
-        lines.values[index].unmet &-= mark
         if let superseded { return superseded }
+        // Without a line the name is alone in its sequence.
+        guard let index = lines.index(forKey: sequence) else { return .free }
+        let age = Age(name)
         if !lines.values[index].undecided.isEmpty { decide(index) }
         let (oldest, blocker) = (lines.values[index].oldest, lines.values[index].oldestBlocker)
         if let blocker, blocker < age { return .blocked(by: blocker.id) }
@@ -193,17 +181,26 @@ package struct Precedence: Sendable {
         return oldest < Age(name) && group.newest == Age(name)
     }
 
-    /// Whether the second listing of a sequence had the same names as the first.
-    package func isConfirmed(_ sequence: SequenceKey) -> Bool {
-        if let line = lines[sequence] { return line.unmet == 0 }
-        if let group = groups[sequence] { return group.unmet == 0 }
-        return lone.isConfirmed(sequence)
+    /// Returns the end of the wait of a value for newer ones of its key; `nil` if it does not wait, or no longer.
+    package func debounceEnd(
+        of name: some SequencedName, of order: RouteOrder, to destination: Destination
+    ) -> Timestamp? {
+        guard let debounce = order.debounce, order.group(of: name, to: destination) != nil else { return nil }
+        return debounceEnd(of: name.createdAt, group(of: name, order, destination), debounce)
+    }
+
+    private func debounceEnd(of createdAt: Timestamp, _ key: SequenceKey?, _ debounce: Debounce?) -> Timestamp? {
+        guard let debounce, let time else { return nil }
+        // Without a group the name is alone in it.
+        let group = key.flatMap { groups[$0] }
+        return debounce.end(
+            oldest: group?.oldest?.createdAt ?? createdAt, newest: group?.latest ?? createdAt, at: time)
     }
 
     private mutating func decide(_ index: Dictionary<SequenceKey, Line>.Index) {
-        for (age, group, blocks) in lines.values[index].undecided
+        for (age, group, blocks, debounce) in lines.values[index].undecided
         where groups[group]?.newest.map({ $0 <= age }) ?? true {
-            lines.values[index].take(age, blocks: blocks, 0)
+            lines.values[index].take(age, blocks: blocks || debounceEnd(of: age.createdAt, group, debounce) != nil)
         }
         lines.values[index].undecided = []
     }
@@ -219,12 +216,17 @@ extension Precedence.Standing {
         }
     }
 
+    /// Whether this operation is a value of its key, and not one that is to be sent later.
+    fileprivate func isValue(gate: EntryName.Gate) -> Bool {
+        if case .late(.due) = self { return true }
+        return supersedes(gate: gate)
+    }
+
     fileprivate func supersedes(gate: EntryName.Gate) -> Bool {
-        switch (self, gate) {
-        case (.late, _): false
-        case (.untouchable, _), (.waiting(.due), _), (.passedOver(.due), _): true
-        case (.waiting, .notBefore), (.passedOver, .notBefore): false
-        case (.waiting, _), (.passedOver, _): true
+        switch self {
+        case .late: false
+        case .untouchable: true
+        case .waiting(let eligibility), .passedOver(let eligibility): eligibility.replacesOlder(gate: gate)
         }
     }
 }

@@ -5,12 +5,15 @@ package struct RouteOrder: Hashable, Sendable {
     /// Whether a newer operation of the same key replaces older ones, or carries their changes.
     package let coalesces: Bool
     package let mergesPayloads: Bool
+    /// How long a value waits for a newer one of its key; `nil` if it does not.
+    let debounce: Debounce?
     private let onFailure: OnFailure
 
     fileprivate init(_ route: Route) {
         ordering = route.ordering
         coalesces = route.coalesce
         mergesPayloads = route.mergesPayloads
+        debounce = route.coalesce ? route.debounce.map(Debounce.init) : nil
         onFailure = route.onFailure
     }
 

@@ -3,7 +3,8 @@
 /// The oldest come first (by `createdAt`, then by id). Operations of routes that order the newest first stand behind
 /// them, newest first; "older" and "younger" below, and a `SortKeyBounds`, mean this order. Only if more operations are
 /// due than `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest.
-/// With more destinations than `limit`, a share is one operation, for the destinations whose oldest has waited longest.
+/// With more destinations than `limit`, a share is one operation: first for the destinations that do not fail, then for
+/// those whose oldest has waited longest.
 ///
 /// Exact in one pass and O(`limit`) memory: an element of the result is among the oldest `limit` of all, or among the
 /// oldest share of its destination. (The rest, L = limit − shares taken, goes to the oldest outside the shares; at
@@ -36,10 +37,12 @@ package struct Selection<Destination: Hashable, Element> {
     /// The newest operations of each destination, by place.
     private var newest: [BoundedHeap<KeyedCandidate>] = []
     private var shares: [Int: BoundedHeap<KeyedCandidate>] = [:]
-    /// Whether more destinations than `limit` were offered. `shares` then has only the `limit` with the oldest heads.
+    /// The places of the destinations that fail: whose last answer was no delivery.
+    private var failing: Set<Int> = []
+    /// Whether more destinations than `limit` were offered. `shares` then has only the `limit` that come first.
     private var isCrowded = false
-    /// While crowded: the destination in `shares` whose head is youngest, if known. Its head can only get older.
-    private var youngest: (place: Int, head: CandidateKey)?
+    /// While crowded: the destination in `shares` that comes last, if known. It can only come earlier.
+    private var last: (place: Int, head: CandidateKey)?
 
     package init(limit: Int) {
         self.limit = max(limit, 0)
@@ -49,11 +52,13 @@ package struct Selection<Destination: Hashable, Element> {
     /// not be offered, so most of a million names never become an `EntryName`.
     @discardableResult
     package mutating func offer(
-        _ name: EntryName, by ordering: Ordering = .any, destination: Destination, element: Element
+        _ name: EntryName, by ordering: Ordering = .any, destination: Destination, fails: Bool = false,
+        element: Element
     ) -> SortKeyBounds {
         if limit == 0 { return .nothing }
         offered += 1
         let place = place(of: destination)
+        if fails { failing.insert(place) }
         let candidate = Candidate(
             destination, element, place, CandidateKey(age: Age(name, by: ordering), serial: offered))
         oldest.offer(candidate, capacity: limit)
@@ -72,16 +77,16 @@ package struct Selection<Destination: Hashable, Element> {
     private mutating func offerShare(_ candidate: KeyedCandidate) {
         if let index = shares.index(forKey: candidate.place) {
             shares.values[index].offer(candidate, capacity: share)
-            if youngest?.place == candidate.place { youngest = nil }
+            if last?.place == candidate.place { last = nil }
             return
         }
         if shares.count == limit {
             isCrowded = true
-            let last = youngest ?? findYoungest()
-            youngest = last
-            guard candidate.key < last.head else { return }
-            shares[last.place] = nil
-            youngest = nil
+            let end = last ?? findLast()
+            last = end
+            guard comes((candidate.place, candidate.key), before: end) else { return }
+            shares[end.place] = nil
+            last = nil
         }
         var heap = BoundedHeap<KeyedCandidate>(by: KeyedCandidate.isOlder)
         heap.offer(candidate, capacity: 1)
@@ -89,11 +94,11 @@ package struct Selection<Destination: Hashable, Element> {
     }
 
     /// Returns the reach of a destination, which only shrinks: the elements of full heaps get older (or newer), shares
-    /// get smaller, and a destination that lost its share regains it only with an operation that is older still.
+    /// get smaller, and a destination that lost its share regains it only with an operation that comes earlier still.
     private func reach(of place: Int) -> SortKeyBounds {
         var reach = SortKeyBounds.everything
         guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
-        let head = shares[place].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
+        let head = shares[place].map { $0.largest(whereFull: self.share)?.key } ?? last?.head
         if let head { reach.latest = max(oldest.key, head).age.createdAt }
         if let first = newest[place].largest(whereFull: Self.spares)?.key { reach.earliest = first.age.createdAt }
         return reach
@@ -127,10 +132,17 @@ package struct Selection<Destination: Hashable, Element> {
         isCrowded ? 1 : max(1, limit / max(shares.count, 1))
     }
 
-    private func findYoungest() -> (place: Int, head: CandidateKey) {
+    private func findLast() -> (place: Int, head: CandidateKey) {
         // A heap may hold more than a crowded share of one since its last offer: its smallest element is the head.
         let heads = shares.map { (place: $0.key, head: $0.value.elements.map(\.key).min()!) }
-        return heads.max { $0.head < $1.head }!
+        return heads.max { comes($0, before: $1) }!
+    }
+
+    /// Whether a destination comes before another one by their heads, while crowded.
+    private func comes(_ one: (place: Int, head: CandidateKey), before other: (place: Int, head: CandidateKey)) -> Bool
+    {
+        let (fails, otherFails) = (failing.contains(one.place), failing.contains(other.place))
+        return fails == otherFails ? one.head < other.head : otherFails
     }
 }
 

@@ -4,6 +4,12 @@ package enum SequenceKey: Hashable, Sendable {
     case destination(Digest)
     /// Operations of one key to one destination: of one type, or of every type whose route orders by key (`nil`).
     case key(Digest, of: TypeName?, to: Digest)
+
+    package var destination: Digest {
+        switch self {
+        case .destination(let digest), .key(_, of: _, to: let digest): digest
+        }
+    }
 }
 
 /// The parts of an `EntryName` or a `ListedName` that decide whether an operation goes, and its place among others.

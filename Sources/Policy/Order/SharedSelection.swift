@@ -35,9 +35,10 @@ package struct SharedSelection<Destination: Hashable, Element> {
 
     /// Takes in a due operation. Returns which others of its destination and rank can still be of use.
     package mutating func offer(
-        _ name: EntryName, rank: Int, by ordering: Ordering = .any, destination: Destination, element: Element
+        _ name: EntryName, rank: Int, by ordering: Ordering = .any, destination: Destination, fails: Bool = false,
+        element: Element
     ) -> SortKeyBounds {
-        selections[rank].offer(name, by: ordering, destination: destination, element: element)
+        selections[rank].offer(name, by: ordering, destination: destination, fails: fails, element: element)
     }
 
     /// Returns the chosen operations, in dispatch order.

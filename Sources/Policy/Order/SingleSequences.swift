@@ -8,8 +8,8 @@ struct SingleSequences: Sendable {
     private struct Slot {
         /// The hash with `taken` set, and with `crowded` if a second operation was met; 0 is a free slot.
         var tag: UInt64 = 0
-        /// The mark of the first operation, less the marks met since.
-        var unmet: UInt64 = 0
+        /// The mark of the first operation.
+        var mark: UInt64 = 0
 
         static let crowded: UInt64 = 1
         static let taken: UInt64 = 2
@@ -28,9 +28,9 @@ struct SingleSequences: Sendable {
         let tag = Self.tag(of: sequence)
         let index = index(of: tag)
         if !slots[index].isTaken {
-            slots[index] = Slot(tag: tag, unmet: mark)
+            slots[index] = Slot(tag: tag, mark: mark)
             count += 1
-        } else if slots[index].unmet != mark {
+        } else if slots[index].mark != mark {
             slots[index].tag |= Slot.crowded
             hasCrowded = true
         }
@@ -38,20 +38,6 @@ struct SingleSequences: Sendable {
 
     func isCrowded(_ sequence: SequenceKey) -> Bool {
         !slots.isEmpty && slots[index(of: Self.tag(of: sequence))].isCrowded
-    }
-
-    /// Records that a later listing has met an operation.
-    mutating func meet(_ sequence: SequenceKey, mark: UInt64) {
-        if slots.isEmpty { return }
-        let index = index(of: Self.tag(of: sequence))
-        if slots[index].isTaken { slots[index].unmet &-= mark }
-    }
-
-    /// Whether a later listing has met the sequence's one operation, and no other. False if the sequence was not noted.
-    func isConfirmed(_ sequence: SequenceKey) -> Bool {
-        if slots.isEmpty { return false }
-        let slot = slots[index(of: Self.tag(of: sequence))]
-        return slot.isTaken && !slot.isCrowded && slot.unmet == 0
     }
 
     private static func tag(of sequence: SequenceKey) -> UInt64 {

@@ -120,8 +120,8 @@ package struct OAuth2: Hashable, Sendable {
         case token(Token)
         /// An operator must fix the cause.
         case refused(reason: String)
-        /// A later request may succeed.
-        case unavailable(NetworkError, reason: String)
+        /// A later request may succeed, at the earliest after this time.
+        case unavailable(reason: String, for: Duration)
     }
 
     private static let errorWords: Set<String> = [
@@ -129,13 +129,12 @@ package struct OAuth2: Hashable, Sendable {
         "invalid_scope",
     ]
 
-    package static func answer(in report: AttemptReport) -> Answer {
+    package static func answer(in report: AttemptReport, at now: Timestamp) -> Answer {
         switch report.result {
         case .failure(.tls, _):
             return .refused(reason: "cannot be trusted (tls)")
         case .failure(let error, _):
-            return .unavailable(
-                error.provesNotSent ? error : .unreachable, reason: "does not answer (\(error.rawValue))")
+            return .unavailable(reason: "does not answer (\(error.rawValue))", for: .zero)
         case .answer(let answer) where answer.status == 200:
             guard let document = try? JSONDocument(answer: answer.body), let value = token("access_token", document)
             else { return .refused(reason: "answered without an access_token") }
@@ -151,8 +150,9 @@ package struct OAuth2: Hashable, Sendable {
                     value: value, lifetime: lifetime.map { $0 - min($0 / 10, .seconds(60)) },
                     refreshToken: token("refresh_token", document)))
         case .answer(let answer):
-            if [408, 429].contains(answer.status) || answer.status >= 500 {
-                return .unavailable(.unreachable, reason: "answered \(answer.status)")
+            let verdict = Classification.verdict(on: SealedReport(report, .none), route: Route(), now: now)
+            if verdict.outcome == .deferred || answer.status >= 500 {
+                return .unavailable(reason: "answered \(answer.status)", for: verdict.retryAfter ?? .zero)
             }
             let document = try? JSONDocument(answer: answer.body)
             guard case .string(let word)? = document?.value(at: JSONPointer(tokens: ["error"])),

@@ -21,6 +21,8 @@ package struct OutgoingRequest: Hashable, Sendable {
     /// Whether the request needs a new connection: on a kept connection the last attempt's answer may have been about
     /// another request.
     package var freshConnection = false
+    /// Whether the request leaves over HTTP/1.1, although its server may speak HTTP/2.
+    package var needsHTTP1 = false
 
     /// The number of body bytes that are sent; `nil` without a body.
     package var bodyLength: Int? { bodyFile?.length ?? bodyPart?.length ?? body?.count }
@@ -33,7 +35,7 @@ extension OutgoingRequest {
     }
 }
 
-/// The body file of an operation, as it was when the operation was added. Sent only while unchanged.
+/// The body file of an operation, as it was when the operation was added. Sent only with the same content.
 package struct BodyFile: Hashable, Sendable {
     /// Absolute.
     package var path: String
@@ -42,12 +44,31 @@ package struct BodyFile: Hashable, Sendable {
     /// The time of the last modification, in nanoseconds since 1970.
     package var modified: Int64
     package var inode: UInt64
+    /// The time of the last change of the inode, in nanoseconds since 1970; `nil` if it is not known.
+    package var changed: Int64?
+    /// The SHA-256 of the content, in hexadecimal digits; `nil` if it is not known.
+    package var sha256: String?
 
-    package init(path: String, length: Int, modified: Int64, inode: UInt64) {
+    package init(
+        path: String, length: Int, modified: Int64, inode: UInt64, changed: Int64? = nil, sha256: String? = nil
+    ) {
         self.path = path
         self.length = length
         self.modified = modified
         self.inode = inode
+        self.changed = changed
+        self.sha256 = sha256
+    }
+
+    /// Whether nobody has written to the file since it was as the other value says, as far as its status tells.
+    package func isUntouched(since other: BodyFile) -> Bool {
+        length == other.length && modified == other.modified && inode == other.inode
+            && (other.sha256 == nil || changed == other.changed)
+    }
+
+    /// Whether the content is that of the other value.
+    package func hasContent(of other: BodyFile) -> Bool {
+        isUntouched(since: other) || sha256 != nil && sha256 == other.sha256
     }
 }
 

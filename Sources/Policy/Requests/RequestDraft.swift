@@ -17,6 +17,8 @@ struct RequestDraft: Hashable {
     var url: String
     /// The route's fields that the operation does not replace, and the operation's own.
     var headers: [HeaderField]
+    /// The files of the operation's secrets, by name. A batch has one set of them.
+    var secretFiles: [String: String] = [:]
     var content = Content()
 
     /// Returns all header fields, including drainq's own.

@@ -19,6 +19,10 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badIdempotencyKey
     /// A missing secret of the route, with the reason.
     case missingSecret(String, reason: String)
+    /// A missing secret of this operation alone, whose file no other user's operation needs.
+    case missingOwnSecret(String, reason: String)
+    /// A command or a token endpoint gives no credentials for now. It is not asked again before this time has passed.
+    case noCredentials(reason: String, for: Duration)
     /// The network or this machine keeps the request from being made now: the error that an attempt would end with.
     case unavailable(NetworkError, reason: String)
     /// The operation's url has another origin than the route's, whose requests carry credentials or kept values.
@@ -44,12 +48,17 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case route
     }
 
+    /// Whether only this operation lacks something, and not its destination.
+    package var isOwn: Bool { if case .missingOwnSecret = self { true } else { false } }
+
     /// The outcome: held for an error of the route, which an operator must fix; the outcome of the network error that
     /// an attempt would end with; else failed.
     package var outcome: Outcome {
         switch self {
         case .unavailable(let error, _): AnswerRule.standard(error).outcome
-        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport, .cannotCompress: .held
+        case .noCredentials: .deferred
+        case .noURL, .badTemplate, .missingSecret, .missingOwnSecret, .headersCommand, .noTransport, .cannotCompress:
+            .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
             case .operation: .failed
@@ -74,7 +83,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .bodyOfHead: "a HEAD request cannot carry the operation's payload or body"
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
-        case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
+        case .missingSecret(let name, let reason), .missingOwnSecret(let name, let reason):
+            "the secret '\(escapedForDisplay(name))' \(reason)"
         case .credentialsElsewhere(let origin):
             "the route's credentials and kept values go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
         case .requirementNotMet(let condition):
@@ -83,7 +93,9 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notOverridable(let field): "the route lets no operation bring its own \(field.rawValue)"
         case .badBodyFile(let path, let reason): "the body file '\(escapedForDisplay(path))' \(reason)"
         case .headersCommand(let reason): "the route's headersCommand \(reason)"
-        case .noTransport(let reason), .cannotCompress(let reason), .unavailable(_, let reason): reason
+        case .noTransport(let reason), .cannotCompress(let reason), .unavailable(_, let reason),
+            .noCredentials(let reason, _):
+            reason
         case .badIdempotencyKey: "the idempotency key is empty or has characters other than printable ASCII"
         }
     }

@@ -49,7 +49,7 @@ extension RequestForm {
             return try draft(values)
         } catch {
             switch error {
-            case .missingSecret, .unavailable:
+            case .missingSecret, .missingOwnSecret, .noCredentials:
                 if let operation = values.operation { _ = try draft(of: operation) }
             default: break
             }
@@ -85,7 +85,8 @@ extension Route {
     package var keptNames: Set<String> {
         // Most routes have none: makes a form only if there may be one.
         let texts = headers.map(\.value) + [url, body].compactMap(\.self)
-        return texts.contains { $0.contains("{kept.") } ? RequestForm(self).keptNames : []
+        let mayHave = texts.contains { $0.pieces(at: "{").dropFirst().contains { $0.begins(with: "kept.") } }
+        return mayHave ? RequestForm(self).keptNames : []
     }
 
     /// Returns the names of the secrets that attempts on this route need.

@@ -16,6 +16,8 @@ package final class RequestForm: Sendable {
     private let templates: [Template]
     private let key: Template?
     private let idempotencyKey: Template?
+    /// The paths of the secrets' files that differ from operation to operation, by name.
+    let secretPaths: [String: Template]
     /// The names of the values that requests take from answers to earlier operations of the key.
     package let keptNames: Set<String>
     /// The reason why one of the route's own templates or fields cannot be used.
@@ -27,7 +29,8 @@ package final class RequestForm: Sendable {
         var value: Template
     }
 
-    package init(_ route: Route) {
+    /// - Parameter sources: the sources of secrets, by name. Without them no secret has a file for each operation.
+    package init(_ route: Route, sources: [String: SecretSource] = [:]) {
         self.route = route
         do throws(RequestError) {
             url = try route.url.map { text throws(RequestError) in try URLTemplate(text) }
@@ -65,6 +68,13 @@ package final class RequestForm: Sendable {
         self.defect = defect
         templates = fields.map(\.value) + [body, batchBody].compactMap(\.self)
         keptNames = Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
+        let secrets =
+            templates.flatMap(\.secretNames) + (url?.secretNames ?? []) + (route.awsSigning?.secretNames ?? [])
+        var paths: [String: Template] = [:]
+        for name in Set(secrets) {
+            if case .operationFile(let path)? = sources[name] { paths[name] = try? Template(path, for: .file) }
+        }
+        secretPaths = paths
     }
 
     /// Whether only the transport needs the body of an operation: the body is sent as in its file, and its bytes may be
@@ -73,6 +83,7 @@ package final class RequestForm: Sendable {
         route.batch == nil && body == nil && route.require.isEmpty && route.compress == .none
             && route.headersCommand == nil && route.awsSigning == nil
             && !templates.contains(where: \.usesPayload) && url?.usesPayload != true
+            && !secretPaths.values.contains(where: \.usesPayload)
     }
 
     /// Returns the templates of a request with these of the route's fields, but for the url.
@@ -92,7 +103,8 @@ package final class RequestForm: Sendable {
         let chain = route.chain.flatMap { try? Template($0, for: .idempotencyKey) }
         let texts =
             (url?.neededWords ?? [])
-            + (templates + [key, idempotencyKey, chain].compactMap(\.self)).flatMap(\.neededWords)
+            + (templates + [key, idempotencyKey, chain].compactMap(\.self) + secretPaths.values)
+            .flatMap(\.neededWords)
         return texts.filter { word in
             if case .kept = word { return true }
             return word.mayBeMissing && !(word == .key && key != nil)
@@ -109,12 +121,6 @@ package final class RequestForm: Sendable {
                 placeholder: TemplateWord.kept(name).text,
                 reason: "is remembered by key, and the operation has no key")
         }
-    }
-
-    /// Returns the names of all credentials as one text. A server accepts or refuses routes with the same text alike.
-    package func credentials(settings: DestinationSettings, headersCommand: [String]?) -> String {
-        (secretNames(settings: settings).sorted() + (headersCommand.map { [$0.joined(separator: " ")] } ?? []))
-            .joined(separator: ",")
     }
 
     // MARK: - Drafts
@@ -161,7 +167,15 @@ package final class RequestForm: Sendable {
                 headers.append(HeaderField(name: field.name, value: value))
             }
         }
-        return RequestDraft(method: method, url: url, headers: headers + header.headers)
+        return RequestDraft(
+            method: method, url: url, headers: headers + header.headers, secretFiles: try secretFiles(of: operation))
+    }
+
+    /// Returns the files of the operation's secrets, by name; empty if its secrets are those of all operations.
+    package func secretFiles(of operation: Operation) throws(RequestError) -> [String: String] {
+        var files: [String: String] = [:]
+        for (name, path) in secretPaths { files[name] = try path.text(of: operation) }
+        return files
     }
 
     /// Returns why the operation can never be sent, whatever the secrets: such an operation is refused when it is
@@ -245,7 +259,8 @@ package final class RequestForm: Sendable {
     /// no origin to which they belong.
     private func checkCredentials(_ fields: [Field], goingTo own: String?) throws(RequestError) {
         guard let own, let origin = Origin(url: own), origin != route.origin else { return }
-        if route.headersCommand != nil || route.awsSigning != nil || fields.contains(where: \.isNamedAsCredential)
+        if route.headersCommand != nil || route.awsSigning != nil
+            || fields.contains(where: { isNamedAsCredential($0.name) })
             || templates(sending: fields).contains(where: { !$0.secretNames.isEmpty || !$0.keptNames.isEmpty })
         {
             throw .credentialsElsewhere(origin: origin.description)
@@ -259,20 +274,5 @@ package final class RequestForm: Sendable {
         }
         let payload = try operation.payload
         for condition in route.require where !condition.holds(in: payload) { throw .requirementNotMet(condition) }
-    }
-}
-
-extension RequestForm.Field {
-    private static let credentialWords: Set<String> = [
-        "authorization", "auth", "cookie", "credential", "credentials", "key", "password", "secret", "signature",
-        "token",
-    ]
-
-    /// Whether the field is a credential by its name: `X-Api-Key`, `apikey`.
-    fileprivate var isNamedAsCredential: Bool {
-        name.lowercased().utf8.split(whereSeparator: { "-_".utf8.contains($0) }).contains { bytes in
-            let word = Substring(bytes)
-            return Self.credentialWords.contains(String(word)) || word.ends(with: "key") || word.ends(with: "token")
-        }
     }
 }

@@ -47,6 +47,8 @@ package struct Route: Hashable, Sendable {
     /// Whether the newer operation carries the changes of the older ones instead of replacing them: payloads are merge
     /// patches (RFC 7396), and one request carries them all. Only with `coalesce`.
     package var mergesPayloads = false
+    /// How long a value waits for a newer one of its key. Only with `coalesce`.
+    package var debounce: Duration?
     package var ordering: Ordering = .any
     /// The treatment of operations behind a dead letter of their sequence.
     package var onFailure: OnFailure = .proceed

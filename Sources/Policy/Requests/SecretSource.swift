@@ -3,6 +3,8 @@ package enum SecretSource: Hashable, Sendable {
     /// The content of a file, without its final line break. Refused if anyone but owner and group may read the file, or
     /// anyone but the owner may write it.
     case file(String)
+    /// A file for each operation: a template of its path, see `RequestForm.secretFiles`.
+    case operationFile(String)
     case environment(String)
     /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
     case credential(String)
@@ -15,9 +17,19 @@ package enum SecretSource: Hashable, Sendable {
     /// Whether resolving the secret has effects. Such a source is never resolved only to check or compare its secret.
     package var hasEffects: Bool {
         switch self {
-        case .file, .environment, .credential: false
+        case .file, .operationFile, .environment, .credential: false
         case .command, .oauth2: true
         }
+    }
+
+    /// Whether a secret has no control character but tabs, so that each place of a request can carry it.
+    package static func isText(_ secret: String) -> Bool {
+        secret.unicodeScalars.allSatisfy { $0 == "\t" || $0.properties.generalCategory != .control }
+    }
+
+    /// Whether the secret can be read at any time, to check or compare it: without effects, and without an operation.
+    package var isReadableAlone: Bool {
+        if case .operationFile = self { false } else { !hasEffects }
     }
 }
 
@@ -26,14 +38,19 @@ package struct SecretValues: Sendable {
     package var values: [String: String]
     /// The reasons why secrets are missing, by name; without any part of a secret.
     package var failures: [String: String]
-    /// Those of the failures that end by themselves, with their network errors: a token endpoint does not answer.
-    package var unavailable: [String: NetworkError]
+    /// Those of the failures that end by themselves, with the time before they are asked again: a token endpoint does
+    /// not answer.
+    package var unavailable: [String: Duration]
+    /// The files of the secrets that differ from operation to operation, by name.
+    package var files: [String: String]
 
     package init(
-        values: [String: String] = [:], failures: [String: String] = [:], unavailable: [String: NetworkError] = [:]
+        values: [String: String] = [:], failures: [String: String] = [:], unavailable: [String: Duration] = [:],
+        files: [String: String] = [:]
     ) {
         self.values = values
         self.failures = failures
+        self.files = files
         self.unavailable = unavailable
     }
 

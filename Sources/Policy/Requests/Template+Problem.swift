@@ -16,7 +16,7 @@ extension Template {
                 hint: #"for example '{"records": [{items}]}'"#)
         case .key, .idempotencyKey, .type:
             return text.isEmpty ? RouteProblem(reason: "is empty", hint: "leave it out, or name a value") : nil
-        case .url, .header, .body, .setting, .proxy: return nil
+        case .url, .header, .body, .setting, .proxy, .file: return nil
         }
     }
 

@@ -84,14 +84,16 @@ extension Template {
         _ name: String, _ isBase64: Bool, _ secrets: SecretValues, in place: Place
     ) throws(RequestError) -> [UInt8] {
         guard let secret = secrets.values[name] else {
-            if let error = secrets.unavailable[name] {
-                throw .unavailable(
-                    error, reason: "the secret '\(escapedForDisplay(name))' \(secrets.failures[name] ?? "")")
+            if let delay = secrets.unavailable[name] {
+                throw .noCredentials(
+                    reason: "the secret '\(escapedForDisplay(name))' \(secrets.failures[name] ?? "")", for: delay)
             }
-            throw .missingSecret(name, reason: secrets.failures[name] ?? "is not configured")
+            let reason = secrets.failures[name] ?? "is not configured"
+            throw secrets.files[name] == nil
+                ? .missingSecret(name, reason: reason) : .missingOwnSecret(name, reason: reason)
         }
         if secret.isEmpty { throw .missingSecret(name, reason: "is empty") }
-        if secret.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+        if !SecretSource.isText(secret) {
             throw .missingSecret(name, reason: "has a line break or another control character in it")
         }
         let bytes = Array(secret.utf8)
@@ -105,7 +107,7 @@ extension Template.Place {
         switch self {
         case .jsonValue: UInt8(ascii: ",")
         case .query, .form: UInt8(ascii: "&")
-        case .path, .header, .jsonString, .text, .key: nil
+        case .path, .header, .jsonString, .text, .key, .segment: nil
         }
     }
 }
@@ -154,7 +156,9 @@ private struct PayloadReader {
                 if let format = placeholder.format, !isBase64, let operation {
                     value = format.value(of: operation.header.createdAt)
                 }
-                if isBase64 { value = try value.inBase64 }
+                // null stays null where JSON or a default can stand for it.
+                let keepsNull = value.isNull && (place == .jsonValue || placeholder.fallback != .failure)
+                if isBase64, !keepsNull { value = try value.inBase64 }
                 return try value.escaped(for: place, isLined: values.isLined)
             } catch  where error.isLack {
                 switch placeholder.fallback {

@@ -61,6 +61,8 @@ package struct Template: Hashable, Sendable {
         case text
         /// A key, or a setting.
         case key
+        /// A part of a file's name.
+        case segment
     }
 
     /// The text as written.

@@ -21,6 +21,7 @@ struct TemplateParser {
             case .body(.form): .form
             case .body(.text): .text
             case .key, .idempotencyKey, .type, .setting: .key
+            case .file: .segment
             }
     }
 
@@ -129,7 +130,7 @@ struct TemplateParser {
             if start != nil || isFirst, plain.last == UInt8(ascii: "="), next == nil || next == UInt8(ascii: "&") {
                 return plain.count - (start.map { $0 + 1 } ?? 0)
             }
-        case .path, .jsonString, .text, .key: break
+        case .path, .jsonString, .text, .key, .segment: break
         }
         throw RouteProblem(
             reason: "'{\(shown(word))?}' is not the whole value of a member of JSON, of a parameter or of a header",
@@ -186,8 +187,13 @@ extension Template.Format {
 }
 
 extension ArraySlice<UInt8> {
-    /// The end of the JSON value at the start: the end of a string, or the next brace, quotation mark or line break.
+    /// The end of the JSON value at the start: the end of an object, an array or a string, or the next brace, quotation
+    /// mark or line break.
     fileprivate var endOfDefault: Int {
+        if let first, "{[".utf8.contains(first) {
+            var scanner = JSONScanner(Array(self))
+            return (try? scanner.next()).map { startIndex + $0.upperBound } ?? endIndex
+        }
         guard first == UInt8(ascii: "\"") else { return firstIndex { "{}\"\n".utf8.contains($0) } ?? endIndex }
         var isEscaped = false
         let end = dropFirst().firstIndex { byte in

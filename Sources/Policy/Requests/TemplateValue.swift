@@ -34,16 +34,18 @@ enum TemplateValue {
         }
     }
 
-    /// The value's bytes in Base64: of a text its characters, of any other JSON value its text. `null` stays `null`.
+    /// The value's bytes in Base64: of a text its characters, of any other JSON value its text.
     var inBase64: TemplateValue {
         get throws(Defect) {
             switch self {
-            case .json(let written) where written.first == UInt8(ascii: "n"): self
+            case .json(let written) where isNull: .text(Base64.encode(Array(written)))
             case .bytes(let bytes): .text(Base64.encode(bytes))
             case .text, .json: .text(Base64.encode(try content))
             }
         }
     }
+
+    var isNull: Bool { if case .json(let written) = self { written.first == UInt8(ascii: "n") } else { false } }
 
     /// Returns the value as written in a place. Throws if the value does not fit: no value ends its place, and if each
     /// line is a value of its own (`isLined`), no value adds a line.
@@ -57,12 +59,15 @@ enum TemplateValue {
         }
         var content = try content
         switch place {
-        case .path, .query, .header, .key:
+        case .path, .query, .header, .key, .segment:
             if isContainer { throw .unusable("is neither text nor a number nor true or false") }
         case .jsonValue, .jsonString, .form, .text: break
         }
         switch place {
         case .path where content.isEmpty: throw .unusable("is empty, in the path")
+        case .segment where !content.isSegment:
+            throw .unusable(
+                "is empty, begins with a dot, or has a slash or a control character: it is a part of a file's name")
         case .header where !HeaderField.canSend(value: content):
             throw .unusable("has a control character, in a header")
         case .text where isLined && isContainer: content = Self.onOneLine(content[...])
@@ -80,7 +85,7 @@ enum TemplateValue {
         case .query, .form: text.percentEncoded(leaving: "")
         case .jsonValue: JSONText.quoted(text)
         case .jsonString: Array(JSONText.quoted(text).dropFirst().dropLast())
-        case .header, .text, .key: text
+        case .header, .text, .key, .segment: text
         }
     }
 
@@ -113,5 +118,13 @@ enum TemplateValue {
     /// Returns the JSON value with blanks in the place of line breaks, which occur only between its tokens.
     private static func onOneLine(_ json: ArraySlice<UInt8>) -> [UInt8] {
         json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+    }
+}
+
+extension [UInt8] {
+    /// Whether the text can be a part of a file's name, wherever it stands there.
+    fileprivate var isSegment: Bool {
+        !isEmpty && first != UInt8(ascii: ".") && count <= 200
+            && allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
     }
 }

@@ -76,6 +76,8 @@ package enum TemplateUse: Hashable, Sendable {
     case setting
     /// A proxy's url, whose secrets are percent-encoded.
     case proxy
+    /// The path of a secret's file. A value stays within its segment of the path.
+    case file
 
     /// The permitted words, as an error lists them.
     var words: [String] {
@@ -85,6 +87,7 @@ package enum TemplateUse: Hashable, Sendable {
         case .batch: ["items", "attempt"]
         case .key: ["type", "payload", "payload.NAME"]
         case .type: ["payload", "payload.NAME"]
+        case .file: ["type", "key", "payload.NAME"]
         // The idempotency key is the same at each attempt.
         case .idempotencyKey: ["id", "type", "key", "createdAt", "payload", "payload.NAME"]
         case .setting, .proxy: []
@@ -95,7 +98,7 @@ package enum TemplateUse: Hashable, Sendable {
         switch self {
         case .url, .header, .body, .batch, .setting, .proxy: true
         // They stand in a queue file, or the server knows an operation by them.
-        case .key, .idempotencyKey, .type: false
+        case .key, .idempotencyKey, .type, .file: false
         }
     }
 

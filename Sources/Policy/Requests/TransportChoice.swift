@@ -202,7 +202,8 @@ extension Route {
     package func transportChoice(
         settings: DestinationSettings, available: [Transport]
     ) throws(RequestError) -> TransportChoice {
-        let isRead = ["GET", "HEAD", "DELETE", "OPTIONS"].contains(method)
+        // A route with a body template of its own sends a body by any method.
+        let isRead = body.map(\.isEmpty) ?? ["GET", "HEAD", "DELETE", "OPTIONS"].contains(method)
         let request = OutgoingRequest(
             method: method, url: url ?? "", body: isRead ? nil : [0], timeouts: timeouts,
             connection: settings.connection)

@@ -8,6 +8,8 @@ package enum Acceptance: Hashable, Sendable {
     case duplicate(of: QueueState)
     /// An operation of that id is in flight, or moved meanwhile, and was not replaced.
     case inFlight
+    /// No operation of that id is in the queue any more, and none was replaced.
+    case isGone
     /// The queue is full, or the operation is larger than any queue takes.
     case rejected(FullLimit)
     /// The operation could never be sent. Nothing of it is kept.

@@ -3,41 +3,51 @@ package import Policy
 /// Decides which operations enter a queue: the rule for each operation, and the room within the limits. The caller
 /// keeps the control from one batch of an `add` to the next.
 ///
-/// Limits, and the times of creation in a sequence, hold for all processes that add: each batch has the admission lock
-/// from its first look at the queue, without limits until the batch is recorded, with limits until its files have their
-/// names. The control counts the waiting operations once, and then keeps the count by the records of other processes
-/// (`AdmissionRecord`). If operations have left the queue meanwhile, the control counts again before it rejects or
-/// drops anything. So a batch costs the same whatever the queue's size.
+/// Limits, and the times of creation in a sequence, hold for all processes that add: each batch has the names lock from
+/// its first look at the queue until its files have their names. The control counts the waiting operations once, and
+/// then keeps the count by the records of other processes (`AdmissionRecord`). If operations have left the queue
+/// meanwhile, the control counts again before it rejects or evicts anything. So a batch costs the same whatever the
+/// queue's size.
+///
+/// The operations of one key of a route that coalesces or merges count as one: the server gets one request. Their files
+/// count in bytes, and superseded files go first.
 ///
 /// A rejected operation changes nothing: the operations that would have made room stay.
 package struct AdmissionControl {
     package let rule: AdmissionRule
     private var limits: Limits { rule.configuration.limits }
     /// The waiting operations and the additions of earlier batches; `nil` before the first count.
-    private var waiting: Count?
+    private var waiting: AdmissionCount?
     /// The record as this process left it; `nil` before its first batch.
     private var record: AdmissionRecord?
     /// The mark of removals at the last count; `nil` if `waiting` may be too high.
     private var removals: [UInt8]?
+    /// The time of the batch.
+    private(set) var now = Timestamp(microseconds: 0)
     /// The operations that this batch adds.
-    private var batch = Count()
+    private var batch = AdmissionCount()
     /// The waiting operations that this batch replaces. `waiting` includes them.
-    private var replaced = Count()
+    private var replaced = AdmissionCount()
     private var free = Int.max
+    private var hasLock = false
     private var removalCandidates: RemovalCandidates?
     /// The operations of the queue, or of the batch itself, that leave to make room for this batch.
     private(set) var victims: [RemovalCandidates.Victim] = []
-    /// A size that did not fit into this batch; `nil` if the next operation may still find room, because it is newer or
-    /// supersedes operations.
+    /// A size that did not fit into this batch; `nil` if a newer or superseding operation may still find room.
     private var hopeless: (size: Int, limit: FullLimit)?
-
-    private struct Count {
-        var operations = 0
-        var bytes = 0
-    }
 
     package init(_ configuration: Configuration) {
         rule = AdmissionRule(configuration)
+    }
+
+    /// Returns the key of an operation that counts once with others; `nil` if it counts alone.
+    private func key(of name: EntryName) -> Int? {
+        rule.keyOfRequest(of: name)?.hashValue
+    }
+
+    /// Whether an operation of this key counts in addition to what waits.
+    private func isNew(_ key: Int?) -> Bool {
+        key.map { !(waiting?.keys.contains($0) ?? false) && !batch.keys.contains($0) } ?? true
     }
 
     /// Whether the queue's content decides what enters, and how: then only one process at a time counts and dates.
@@ -52,20 +62,27 @@ package struct AdmissionControl {
     mutating func beginBatch(
         _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool, replaced: [Entry] = []
     ) throws(SpoolError) {
-        if needsLock { try queue.lockAdmissions() }
+        if needsLock {
+            try queue.lockNamesToAdd()
+            hasLock = true
+        }
+        now = submissions.first?.at ?? now
         let known = record
         record = needsLock ? try AdmissionRecord.read(in: queue) : nil
         let isOwn = known != nil && record?.generation == known?.generation
         // Without a record nothing is known of the others.
         if known != nil, needsLock, record == nil { rule.forget() }
         rule.beginBatch(at: submissions.first?.at ?? Timestamp(microseconds: 0), after: isOwn ? nil : record?.latest)
-        batch = Count()
-        self.replaced = Count()
+        batch = AdmissionCount()
+        self.replaced = AdmissionCount()
         victims = []
         hopeless = nil
         if let record, let known {
-            waiting?.operations += record.operations - known.operations
+            waiting?.singles += record.operations - known.operations
+            waiting?.files += record.operations - known.operations
             waiting?.bytes += record.bytes - known.bytes
+            // What others have added may count for a key that was there.
+            if !isOwn, rule.configuration.hasCoalescingRoutes { removals = nil }
         } else {
             waiting = nil
         }
@@ -88,45 +105,49 @@ package struct AdmissionControl {
         let isKept = isOwn && removals != nil
         if isKept, removalCandidates?.beginBatch(for: names, besides: replaced, isWhole: allOrNone) ?? false { return }
         removalCandidates = RemovalCandidates(
-            rule.configuration, for: names, besides: replaced, isWhole: allOrNone,
+            rule, for: names, besides: replaced, isWhole: allOrNone,
             at: submissions.first?.at ?? Timestamp(microseconds: 0))
     }
 
     /// Records the batch for other processes, before its files enter, and without what they displace: after a crash the
-    /// record counts too many, never too few. Without limits gives the admission lock back.
+    /// record counts too many, never too few.
     mutating func recordBatch(in queue: SpoolDirectory) throws(SpoolError) {
         guard needsLock else { return }
         var new = record ?? AdmissionRecord(generation: 0)
         new.generation = queue.system.random()
-        new.operations += batch.operations - replaced.operations
+        new.operations += batch.operations - replaced.singles
         new.bytes +|= batch.bytes - replaced.bytes
         new.latest = rule.latest
         try new.write(in: queue)
         record = new
-        if !hasLimits { queue.unlockAdmissions() }
     }
 
-    /// Ends the batch, and gives the admission lock back. `isDone`: the queue has every admitted operation, and none of
+    /// Ends the batch, and gives the names lock back. `isDone`: the queue has every admitted operation, and none of
     /// the victims.
     mutating func endBatch(isDone: Bool, in queue: SpoolDirectory) {
-        defer { queue.unlockAdmissions() }
+        defer {
+            if hasLock { queue.unlockNames() }
+            hasLock = false
+        }
         guard isDone else {
             (waiting, removalCandidates) = (nil, nil)
             if hasLimits { AdmissionRecord.noteRemovals(in: queue) }
             return
         }
-        waiting?.operations += batch.operations - replaced.operations
+        waiting?.singles += batch.singles - replaced.singles
+        waiting?.keys.formUnion(batch.keys)
+        waiting?.files += batch.files - replaced.files
         waiting?.bytes +|= batch.bytes - replaced.bytes
         recordRemovals(in: queue)
     }
 
     /// Records the victims' removal for other processes.
     private mutating func recordRemovals(in queue: SpoolDirectory) {
-        let gone = victims.filter { $0.member == nil }
+        let gone = victims.map { ($0, $0.parts.filter { !$0.isMember }) }.filter { !$0.1.isEmpty }
         guard !gone.isEmpty, var new = record else { return }
-        for victim in gone {
-            new.operations -= 1
-            new.bytes -= victim.size ?? 0
+        for (victim, parts) in gone {
+            if victim.newer == nil { new.operations -= 1 }
+            for part in parts { new.bytes -= part.size ?? 0 }
         }
         do throws(SpoolError) {
             try new.write(in: queue)
@@ -148,33 +169,33 @@ package struct AdmissionControl {
         file.entry = old
         file.replaces = true
         let size = file.waits ? try queue.size(of: old) ?? 0 : 0
-        if file.waits { countReplaced(size, by: 1) }
-        guard let limit = try makeRoom(for: file, nil, queue) else { return .success(file) }
-        if file.waits { countReplaced(size, by: -1) }
+        if file.waits { countReplaced(old.name, size, by: 1) }
+        guard let limit = try makeRoom(for: file, isCandidate: false, queue) else { return .success(file) }
+        if file.waits { countReplaced(old.name, size, by: -1) }
         return .failure(.limit(limit))
     }
 
     /// Counts in a foreign file, or returns why it is no operation. The file is in the queue already, so no limit of
     /// the queue keeps the file from its name. `dropOldest` makes room for the file, as for any operation.
     mutating func name(
-        _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
+        _ submission: inout Submission, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         try rule.complete(&submission, in: queue)
         let file = submission.file
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
-        if try makeRoom(for: file, number, queue) != nil { count(in: file, number) }
+        if try makeRoom(for: file, isCandidate: true, queue) != nil { count(in: file, isCandidate: true) }
         return .success(file)
     }
 
-    /// Counts in an operation that replaces none, or returns why it cannot enter. `number` is the operation's number in
-    /// the batch; without a number no later operation of the batch displaces it.
+    /// Counts in an operation that replaces none, or returns why it cannot enter. `isCandidate`: later operations of
+    /// the batch may evict it.
     mutating func admit(
-        _ submission: inout Submission, number: Int?, _ queue: SpoolDirectory
+        _ submission: inout Submission, isCandidate: Bool, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         try rule.complete(&submission, in: queue)
         let file = submission.file
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
-        return try makeRoom(for: file, number, queue).map { .failure(.limit($0)) } ?? .success(file)
+        return try makeRoom(for: file, isCandidate: isCandidate, queue).map { .failure(.limit($0)) } ?? .success(file)
     }
 
     /// Returns why an operation cannot enter, whatever room there is.
@@ -188,7 +209,7 @@ package struct AdmissionControl {
 
     // MARK: - Room
 
-    /// Counts an operation that does not wait: only the free space of the disk limits such operations.
+    /// Counts an operation that does not wait: only free space limits it.
     private mutating func limitOfFreeSpace(_ size: Int) -> FullLimit? {
         guard let limit = limits.minimumFree else { return nil }
         if free < limit || free -| limit < size { return .minimumFree(limit) }
@@ -199,73 +220,108 @@ package struct AdmissionControl {
     /// Counts in an operation, or returns the limit that keeps the operation out. An operation that waits may displace
     /// superseded operations, and with `dropOldest` older operations.
     private mutating func makeRoom(
-        for file: IncomingFile, _ number: Int?, _ queue: SpoolDirectory
+        for file: IncomingFile, isCandidate: Bool, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
         let size = file.bytes.count
         if !file.waits { return limitOfFreeSpace(size) }
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
-        if let hopeless, size >= hopeless.size { return hopeless.limit }
+        if let hopeless, size >= hopeless.size, isNew(key(of: file.entry.name)) { return hopeless.limit }
         var going: [RemovalCandidates.Victim] = []
-        while let limit = limitExceeded(by: size) {
+        // The files of superseded values do not pile up, although their key counts once.
+        while let limit = limits.operations, files >= limit {
             if removals == nil {
                 try count(queue)
                 continue
             }
-            guard var victim = try removalCandidates?.next(for: file.entry.name, queue) else {
+            guard let older = try removalCandidates?.nextSuperseded(for: file.entry.name, queue) else { break }
+            guard let victim = try sized(older, queue) else { continue }
+            count(victim, by: -1)
+            going.append(victim)
+        }
+        while let limit = limitExceeded(by: size, counting: isNew(key(of: file.entry.name)) ? 1 : nil) {
+            if removals == nil {
+                try count(queue)
+                continue
+            }
+            guard let next = try nextVictim(for: file.entry.name, beyond: limit, queue) else {
                 for victim in going { count(victim, by: 1) }
                 removalCandidates?.giveBack(going)
                 if limits.whenFull == .reject, !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
                 return limit
             }
-            if victim.member == nil {
-                // A run may have claimed the operation since the listing: it is in flight then, and makes no room.
-                guard let size = try queue.size(of: victim.entry) else { continue }
-                victim.size = size
-            }
+            guard let victim = try sized(next, queue) else { continue }
             count(victim, by: -1)
             going.append(victim)
         }
         victims += going
-        count(in: file, number)
+        count(in: file, isCandidate: isCandidate)
         return nil
     }
 
-    private mutating func count(in file: IncomingFile, _ number: Int?) {
-        let size = file.bytes.count
-        batch.operations += 1
+    /// Returns what is to go next beyond a limit: superseded operations only help against limits of bytes.
+    private mutating func nextVictim(
+        for name: EntryName, beyond limit: FullLimit, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> RemovalCandidates.Victim? {
+        let isOfFiles = if case .operations = limit { false } else { true }
+        if isOfFiles, let older = try removalCandidates?.nextSuperseded(for: name, queue) { return older }
+        return try removalCandidates?.nextOldest(before: name, queue)
+    }
+
+    /// Returns a victim with the sizes of its files; `nil` if a run may have claimed one since the listing.
+    private func sized(
+        _ victim: RemovalCandidates.Victim, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> RemovalCandidates.Victim? {
+        var victim = victim
+        for index in victim.parts.indices where victim.parts[index].size == nil {
+            guard let size = try queue.size(of: victim.parts[index].entry) else { return nil }
+            victim.parts[index].size = size
+        }
+        return victim
+    }
+
+    private mutating func count(in file: IncomingFile, isCandidate: Bool) {
+        let (size, key) = (file.bytes.count, key(of: file.entry.name))
+        let isNew = isNew(key)
+        if isNew, let key { batch.keys.insert(key) }
+        if key == nil { batch.singles += 1 }
+        batch.files += 1
         batch.bytes += size
         if limits.minimumFree != nil { free -= size }
-        removalCandidates?.letIn(number, file.entry, size: size)
+        removalCandidates?.letIn(file.entry, size: size, isNewKey: isNew, isCandidate: isCandidate)
     }
 
     /// Counts a victim out of the waiting operations or of the batch; with `sign` 1 counts it in again.
     private mutating func count(_ victim: RemovalCandidates.Victim, by sign: Int) {
-        let bytes = sign * (victim.size ?? 0)
-        if victim.member == nil {
-            waiting?.operations += sign
-            waiting?.bytes += bytes
-        } else {
-            batch.operations += sign
-            batch.bytes += bytes
+        let wasWaiting = victim.parts.contains { !$0.isMember }
+        if victim.newer == nil {
+            let key = victim.key?.hashValue
+            if wasWaiting { waiting?.count(key, by: sign) } else { batch.count(key, by: sign) }
         }
-        if limits.minimumFree != nil { free = free -| bytes }
+        for part in victim.parts {
+            let bytes = sign * (part.size ?? 0)
+            if part.isMember { batch.count(file: bytes, by: sign) } else { waiting?.count(file: bytes, by: sign) }
+            if limits.minimumFree != nil { free = free -| bytes }
+        }
     }
 
-    private mutating func countReplaced(_ size: Int, by sign: Int) {
+    private mutating func countReplaced(_ name: EntryName, _ size: Int, by sign: Int) {
         let bytes = sign * size
-        replaced.operations += sign
+        // The replacement counts for the same key.
+        if key(of: name) == nil { replaced.singles += sign }
+        replaced.files += sign
         replaced.bytes += bytes
         if limits.minimumFree != nil { free = free +| bytes }
     }
 
-    private func limitExceeded(by size: Int) -> FullLimit? {
-        var waiting = waiting ?? Count()
-        waiting.operations -= replaced.operations
-        waiting.bytes -= replaced.bytes
-        if let limit = limits.operations, waiting.operations + batch.operations >= limit {
-            return .operations(limit)
-        }
-        if let limit = limits.bytes, waiting.bytes +| batch.bytes > limit -| size { return .bytes(limit) }
+    private var operations: Int { (waiting?.operations ?? 0) - replaced.singles + batch.operations }
+    private var files: Int { (waiting?.files ?? 0) - replaced.files + batch.files }
+    private var bytes: Int { (waiting?.bytes ?? 0) - replaced.bytes +| batch.bytes }
+
+    /// Returns the limit that the queue exceeds with `new` more operations of `size` bytes. `nil`: they count for a key
+    /// that is there.
+    private func limitExceeded(by size: Int = 0, counting new: Int? = 0) -> FullLimit? {
+        if let limit = limits.operations, let new, operations + new > limit { return .operations(limit) }
+        if let limit = limits.bytes, bytes > limit -| size { return .bytes(limit) }
         if let limit = limits.minimumFree, free < limit || free -| limit < size { return .minimumFree(limit) }
         return nil
     }
@@ -274,20 +330,71 @@ package struct AdmissionControl {
     private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
         removals = try hasLimits ? AdmissionRecord.removals(in: queue) : []
         guard limits.operations != nil || limits.bytes != nil else { return }
-        var count = Count()
-        var paths: [String] = []
-        // Hashes of ids: the listings may meet a moving operation twice.
-        var met: Set<Int> = []
-        for state in QueueState.standing {
-            try queue.forEachEntry(in: state) { entry in
-                guard met.insert(entry.name.id.hashValue).inserted else { return }
-                count.operations += 1
-                if limits.bytes != nil { paths.append(entry.path) }
-            }
-        }
-        for path in paths {
-            count.bytes +|= try queue.status(QueuePath(path), "look at")?.size ?? 0
-        }
+        let count = try AdmissionCount(of: queue, withBytes: limits.bytes != nil) { key(of: $0) }
         waiting = count
+        batch.keys.subtract(count.keys)
+    }
+
+    // MARK: - The drop
+
+    /// Returns the operations proposed to go, superseded ones first, now that the batch is in the queue, and counts
+    /// them in again: `countOut` decides on each. If operations have left the queue since the count, counts again.
+    mutating func beginRemovals(in queue: SpoolDirectory) throws(SpoolError) -> [RemovalCandidates.Victim] {
+        if victims.isEmpty { return [] }
+        var proposed = victims.filter { $0.newer != nil } + victims.filter { $0.newer == nil }
+        victims = []
+        if try AdmissionRecord.removals(in: queue) == removals {
+            for victim in proposed { count(victim, by: 1) }
+            return proposed
+        }
+        try recount(queue)
+        for index in proposed.indices {
+            let displaced = proposed[index].parts.filter(\.isMember)
+            if displaced.isEmpty { continue }
+            // The record of the batch lacks what the batch displaces of itself.
+            if displaced.count == proposed[index].parts.count, proposed[index].newer == nil { record?.operations += 1 }
+            record?.bytes += displaced.reduce(0) { $0 + ($1.size ?? 0) }
+            for part in proposed[index].parts.indices { proposed[index].parts[part].isMember = false }
+        }
+        try record?.write(in: queue)
+        return proposed
+    }
+
+    /// Counts a proposed operation out. Returns false if it stays: there is room for it by now.
+    mutating func countOut(_ victim: RemovalCandidates.Victim) -> Bool {
+        guard hasLock, victim.newer != nil || limitExceeded() != nil else {
+            removalCandidates?.giveBack([victim])
+            return false
+        }
+        count(victim, by: -1)
+        victims.append(victim)
+        return true
+    }
+
+    /// Takes the lock and proposes the operations that have to go for an operation that is in the queue already; none
+    /// without limits.
+    mutating func propose(
+        for name: EntryName, at now: Timestamp, in queue: SpoolDirectory
+    ) throws(SpoolError) -> [RemovalCandidates.Victim] {
+        victims = []
+        self.now = now
+        if !hasLimits { return [] }
+        try queue.lockNamesToAdd()
+        hasLock = true
+        record = try AdmissionRecord.read(in: queue)
+        removalCandidates = RemovalCandidates(rule, for: [name], besides: [], isWhole: false, at: now)
+        try recount(queue)
+        while let limit = limitExceeded(), let next = try nextVictim(for: name, beyond: limit, queue) {
+            guard let victim = try sized(next, queue) else { continue }
+            count(victim, by: -1)
+            victims.append(victim)
+        }
+        return try beginRemovals(in: queue)
+    }
+
+    private mutating func recount(_ queue: SpoolDirectory) throws(SpoolError) {
+        (batch, replaced) = (AdmissionCount(), AdmissionCount())
+        if limits.minimumFree != nil { free = try queue.freeBytes }
+        try count(queue)
     }
 }

@@ -3,7 +3,7 @@ import Policy
 
 /// What the processes that add to a queue tell each other, so that none has to list the queue for each batch.
 ///
-/// `state/admissions` has one record. Its reader and its writer have the admission lock (`lockAdmissions`), and the
+/// `state/admissions` has one record. Its reader and its writer have the names lock, and the
 /// writer replaces it before the files of its batch enter. So after a crash the record may count operations that are
 /// not there, never the reverse. `state/removals` has a mark, which changes whenever operations have left the rows
 /// counted by the limits in another way than by this record. Both are caches of a living process: a beginning process,

@@ -12,6 +12,7 @@ package final class AdmissionRule {
     package static let keyLimit = 1024
 
     package let configuration: Configuration
+    private let destinations: DestinationTable
     private var forms: [TypeName: RequestForm] = [:]
     /// The times of creation in the batch and in the queue, except times from the past.
     private var clock: SequenceClock
@@ -24,7 +25,14 @@ package final class AdmissionRule {
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
+        destinations = DestinationTable(configuration)
         clock = SequenceClock(configuration)
+    }
+
+    /// Returns the key of an operation that is one request with the others of its key; `nil` if it is one by itself.
+    func keyOfRequest(of name: EntryName) -> SequenceKey? {
+        let order = configuration.route(of: name.type).order
+        return order.coalesces ? order.group(of: name, to: destinations.destination(of: name)) : nil
     }
 
     /// Forgets the listing.
@@ -53,6 +61,12 @@ package final class AdmissionRule {
         to operation: Operation, headerLength: Int, waits: Bool, _ spool: SpoolDirectory
     ) throws(SpoolError) -> AdmissionRefusal? {
         let header = operation.header
+        if !header.id.canBeNamed {
+            return .defect("field 'id': '-' is no id, because on a command line it means standard input")
+        }
+        if let method = header.method, !RequestMethod.isMethod(method) {
+            return .defect("field 'method': \(RequestMethod.rule)")
+        }
         if let key = header.key, key.utf8.count > Self.keyLimit {
             return .defect("field 'key': longer than \(Self.keyLimit) bytes")
         }
@@ -60,7 +74,9 @@ package final class AdmissionRule {
         if operation.body.count > limit { return .limit(.operationBytes(limit)) }
         if headerLength > OperationFile.headerLimit { return .limit(.headerBytes(OperationFile.headerLimit)) }
         guard waits else { return nil }
-        if let file = header.bodyFile, let refusal = spool.check(file, roots: configuration.bodyFileRoots) {
+        if let file = header.bodyFile,
+            case .failure(let refusal) = spool.current(file, roots: configuration.bodyFileRoots)
+        {
             if case .system(let error) = refusal { throw SpoolError(error, "read", QueuePath(file.path)) }
             return .defect("field 'bodyFile': \(refusal)")
         }
@@ -70,7 +86,7 @@ package final class AdmissionRule {
 
     private func form(of type: TypeName) -> RequestForm {
         if let form = forms[type] { return form }
-        let form = RequestForm(configuration.route(of: type))
+        let form = RequestForm(configuration.route(of: type), sources: configuration.secrets)
         forms[type] = form
         return form
     }
@@ -81,12 +97,14 @@ package final class AdmissionRule {
     ///
     /// If the route's key cannot be made of the payload, the key stays absent, and `objection` reports the defect.
     package func complete(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
-        if submission.header.key == nil, !submission.isPortable {
-            let form = form(of: submission.header.type)
-            // try?: `objection` says why there is no key.
-            if let key = try? form.key(of: submission.operation) { submission.setKey(key) }
-        }
+        setKey(of: &submission)
         try date(&submission, in: spool)
+    }
+
+    func setKey(of submission: inout Submission) {
+        if submission.header.key != nil || submission.isPortable { return }
+        // try?: `objection` says why there is no key.
+        if let key = try? form(of: submission.header.type).key(of: submission.operation) { submission.setKey(key) }
     }
 
     /// Dates an operation that the submitter did not date, or dated later than now + `skew` or before 1970. If the

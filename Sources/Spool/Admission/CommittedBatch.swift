@@ -2,7 +2,7 @@ import CSystem
 import Policy
 
 /// A batch that enters the queue as a whole. The file `committed` in the writer's directory names each written file and
-/// its target.
+/// its target, and a file that leaves the queue for them.
 ///
 /// The batch is in the queue from the rename that gives `committed` its name. A crash before the rename leaves nothing:
 /// a run sweeps the directory of the dead writer. After the rename, a process that sweeps the directory, adds an id, or
@@ -30,6 +30,7 @@ struct CommittedBatch {
     }
 
     static let file = "committed"
+    private static let leaving = "-"
 
     static func path(in directory: QueuePath) -> QueuePath {
         QueuePath(in: directory, file.utf8)
@@ -39,12 +40,14 @@ struct CommittedBatch {
     private var draft: QueuePath { QueuePath(in: directory, "committing".utf8) }
 
     /// Commits the batch, durably if `durable`. Each file has one line: its name in the directory, its path in the
-    /// queue, and `=` if it replaces the file there.
-    func commit(_ moves: [Move], durable: Bool) throws(SpoolError) {
+    /// queue, and `=` if it replaces the file there. A line of `-` and a path is of the file that leaves the queue once
+    /// the others are in.
+    func commit(_ moves: [Move], insteadOf old: QueuePath?, durable: Bool) throws(SpoolError) {
         var text = ""
         for move in moves {
             text += "\(move.from.name) \(move.to.description)\(move.replaces ? " =" : "")\n"
         }
+        if let old { text += "\(Self.leaving) \(old.description)\n" }
         try queue.attempt("commit", draft) { () throws(Errno) in
             try queue.createFile(draft, Array(text.utf8), durable: durable)
             if durable {
@@ -74,8 +77,12 @@ struct CommittedBatch {
     func complete() throws(SpoolError) {
         guard let bytes = try queue.readFile(path, limit: SpoolDirectory.readLimit) else { return }
         var targets: Set<QueuePath> = []
-        for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            guard let move = parse(String(decoding: line, as: UTF8.self)) else { continue }
+        for line in bytes.split(separator: UInt8(ascii: "\n")).map({ String(decoding: $0, as: UTF8.self) }) {
+            if let old = leaving(line) {
+                _ = try queue.drop(old, having: nil, nil, ending: nil)
+                targets.insert(old.parent)
+            }
+            guard let move = parse(line) else { continue }
             try queue.attempt("accept into", move.to.parent) { () throws(Errno) in
                 do throws(Errno) {
                     try queue.enter(move)
@@ -92,6 +99,13 @@ struct CommittedBatch {
         guard (2...3).contains(words.count), words[0].allSatisfy(\.isNumber), isTarget(words[1]) else { return nil }
         let from = QueuePath(in: directory, words[0].utf8)
         return Move(from: from, to: QueuePath(String(words[1])), replaces: words.count == 3)
+    }
+
+    /// Returns the path of the file that leaves the queue; `nil` for the line of a file that enters.
+    private func leaving(_ line: String) -> QueuePath? {
+        let words = line.split(separator: " ")
+        guard words.count == 2, words[0] == Self.leaving, isTarget(words[1]) else { return nil }
+        return QueuePath(String(words[1]))
     }
 
     /// Whether a path belongs to an operation in an unclaimed state, or to a claim in the run's directory.
@@ -131,7 +145,7 @@ extension SpoolDirectory {
 
     /// Row W → N, D, C, X, K: completes the committed batches of dead writers. Takes the names lock only if there is a
     /// batch. After the return no other process is completing a batch either.
-    func completeCommittedBatches() throws(SpoolError) {
+    package func completeCommittedBatches() throws(SpoolError) {
         if try committedBatches().isEmpty { return }
         try withNamesLock { () throws(SpoolError) in
             for (owner, name, batch) in try committedBatches() {

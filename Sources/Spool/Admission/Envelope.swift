@@ -52,9 +52,7 @@ package enum Envelope {
         }
         let id = try fields.id()
         let method = try fields.string("method")
-        if let method, !RequestMethod.isMethod(method) {
-            throw fields.error("method", "methods are written in capitals")
-        }
+        if let method, !RequestMethod.isMethod(method) { throw fields.error("method", RequestMethod.rule) }
         let (body, mediaType) = try body(fields, method: method)
         let bodyFile = try bodyFile(fields, examine)
         let header = OperationHeader(

@@ -1,23 +1,39 @@
 import Policy
 
-/// Finds removable operations, to make room for a newer operation: first superseded operations, then, under
-/// `dropOldest`, the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed
-/// operations stay.
+/// Finds removable operations, to make room for a newer operation: superseded operations if files take up the room, and
+/// under `dropOldest` the oldest. The candidates are in the queue, or in the same batch and not written yet. A key that
+/// counts once goes whole: with all its operations, and not while a run has one of them.
 ///
 /// Lists the queue when a limit first needs the list, and keeps a bounded number of candidates from one batch of the
-/// process to the next, whatever the queue's size.
+/// process to the next, whatever the queue's size. The candidates only propose: the removal claims each operation.
 struct RemovalCandidates {
-    /// A removable operation.
+    /// A removable operation, or the removable operations of a key that counts once.
     struct Victim {
-        var entry: Entry
-        /// Its number in the batch; `nil` for an operation in the queue.
-        var member: Int?
-        /// The bytes of its file; `nil` until they are known.
-        var size: Int?
-        /// The newer, superseding operation of its key; `nil` for an eviction.
-        var newer: OperationID?
+        /// One of its files.
+        struct Part {
+            var entry: Entry
+            /// Whether the batch brings it.
+            var isMember = false
+            /// The bytes of its file; `nil` until they are known.
+            var size: Int?
+        }
 
-        fileprivate var name: EntryName { entry.name }
+        /// The files, the newest last.
+        var parts: [Part]
+        /// The key that goes whole; `nil` for one operation.
+        var key: SequenceKey?
+        /// The newer operation of its key that replaces it, and by which rule; `nil` for an eviction.
+        var newer: (name: EntryName, rule: ReplacementRule)?
+
+        fileprivate init(_ part: Part, key: SequenceKey? = nil, newer: (EntryName, ReplacementRule)? = nil) {
+            parts = [part]
+            self.key = key
+            self.newer = newer
+        }
+
+        fileprivate var name: EntryName { parts[parts.count - 1].entry.name }
+        /// A key is as old as its newest operation.
+        fileprivate var age: (Timestamp, OperationID) { (name.createdAt, name.id) }
     }
 
     private static let bound = 4096
@@ -25,6 +41,7 @@ struct RemovalCandidates {
     /// each batch.
     private static let mostValues = 65_536
 
+    private let rule: AdmissionRule
     private let dropsOldest: Bool
     /// Whether the batch is all or none: then none of its operations may be removed.
     private var isWhole: Bool
@@ -38,11 +55,13 @@ struct RemovalCandidates {
     private var values: [SequenceKey: [Victim]] = [:]
     /// Whether `values` has all values of the queue; `nil` before the queue was listed for them.
     private var hasAllValues: Bool?
-    /// The oldest operations of the queue, the very oldest last. `listsOldest`: there may be more than `bound`.
+    /// The oldest of the queue, the very oldest last. `listsOldest`: there may be more than `bound`.
     private var oldest: [Victim] = []
     private var listsOldest = true
-    /// The admitted operations of the batch.
+    /// What the batch has admitted, and the keys of the queue that it adds to.
     private var members: [Victim] = []
+    /// The keys of `members` that may have more operations in the queue.
+    private var partial: Set<SequenceKey> = []
     /// Operations that are not, or no longer, candidates.
     private var gone: Set<EntryName>
     /// The oldest admitted name.
@@ -51,15 +70,16 @@ struct RemovalCandidates {
     /// `names` are the names of the batch's operations; `replaced` are the names of operations to be replaced by the
     /// batch.
     init(
-        _ configuration: Configuration, for names: [EntryName], besides replaced: [EntryName], isWhole: Bool,
-        at now: Timestamp
+        _ rule: AdmissionRule, for names: [EntryName], besides replaced: [EntryName], isWhole: Bool, at now: Timestamp
     ) {
+        self.rule = rule
+        let configuration = rule.configuration
         gone = Set(replaced)
         dropsOldest = configuration.limits.whenFull == .dropOldest
         self.isWhole = isWhole
         guard configuration.hasCoalescingRoutes else { return }
-        let coalescing = Coalescing(configuration, at: now)
-        groups = Set(names.compactMap(coalescing.group))
+        let coalescing = Coalescing(ReplacementRule(configuration, at: now))
+        groups = Set(names.compactMap(coalescing.rule.group))
         self.coalescing = coalescing
     }
 
@@ -70,82 +90,88 @@ struct RemovalCandidates {
             guard hasAllValues ?? false, !self.isWhole, superseded.count < Self.bound, values.count < Self.mostValues
             else { return false }
             // The members of the last batch are in the queue now.
-            for index in superseded.indices { superseded[index].member = nil }
-            for group in Set(members.compactMap { coalescing.group(of: $0.name) }) {
-                for index in (values[group] ?? []).indices { values[group]![index].member = nil }
+            for index in superseded.indices { superseded[index].parts[0].isMember = false }
+            for group in Set(members.flatMap(\.parts).compactMap { coalescing.rule.group(of: $0.entry.name) }) {
+                for index in (values[group] ?? []).indices { values[group]![index].parts[0].isMember = false }
             }
-            groups = Set(names.compactMap(coalescing.group))
+            groups = Set(names.compactMap(coalescing.rule.group))
         }
         self.isWhole = isWhole
         gone = Set(replaced)
         if let oldestIn, let last = oldest.first?.name, oldestIn.isOlder(than: last) { oldest = [] }
-        (members, oldestIn, listsOldest) = ([], nil, true)
+        (members, partial, oldestIn, listsOldest) = ([], [], nil, true)
         return true
     }
 
-    /// Notes the admission of the batch's operation of this number. Without a number the operation is no candidate.
-    mutating func letIn(_ number: Int?, _ entry: Entry, size: Int) {
-        let member = isWhole ? nil : number.map { Victim(entry: entry, member: $0, size: size) }
-        if let member { members.append(member) }
+    private func key(of name: EntryName) -> SequenceKey? { rule.keyOfRequest(of: name) }
+
+    /// Notes the admission of an operation of the batch. `isNewKey`: no other operation counts for its key. Unless it
+    /// is a candidate, neither the operation nor its key can be removed for this batch.
+    mutating func letIn(_ entry: Entry, size: Int, isNewKey: Bool, isCandidate: Bool) {
+        let part = Victim.Part(entry: entry, isMember: true, size: size)
+        let isCandidate = isCandidate && !isWhole
         if oldestIn.map({ entry.name.isOlder(than: $0) }) ?? true { oldestIn = entry.name }
-        guard let group = coalescing?.group(of: entry.name) else { return }
+        if let key = key(of: entry.name) {
+            var victim = Victim(part, key: key)
+            if let index = members.firstIndex(where: { $0.key == key }) {
+                victim.parts = (members.remove(at: index).parts + [part]).sorted {
+                    $0.entry.name.isOlder(than: $1.entry.name)
+                }
+            } else if let index = oldest.firstIndex(where: { $0.key == key }) {
+                victim.parts = (oldest.remove(at: index).parts + [part]).sorted {
+                    $0.entry.name.isOlder(than: $1.entry.name)
+                }
+            } else if !isNewKey {
+                partial.insert(key)
+            }
+            if !isCandidate { partial.insert(key) }
+            members.append(victim)
+        } else if isCandidate {
+            members.append(Victim(part))
+        }
+        guard let group = coalescing?.rule.group(of: entry.name) else { return }
         coalescing?.note(entry.name)
         while let older = takeValue(of: group, before: entry.name) { superseded.append(older) }
-        if let member { values[group, default: []].append(member) }
-    }
-
-    /// Returns the operation to remove next for the operation of this name: a superseded operation, or the oldest if
-    /// older than the name; `nil` if none may be removed.
-    mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
-        if let victim = try nextSuperseded(for: name, queue) {
-            gone.insert(victim.name)
-            if let last = oldest.first?.name, !last.isOlder(than: victim.name) {
-                oldest.removeAll { $0.name == victim.name }
-            }
-            return victim
-        }
-        guard let victim = try nextOldest(before: name, queue) else { return nil }
-        gone.insert(victim.name)
-        if let group = coalescing?.group(of: victim.name) { values[group]?.removeAll { $0.name == victim.name } }
-        return victim
+        if isCandidate { values[group, default: []].append(Victim(part)) }
     }
 
     /// Notes that these operations stay, because the operation that needed their room did not get in.
     mutating func giveBack(_ victims: [Victim]) {
         for victim in victims.reversed() {
-            gone.remove(victim.name)
-            if victim.newer != nil, coalescing?.isSuperseded(victim.name) ?? false {
+            for part in victim.parts { gone.remove(part.entry.name) }
+            if victim.newer == nil {
+                if !victim.parts.contains(where: \.isMember) { oldest.append(victim) }
+            } else if coalescing?.isSuperseded(victim.name) ?? false {
                 superseded.append(victim)
-            } else if victim.newer != nil, let group = coalescing?.group(of: victim.name) {
+            } else if let group = coalescing?.rule.group(of: victim.name) {
                 values[group, default: []].append(victim)
-            } else {
-                if victim.member == nil { oldest.append(victim) }
-                if let group = coalescing?.group(of: victim.name) { values[group, default: []].append(victim) }
             }
         }
     }
 
     // MARK: - Superseded
 
-    private mutating func nextSuperseded(
-        for name: EntryName, _ queue: SpoolDirectory
-    ) throws(SpoolError) -> Victim? {
+    /// Returns the superseded operation to remove next for the operation of this name; `nil` if there is none.
+    mutating func nextSuperseded(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         guard let coalescing else { return nil }
         if superseded.isEmpty, listsSuperseded { try listSuperseded(queue) }
-        while let victim = superseded.popLast() {
-            if !gone.contains(victim.name) { return victim }
+        var found: Victim?
+        while found == nil, let victim = superseded.popLast() {
+            if !gone.contains(victim.name) { found = victim }
         }
-        return coalescing.group(of: name).flatMap { takeValue(of: $0, before: name) }
+        found = found ?? coalescing.rule.group(of: name).flatMap { takeValue(of: $0, before: name) }
+        if let found { gone.insert(found.name) }
+        return found
     }
 
     private mutating func takeValue(of group: SequenceKey, before name: EntryName) -> Victim? {
         guard let coalescing,
             let index = values[group]?.firstIndex(where: {
-                !gone.contains($0.name) && coalescing.supersedes(name, $0.name)
+                !gone.contains($0.name) && coalescing.rule.replaces(name, $0.name)
             })
         else { return nil }
         var victim = values[group]!.remove(at: index)
-        victim.newer = name.id
+        victim.newer = (name, coalescing.rule)
         return victim
     }
 
@@ -157,17 +183,17 @@ struct RemovalCandidates {
         }
         listsSuperseded = false
         hasAllValues = true
-        for group in values.keys { values[group]?.removeAll { $0.member == nil } }
+        for group in values.keys { values[group]?.removeAll { !$0.parts[0].isMember } }
         for state in [QueueState.new, .deferred] {
             try queue.forEachEntry(in: state) { entry in
                 if gone.contains(entry.name) { return }
                 if let newer = coalescing.newer(than: entry.name) {
                     if superseded.count == Self.bound { return listsSuperseded = true }
-                    superseded.append(Victim(entry: entry, newer: newer))
-                } else if let group = coalescing.group(of: entry.name) {
+                    superseded.append(Victim(.init(entry: entry), newer: (newer, coalescing.rule)))
+                } else if let group = coalescing.rule.group(of: entry.name) {
                     if values.count >= Self.mostValues { hasAllValues = false }
                     guard hasAllValues ?? false || groups.contains(group) else { return }
-                    values[group, default: []].append(Victim(entry: entry))
+                    values[group, default: []].append(Victim(.init(entry: entry)))
                 }
             }
         }
@@ -176,22 +202,33 @@ struct RemovalCandidates {
 
     // MARK: - Oldest
 
-    /// Returns the oldest operation; `nil` if none is older than `name`.
-    private mutating func nextOldest(
-        before name: EntryName, _ queue: SpoolDirectory
-    ) throws(SpoolError) -> Victim? {
+    /// Returns the oldest operation or key, to be evicted for the operation of this name; `nil` if none is older than
+    /// the name. Never returns the name's own key.
+    mutating func nextOldest(before name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         guard dropsOldest else { return nil }
-        while let last = oldest.last, gone.contains(last.name) { oldest.removeLast() }
-        if oldest.isEmpty, listsOldest { try listOldest(queue) }
+        let own = key(of: name)
+        func isCandidate(_ victim: Victim) -> Bool { victim.key == nil || victim.key != own }
+        let before = gone
+        oldest.removeAll { victim in victim.parts.allSatisfy { before.contains($0.entry.name) } }
+        if !oldest.contains(where: isCandidate), listsOldest { try listOldest(queue) }
         let gone = gone
-        let own = members.lazy.filter { !gone.contains($0.name) }.min { $0.name.isOlder(than: $1.name) }
-        let waiting = oldest.last
-        let isOwn = own.map { own in waiting.map { own.name.isOlder(than: $0.name) } ?? true } ?? false
-        guard let victim = isOwn ? own : waiting else { return nil }
-        guard victim.name.isOlder(than: name) else { return nil }
-        return isOwn ? own : oldest.popLast()
+        let member = members.indices.filter { index in
+            let victim = members[index]
+            return isCandidate(victim) && !(victim.key.map(partial.contains) ?? false) && !gone.contains(victim.name)
+        }.min { members[$0].age < members[$1].age }
+        let waiting = oldest.lastIndex(where: isCandidate)
+        let isMember = member.map { index in waiting.map { members[index].age < oldest[$0].age } ?? true } ?? false
+        guard var victim = isMember ? member.map({ members[$0] }) : waiting.map({ oldest[$0] }),
+            victim.age < (name.createdAt, name.id)
+        else { return nil }
+        if !isMember, let waiting { oldest.remove(at: waiting) }
+        victim.parts.removeAll { gone.contains($0.entry.name) }
+        for part in victim.parts { self.gone.insert(part.entry.name) }
+        if let group = victim.key { values[group]?.removeAll { self.gone.contains($0.name) } }
+        return victim
     }
 
+    /// Lists the oldest operations and keys, then the operations of these keys.
     private mutating func listOldest(_ queue: SpoolDirectory) throws(SpoolError) {
         var entries: [Entry] = []
         var hasMore = false
@@ -201,21 +238,42 @@ struct RemovalCandidates {
             entries.removeLast(entries.count - Self.bound)
             hasMore = true
         }
+        var busy: Set<SequenceKey> = []
+        try queue.forEachEntry(in: .claimed) { entry in if let key = key(of: entry.name) { busy.insert(key) } }
+        var newest: [SequenceKey: Entry] = [:]
         for state in [QueueState.new, .deferred] {
             try queue.forEachEntry(in: state) { entry in
                 if gone.contains(entry.name) { return }
+                if let key = key(of: entry.name) {
+                    if newest[key].map({ $0.name.isOlder(than: entry.name) }) ?? true { newest[key] = entry }
+                    return
+                }
                 entries.append(entry)
                 if entries.count == 2 * Self.bound { keepOldest() }
             }
         }
+        let touched = Set(members.compactMap(\.key))
+        let keys = newest.filter { !busy.contains($0.key) && !touched.contains($0.key) }
+        entries += keys.values
         keepOldest()
+        let names = Set(entries.map(\.name))
+        var parts = keys.filter { names.contains($0.value.name) }.mapValues { _ in [Victim.Part]() }
+        if !parts.isEmpty || !partial.isEmpty {
+            for state in [QueueState.new, .deferred] {
+                try queue.forEachEntry(in: state) { entry in
+                    guard !gone.contains(entry.name), let key = key(of: entry.name) else { return }
+                    parts[key]?.append(Victim.Part(entry: entry))
+                }
+            }
+        }
         listsOldest = hasMore
-        oldest = entries.reversed().map { Victim(entry: $0) }
-    }
-}
-
-extension EntryName {
-    fileprivate func isOlder(than other: EntryName) -> Bool {
-        (createdAt, id) < (other.createdAt, other.id)
+        oldest = entries.reversed().map { entry in
+            var victim = Victim(.init(entry: entry))
+            if let key = key(of: entry.name), let all = parts[key], !all.isEmpty {
+                victim.key = key
+                victim.parts = all.sorted { $0.entry.name.isOlder(than: $1.entry.name) }
+            }
+            return victim
+        }
     }
 }

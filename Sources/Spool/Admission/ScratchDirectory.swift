@@ -72,33 +72,34 @@ extension SpoolDirectory {
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
     /// Row W → gone, for files of dead writers; first completes the committed batches of these writers. A file that
-    /// cannot be removed waits for the next run.
+    /// cannot be removed, or not be looked at, waits for the next run: nothing of it was promised.
     func sweepTemporaries(now: Timestamp) throws(SpoolError) {
         let tmp = QueuePath("tmp")
         try completeCommittedBatches()
-        for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
-            guard let status = try status(path, "look at") else { continue }
-            let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
-            if status.kind == .directory {
-                // Its owner could put a link to another directory in its place meanwhile, so this directory is not
-                // emptied.
-                guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
-                    if isOld { try? system.removeDirectory(root, path.bytes) }
-                    continue
-                }
-                let name = String(path.description.dropFirst("tmp/".count))
-                let lock = QueuePath(in: path, "lock".utf8)
-                let hasLock = try self.status(lock, "look at") != nil
-                guard hasLock || isOld || LockedDirectory.isName(name) else { continue }
-                // try?: what cannot be judged waits for the next run.
-                guard let dead = try? LockedDirectory.takeOver(path, name: name, self),
-                    try self.status(CommittedBatch.path(in: path), "look at") == nil
-                else { continue }
-                removeFiles(in: path, keepingLock: true)
-                dead.remove()
-            } else if isOld {
-                try? system.unlink(root, path.bytes)
+        // try?: see above.
+        for name in try names(in: tmp) { try? sweep(QueuePath(in: tmp, name), QueuePath.escaped(name), now) }
+    }
+
+    private func sweep(_ path: QueuePath, _ name: String, _ now: Timestamp) throws(SpoolError) {
+        guard let status = try status(path, "look at") else { return }
+        let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
+        if status.kind == .directory {
+            // Its owner could put a link to another directory in its place meanwhile, so this directory is not
+            // emptied.
+            guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
+                if isOld { try? system.removeDirectory(root, path.bytes) }
+                return
             }
+            let hasLock = try self.status(QueuePath(in: path, "lock".utf8), "look at") != nil
+            guard hasLock || isOld || LockedDirectory.isName(name) else { return }
+            let dead = try attempt("sweep", path) { () throws(Errno) in
+                try LockedDirectory.takeOver(path, name: name, self)
+            }
+            guard let dead, try self.status(CommittedBatch.path(in: path), "look at") == nil else { return }
+            removeFiles(in: path, keepingLock: true)
+            dead.remove()
+        } else if isOld {
+            try? system.unlink(root, path.bytes)
         }
     }
 

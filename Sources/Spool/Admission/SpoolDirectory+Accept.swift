@@ -1,4 +1,4 @@
-import Policy
+package import Policy
 
 /// Acceptance of new operations: row W → N or D, and for imported ones (`PortableOperation`) also X or K.
 extension SpoolDirectory {
@@ -15,14 +15,14 @@ extension SpoolDirectory {
     ///
     /// With `replacing` an operation takes the place of the operation with its id, in one step: at each moment, and
     /// after a crash, one of the two is there. Type, key and time of creation must be the same. An operation in flight
-    /// stays unchanged.
+    /// stays unchanged. An operation that has no other to replace does not enter: the other may have been delivered.
     ///
     /// A caller with several batches keeps the `AdmissionControl` between them.
     package func accept(
         _ submissions: [Submission], within control: inout AdmissionControl, durable: Bool = true,
         allOrNone: Bool = false, replacing: Bool = false
     ) throws(SpoolError) -> Accepted {
-        let ids = submissions.filter(\.hasOwnID).map(\.header.id)
+        let ids = submissions.filter { $0.hasOwnID || replacing }.map(\.header.id)
         return try withIDs(ids) { found throws(SpoolError) in
             try accept(submissions, found, within: &control, durable, allOrNone, replacing)
         }
@@ -47,6 +47,10 @@ extension SpoolDirectory {
                 continue
             }
             let replaced = found[id]
+            if replacing, replaced == nil {
+                results.append(.isGone)
+                continue
+            }
             if let replaced, !replacing {
                 existing.append(replaced)
                 results.append(.duplicate(of: replaced.state))
@@ -58,8 +62,10 @@ extension SpoolDirectory {
             }
             var submission = submission
             let admission =
-                if let replaced { try control.admit(submission, replacing: replaced, self) } else {
-                    try control.admit(&submission, number: taken.count, self)
+                if let replaced {
+                    try control.admit(try keyed(submission, replacing: replaced), replacing: replaced, self)
+                } else {
+                    try control.admit(&submission, isCandidate: true, self)
                 }
             switch admission {
             case .failure(.limit(let limit)): results.append(.rejected(limit))
@@ -76,8 +82,6 @@ extension SpoolDirectory {
             return accepted
         }
         if durable { try syncExisting(existing) }
-        let displaced = Set(control.victims.compactMap(\.member))
-        if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
         if !taken.isEmpty {
             try control.recordBatch(in: self)
             let unpublished = try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone)
@@ -100,57 +104,107 @@ extension SpoolDirectory {
                 }
             }
         }
-        isDone = remove(control.victims, &accepted)
+        isDone = removeVictims(within: &control, &accepted)
         return accepted
     }
 
-    /// Row N, D → gone: removes the operations displaced by an operation of `SpoolRun.accept`, once the accepted
-    /// operation stays.
-    package func makeRoom(within control: AdmissionControl) -> Accepted {
+    /// Row N, D → gone: makes room for an operation of `SpoolRun.accept` that stays in the queue. Counts and chooses
+    /// anew: there may be room by now.
+    package func makeRoom(for name: EntryName, within control: inout AdmissionControl, now: Timestamp) -> Accepted {
         var accepted = Accepted(results: [])
-        _ = remove(control.victims, &accepted)
-        // The record of admissions still counts them.
-        if !control.victims.isEmpty { AdmissionRecord.noteRemovals(in: self) }
-        return accepted
-    }
-
-    /// Row N, D → gone, for operations displaced by newer operations. An error leaves the rest of the files: the newer
-    /// operations have been accepted, and the next `add` finds the queue over its limits. An operation of the batch
-    /// itself has no file, and is displaced all the same. Returns whether all victims went.
-    func remove(_ victims: [RemovalCandidates.Victim], _ accepted: inout Accepted) -> Bool {
-        var gone = Set(victims.filter { $0.member != nil }.map(\.entry.name))
+        var isDone = false
+        defer { control.endBatch(isDone: isDone, in: self) }
         do throws(SpoolError) {
-            try remove(victims.filter { $0.member == nil }.map(\.entry), &gone)
+            isDone = try remove(try control.propose(for: name, at: now, in: self), within: &control, &accepted)
         } catch {
             accepted.errors.append(error)
         }
-        for victim in victims where gone.contains(victim.entry.name) {
-            if let newer = victim.newer {
-                accepted.superseded.append(SupersededEntry(entry: victim.entry, newer: newer))
-            } else {
-                accepted.evicted.append(victim.entry)
-            }
-        }
-        return victims.allSatisfy { gone.contains($0.entry.name) }
+        return accepted
     }
 
-    private func remove(_ entries: [Entry], _ gone: inout Set<EntryName>) throws(SpoolError) {
-        if entries.isEmpty { return }
+    /// Row N, D → gone, for operations displaced by newer operations, which are in the queue. An error leaves the rest
+    /// of the files: the newer operations have been accepted, and the next `add` finds the queue over its limits.
+    /// Returns whether all displaced operations went.
+    func removeVictims(within control: inout AdmissionControl, _ accepted: inout Accepted) -> Bool {
+        do throws(SpoolError) {
+            return try remove(try control.beginRemovals(in: self), within: &control, &accepted)
+        } catch {
+            accepted.errors.append(error)
+            return false
+        }
+    }
+
+    private func remove(
+        _ proposed: [RemovalCandidates.Victim], within control: inout AdmissionControl, _ accepted: inout Accepted
+    ) throws(SpoolError) -> Bool {
+        if proposed.isEmpty { return true }
+        var areGone = true
+        try withNamesLock { () throws(SpoolError) in
+            // First: the newer operation of a superseded one is there until it goes itself.
+            let superseded = proposed.filter { $0.newer != nil }
+            if !superseded.isEmpty { areGone = try removeSuperseded(superseded, within: &control, &accepted) }
+            let evicted = proposed.filter { $0.newer == nil }
+            if !evicted.isEmpty, try !evict(evicted, within: &control, &accepted) { areGone = false }
+        }
+        return areGone
+    }
+
+    private func removeSuperseded(
+        _ victims: [RemovalCandidates.Victim], within control: inout AdmissionControl, _ accepted: inout Accepted
+    ) throws(SpoolError) -> Bool {
         let scratch = try ScratchDirectory(self)
         defer { scratch.close() }
+        // The newer operation of a victim may be a victim itself: then its own newer one replaces both.
+        var newest: [EntryName: EntryName] = [:]
+        for victim in victims { newest[victim.parts[0].entry.name] = victim.newer?.name }
         var states: Set<QueueState> = []
-        for entry in entries where try drop(QueuePath(entry.path), scratch) {
-            gone.insert(entry.name)
-            states.insert(entry.state)
+        var areGone = true
+        for victim in victims where control.countOut(victim) {
+            guard let rule = victim.newer?.rule, var name = victim.newer?.name else { continue }
+            while let newer = newest[name] { name = newer }
+            let older = victim.parts[0].entry
+            guard let newer = successor(named: name),
+                try supersede(older, by: newer, rule, scratch, at: control.now)
+            else {
+                areGone = false
+                continue
+            }
+            accepted.superseded.append(SupersededEntry(entry: older, newer: name.id))
+            states.insert(older.state)
         }
         for state in states { try syncDirectory(state.path) }
+        return areGone
+    }
+
+    private func evict(
+        _ victims: [RemovalCandidates.Victim], within control: inout AdmissionControl, _ accepted: inout Accepted
+    ) throws(SpoolError) -> Bool {
+        let run = try beginRun(now: nil)
+        var areGone = true
+        var first: SpoolError?
+        for victim in victims {
+            guard first == nil, let eviction = control.eviction(of: victim) else { continue }
+            do throws(SpoolError) {
+                if try run.evict(eviction) {
+                    accepted.evicted += victim.parts.map(\.entry)
+                } else {
+                    areGone = false
+                }
+            } catch {
+                first = error
+            }
+        }
+        do throws(SpoolError) { try run.sync(countingRemovals: true) } catch { first = first ?? error }
+        do throws(SpoolError) { try run.end() } catch { first = first ?? error }
+        if let first { throw first }
+        return areGone
     }
 }
 
 extension Acceptance {
     fileprivate var keepsOthersOut: Bool {
         switch self {
-        case .rejected, .refused, .inFlight: true
+        case .rejected, .refused, .inFlight, .isGone: true
         case .accepted, .duplicate, .notAttempted: false
         }
     }

@@ -1,44 +1,20 @@
 import CSystem
 package import Policy
 
-/// The ids lock: while a process has the lock, no other process adds an operation under an id that its submitter chose.
+/// Ids of submitters, each of which is in the queue once. A process has the names lock from the search for the ids to
+/// the sync of the added operations. So of several processes that add the same id at the same time only one succeeds,
+/// and the rest find the operation durable, or taken back. A process that died in between may have left an operation
+/// that is not durable, hence `syncExisting` before any answer that an id is there already.
 ///
-/// A process has the lock from the search for the ids to the sync of the added operations. So of several processes that
-/// add the same id at the same time only one succeeds, and the rest find the operation durable, or taken back. A
-/// process that died in between may have left an operation that is not durable, hence `syncExisting` before any answer
-/// that an id is there already.
-///
-/// Random ids need no lock: no two operations have the same. The lock file is `state/ids.lock`.
+/// Random ids need no lock: no two operations have the same.
 extension SpoolDirectory {
-    /// Calls `body` with the operations of these ids, while no other process adds an operation with such an id. Throws
-    /// EWOULDBLOCK if the lock is not free within `namesPatience`. Without ids takes no lock.
+    /// Calls `body` with the operations of these ids, while no other process adds an operation with such an id. Without
+    /// ids takes no lock.
     func withIDs<Result>(
         _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
         if ids.isEmpty { return try body([:]) }
-        return try withIDsLock { () throws(SpoolError) in
-            try body(withNamesLock { () throws(SpoolError) in try find(ids) })
-        }
-    }
-
-    /// Calls `body` while this process alone may add ids.
-    func withIDsLock<Result>(_ body: () throws(SpoolError) -> Result) throws(SpoolError) -> Result {
-        if hasIDsLock { return try body() }
-        let path = QueuePath("state/ids.lock")
-        let lock = try attempt("lock", path) { () throws(Errno) in
-            let lock = if let idsLock { idsLock } else { try LockFile(path, self) }
-            idsLock = lock
-            var wait = LockWait(Self.namesPatience)
-            while try !lock.tryLock() { try wait.sleep(system) }
-            return lock
-        }
-        hasIDsLock = true
-        defer {
-            hasIDsLock = false
-            lock.unlock()
-        }
-        try completeCommittedBatches()
-        return try body()
+        return try withNamesLockToAdd { () throws(SpoolError) in try body(find(ids)) }
     }
 
     /// Returns where the operations with these ids are, in every state but `delivered`. The caller has the names lock,
@@ -47,7 +23,7 @@ extension SpoolDirectory {
     /// A run that puts a claim back moves the operation against the order of the list, so the claims are listed twice.
     /// While a run is there the other states are listed once more: to be missed in all listings an operation would have
     /// to be claimed and settled twice between two listings. An id stands for a file in quarantine only if nothing else
-    /// has the id.
+    /// has the id. Bytes in quarantine that ask for an operation have no id yet.
     package func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
         if ids.isEmpty { return [:] }
         let ids = Set(ids)
@@ -56,7 +32,7 @@ extension SpoolDirectory {
             for state in states {
                 try forEachName(in: state) { name, run in
                     let id = name.id
-                    guard ids.contains(id), state != .quarantine || found[id] == nil else { return }
+                    guard ids.contains(id), !name.isInput, state != .quarantine || found[id] == nil else { return }
                     found[id] = Entry(state: state, name: EntryName(name), claimedBy: run)
                 }
             }

@@ -7,26 +7,31 @@ package enum Readmission: Hashable, Sendable {
     case admitted
     /// Why the file stays in quarantine. Nothing has changed.
     case refused(String)
+    /// A newer value of its key is in the queue. Nothing has changed.
+    case superseded(by: OperationID)
     /// The file is no longer there.
     case gone
 }
 
-/// Readmission from quarantine: an operation goes to `new/` or `deferred/`, any other file to `new/` as a foreign file,
-/// by the same admission as from any other source. Row Q → N, D or F (rows: `SpoolDirectory`).
+/// Readmission from quarantine: an operation goes to `new/` or `deferred/`. Input of a command and foreign files are
+/// read again as they were read (`Reading`), by the same admission as from any other source. Row Q → N or D; of input
+/// W → any row of `accept`, then Q → gone (rows: `SpoolDirectory`).
 extension SpoolDirectory {
     /// The files, and bytes of them, that share a search for their ids and the syncs.
     private static let readmissionSize = 1_000
     private static let readmissionBytes = 16 << 20
 
-    /// Takes files out of quarantine: as an operation if a file has an operation's name, else into `new/` to be read
-    /// again like a foreign file. With `isDryRun` changes nothing.
+    /// Takes files out of quarantine: as an operation if a file has an operation's name, else by the question that was
+    /// asked of its bytes. Leaves a file whose question is not known, or whose answer is still no operation. With
+    /// `isDryRun` changes nothing.
     ///
-    /// `notBefore` returns the due time of an operation, by the number of files admitted before it. Calls `report` with
-    /// each result and its due time, once the result is durable. Returns the operations removed to make room; they go
-    /// once the others are in. After an error the files without a report may be in either place.
+    /// `notBefore` returns the due time of an operation, by the number of files admitted before it. Operations that
+    /// values in the queue replace stay in quarantine, unless they come back `asNewest`, created now. Calls `report`
+    /// with each result and its due time, once the result is durable. Returns the operations removed to make room; they
+    /// go once the others are in. After an error the files without a report may be in either place.
     package func readmit(
-        _ items: [QuarantineItem], within control: inout AdmissionControl, now: Timestamp, isDryRun: Bool = false,
-        notBefore: (_ admitted: Int) -> Timestamp? = { _ in nil },
+        _ items: [QuarantineItem], within control: inout AdmissionControl, now: Timestamp, asNewest: Bool = false,
+        isDryRun: Bool = false, notBefore: (_ admitted: Int) -> Timestamp? = { _ in nil },
         report: (QuarantineItem, Readmission, Timestamp?) -> Void
     ) throws(SpoolError) -> Accepted {
         var accepted = Accepted(results: [])
@@ -36,24 +41,24 @@ extension SpoolDirectory {
             var batch: [ReadItem] = []
             var bytes = 0
             while let item = rest.first, batch.count < Self.readmissionSize, bytes < Self.readmissionBytes {
-                batch.append(ReadItem(item: item, content: try content(of: item, within: control, now)))
+                batch.append(ReadItem(item: item, content: content(of: item, within: control, now)))
                 bytes += batch.last?.submission?.operation.body.count ?? 0
                 rest.removeFirst()
             }
             let submissions = batch.compactMap(\.submission)
             let ids = submissions.filter(\.hasOwnID).map(\.header.id)
-            // The moves take the names lock, for which the holder of the admission lock needs the ids lock.
-            try withIDsLock { () throws(SpoolError) in
+            try withNamesLockToAdd { () throws(SpoolError) in
                 try withIDs(ids) { found throws(SpoolError) in
                     var isDone = false
                     defer { control.endBatch(isDone: isDone, in: self) }
                     try control.beginBatch(self, submissions, allOrNone: false)
-                    try decide(on: &batch, found, within: &control, now) { notBefore(admitted + $0) }
+                    if !asNewest { try refuse(&batch, ReplacementRule(control.rule.configuration, at: now)) }
+                    try decide(on: &batch, found, within: &control, now, asNewest) { notBefore(admitted + $0) }
                     if !isDryRun { try control.recordBatch(in: self) }
-                    let isComplete = isDryRun ? false : try move(&batch, displaced: control.victims, now)
+                    let isComplete = isDryRun ? false : try move(&batch, now)
                     admitted += batch.count { $0.result == .admitted }
                     // If a file has gone meanwhile, the room made for the file is not needed.
-                    if isComplete { isDone = remove(control.victims, &accepted) }
+                    if isComplete { isDone = removeVictims(within: &control, &accepted) }
                 }
             }
             for read in batch { report(read.item, read.result, read.due) }
@@ -71,8 +76,8 @@ extension SpoolDirectory {
         let item: QuarantineItem
         var content: Content
         var due: Timestamp?
-        /// The file as it enters the queue, with its number in the batch of the admission; `nil` for a foreign file.
-        var incoming: (file: IncomingFile, number: Int)?
+        /// The file as it enters the queue; `nil` for a file that stays.
+        var incoming: IncomingFile?
 
         init(item: QuarantineItem, content: Content) {
             self.item = item
@@ -84,16 +89,34 @@ extension SpoolDirectory {
         var result: Readmission { if case .none(let result) = content { result } else { .admitted } }
     }
 
+    /// Reads a file in quarantine. An error of the system is a reason to leave this file alone.
     private func content(
         of item: QuarantineItem, within control: AdmissionControl, _ now: Timestamp
+    ) -> ReadItem.Content {
+        do throws(SpoolError) {
+            if let name = item.name, item.isOperation { return try ownContent(of: item, name, now) }
+            return try inputContent(of: item, control.rule, now)
+        } catch {
+            return .none(.refused(error.description))
+        }
+    }
+
+    /// Reads a file with an operation's name, as a run reads a claim.
+    private func ownContent(
+        of item: QuarantineItem, _ name: EntryName, _ now: Timestamp
     ) throws(SpoolError) -> ReadItem.Content {
-        guard let name = item.name else { return try foreignContent(of: item, control.rule.configuration, now) }
         switch try read(item.path, name: name, limit: Self.readLimit) {
         case nil: return .none(.gone)
         case .notAnOperation(let reason): return .none(.refused(reason))
         case .newerFormat(let version):
             return .none(.refused("it has format \(version), newer than this drainq reads"))
-        case .operation(let stored): return .submission(Self.retried(stored.operation, name, now, nil))
+        case .operation(let stored):
+            let isKnown = try attempt("read", item.path) { () throws(Errno) in try knowsOwner(of: stored.status) }
+            if !isKnown { return .none(.refused(SpoolRun.strangers(stored.status.owner))) }
+            if stored.status.links > 1 {
+                return .none(.refused("it has \(stored.status.links) names (hard links)"))
+            }
+            return .submission(Self.retried(stored.operation, name, now, nil))
         }
     }
 
@@ -104,33 +127,59 @@ extension SpoolDirectory {
         return Submission(operation, as: result.name, hasOwnID: true, at: now, isDated: true)
     }
 
-    private func foreignContent(
-        of item: QuarantineItem, _ configuration: Configuration, _ now: Timestamp
+    private func inputContent(
+        of item: QuarantineItem, _ rule: AdmissionRule, _ now: Timestamp
     ) throws(SpoolError) -> ReadItem.Content {
+        guard let reading = item.reading else {
+            return .none(.refused("it is not known how its bytes were to be read"))
+        }
+        if reading.form == .replacement { return .none(.refused("it was to replace an operation")) }
+        let configuration = rule.configuration
         let limit = configuration.limits.operationBytes +| OperationFile.headerLimit
-        switch try attempt("read", item.path, { () throws(Errno) in try content(item.path, limit: limit) }) {
+        // A line of an export has its body as base64, and its history.
+        let most = reading.form == .export ? Self.readLimit : limit
+        switch try attempt("read", item.path, { () throws(Errno) in try content(item.path, limit: most) }) {
         case .missing: return .none(.gone)
         case .notAFile(let reason): return .none(.refused(reason))
         case .tooLong(let size): return .none(.refused("it is too long: \(size) bytes"))
         case .bytes(let bytes, let status):
-            let read = try attempt("read", item.path) { () throws(Errno) in
-                try foreignOperation(in: bytes, status, file: item.fileName, now, configuration.bodyFileRoots)
+            let (file, roots) = (item.fileName, configuration.bodyFileRoots)
+            let read: Result<Submission, OperationFileError>
+            if reading.form == .foreign {
+                read = try attempt("read", item.path) { () throws(Errno) in
+                    try foreignOperation(in: bytes, status, file: file, now, roots, reading: reading)
+                }
+            } else {
+                read = Result { () throws(OperationFileError) in
+                    try submission(of: bytes, reading, file: file, now) { bodyFile(at: $0, roots: roots) }
+                }
             }
             switch read {
-            case .success(let submission): return .submission(submission)
+            case .success(var submission):
+                rule.setKey(of: &submission)
+                return .submission(submission)
             case .failure(let error): return .none(.refused(error.detail))
             }
+        }
+    }
+
+    /// Refuses the operations that newer values in the queue replace.
+    private func refuse(_ batch: inout [ReadItem], _ rule: ReplacementRule) throws(SpoolError) {
+        let newer = try newer(than: batch.compactMap(\.submission?.entry.name), by: rule)
+        for index in batch.indices {
+            guard let name = batch[index].submission?.entry.name, let id = newer[name] else { continue }
+            batch[index].content = .none(.superseded(by: id))
         }
     }
 
     /// Decides which files may enter. `due` returns the due time of an operation, by the number admitted before it.
     private func decide(
         on batch: inout [ReadItem], _ found: [OperationID: Entry], within control: inout AdmissionControl,
-        _ now: Timestamp, due: (Int) -> Timestamp?
+        _ now: Timestamp, _ asNewest: Bool, due: (Int) -> Timestamp?
     ) throws(SpoolError) {
-        // The next run makes room for the foreign files.
-        var foreignControl = control
-        var (operations, foreign) = (0, 0)
+        var admitted = 0
+        // The same line may be there twice.
+        var readmitted: Set<OperationID> = []
         for index in batch.indices {
             guard case .submission(var submission) = batch[index].content else { continue }
             let (item, id) = (batch[index].item, submission.header.id)
@@ -139,37 +188,37 @@ extension SpoolDirectory {
                 batch[index].content = .none(.refused("ids in conflict: \(reason)"))
                 continue
             }
-            batch[index].due = due(operations + foreign)
-            let admission: Result<IncomingFile, AdmissionRefusal>
-            if let name = item.name {
-                submission = Self.retried(submission.operation, name, now, batch[index].due)
-                admission = try control.admit(&submission, number: operations, self)
-            } else {
-                admission = try foreignControl.admit(&submission, number: foreign, self)
+            if readmitted.contains(id) {
+                let reason = "an operation with the id '\(id)' has just come back"
+                batch[index].content = .none(.refused("ids in conflict: \(reason)"))
+                continue
             }
-            switch admission {
+            batch[index].due = due(admitted)
+            if let name = item.name, item.isOperation {
+                submission = Self.retried(submission.operation, name, now, batch[index].due)
+            } else if let due = batch[index].due {
+                submission.wait(until: due)
+            }
+            if asNewest { submission.useSubmissionTime() }
+            switch try control.admit(&submission, isCandidate: true, self) {
             case .failure(let refusal): batch[index].content = .none(.refused(refusal.description))
-            case .success(let file) where item.name != nil:
-                batch[index].incoming = (file, operations)
-                operations += 1
-            case .success: foreign += 1
+            case .success(let file):
+                batch[index].incoming = file
+                readmitted.insert(id)
+                admitted += 1
             }
         }
     }
 
-    /// Moves the admitted files, and drops files displaced by later files of the batch. Returns whether every file was
-    /// still there. After an error reports nothing: some files have moved.
-    private func move(
-        _ batch: inout [ReadItem], displaced victims: [RemovalCandidates.Victim], _ now: Timestamp
-    ) throws(SpoolError) -> Bool {
-        let displaced = Set(victims.compactMap(\.member))
+    /// Moves the admitted files. Returns whether every file was still there. After an error reports nothing: some files
+    /// have moved.
+    private func move(_ batch: inout [ReadItem], _ now: Timestamp) throws(SpoolError) -> Bool {
         var isComplete = true
         var work = Result<Void, SpoolError>.success(())
         try withSharedSyncs {
             work = Result { () throws(SpoolError) in
                 for (index, read) in batch.enumerated() where read.result == .admitted {
-                    let isDisplaced = read.incoming.map { displaced.contains($0.number) } ?? false
-                    if try move(read, isDisplaced: isDisplaced, now) { continue }
+                    if try move(read, now) { continue }
                     batch[index].content = .none(.gone)
                     isComplete = false
                 }
@@ -179,22 +228,25 @@ extension SpoolDirectory {
         return isComplete
     }
 
-    /// Row Q → N, D or F; gone if it is displaced. Returns false if the file is no longer there.
-    private func move(_ read: ReadItem, isDisplaced: Bool, _ now: Timestamp) throws(SpoolError) -> Bool {
+    /// Row Q → N or D. Returns false if the file is no longer there. The caller has the names lock, so nobody drops it
+    /// now.
+    private func move(_ read: ReadItem, _ now: Timestamp) throws(SpoolError) -> Bool {
         let item = read.item
-        guard let name = item.name, let file = read.incoming?.file else {
-            guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
-            removeReason(item)
-            return true
+        guard try status(item.path, "retry") != nil else { return false }
+        guard let file = read.incoming else { return false }
+        guard let name = item.name, item.isOperation else {
+            // After a crash in between a second `retry` finds the id in the queue.
+            _ = try publish([file], durable: true, allOrNone: false)
+            return try drop(item)
         }
         let entry = Entry(state: .quarantine, name: name)
-        if !isDisplaced {
-            if file.entry.name.createdAt == name.createdAt {
-                return try retry(entry, now: now, notBefore: read.due) != nil
-            }
-            // Admission has changed its time of creation: a copy with another header enters, then the file is removed.
-            _ = try publish([file], durable: true, allOrNone: false)
+        if file.entry.name.createdAt == name.createdAt {
+            return try retry(entry, now: now, notBefore: read.due) != nil
         }
-        return try drop(entry)
+        // Admission has changed its time of creation: a copy with another header takes its place.
+        _ = try publish([file], durable: true, allOrNone: true, insteadOf: item.path)
+        removeReason(item)
+        try syncAfterMove(from: item.path.parent)
+        return true
     }
 }

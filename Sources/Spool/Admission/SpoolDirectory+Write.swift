@@ -27,20 +27,24 @@ extension SpoolDirectory {
     /// taken back, the next process that recovers or adds completes the batch.
     ///
     /// With `claimer` the files become claims of that run instead, and only their data are durable.
+    ///
+    /// With `old` the file at this path leaves the queue once the others are in, as part of the commitment. The caller
+    /// has the names lock.
     func publish(
-        _ files: [IncomingFile], durable: Bool, allOrNone: Bool, claimedBy claimer: SpoolRun? = nil
+        _ files: [IncomingFile], durable: Bool, allOrNone: Bool, claimedBy claimer: SpoolRun? = nil,
+        insteadOf old: QueuePath? = nil
     ) throws(SpoolError) -> Unpublished {
         guard files.contains(where: \.replaces) else {
             let scratch = try ScratchDirectory(self)
             return try publish(
-                files, scratch, replacedBy: nil, claimedBy: claimer, durable: durable, allOrNone: allOrNone)
+                files, scratch, replacedBy: nil, claimedBy: claimer, durable: durable, allOrNone: allOrNone, old)
         }
         let run = try beginRun(now: Timestamp(microseconds: 0))
         try run.syncRunDirectory()
         let scratch = try ScratchDirectory(in: run)
         do throws(SpoolError) {
             return try publish(
-                files, scratch, replacedBy: run, claimedBy: nil, durable: durable, allOrNone: allOrNone)
+                files, scratch, replacedBy: run, claimedBy: nil, durable: durable, allOrNone: allOrNone, nil)
         } catch {
             // A committed batch stays with its claims, as if the process had died: the next process completes it.
             if !scratch.isLeft { try withNamesLock { () throws(SpoolError) in try run.end() } }
@@ -50,9 +54,9 @@ extension SpoolDirectory {
 
     private func publish(
         _ files: [IncomingFile], _ scratch: ScratchDirectory, replacedBy run: SpoolRun?,
-        claimedBy claimer: SpoolRun?, durable: Bool, allOrNone: Bool
+        claimedBy claimer: SpoolRun?, durable: Bool, allOrNone: Bool, _ old: QueuePath?
     ) throws(SpoolError) -> Unpublished {
-        let batch = allOrNone && files.count > 1 ? CommittedBatch(in: scratch.path, self) : nil
+        let batch = allOrNone && files.count > 1 || old != nil ? CommittedBatch(in: scratch.path, self) : nil
         defer {
             if !scratch.isLeft {
                 batch?.withdraw()
@@ -76,12 +80,18 @@ extension SpoolDirectory {
         func enter() throws(SpoolError) {
             if let run { unpublished.unreplaced = try run.claim(files, &moves) }
             if !allOrNone || unpublished.unreplaced.isEmpty {
-                try batch?.commit(moves, durable: durable)
+                try batch?.commit(moves, insteadOf: old, durable: durable)
                 do throws(SpoolError) {
                     try place(moves, &unpublished, durable: durable && claimer == nil, isCommitted: batch != nil)
                 } catch {
                     if batch != nil, !takeBack(moves) { scratch.leave() }
                     throw error
+                }
+                if let old {
+                    do throws(SpoolError) { _ = try drop(old, having: nil, nil, ending: nil) } catch {
+                        scratch.leave()
+                        throw error
+                    }
                 }
                 batch?.end(durable: durable)
             }
@@ -117,7 +127,10 @@ extension SpoolDirectory {
                 }
             }
         } catch {
-            if !isCommitted { for path in published { try? system.unlink(root, path.bytes) } }
+            if !isCommitted {
+                // try?: the first error is thrown, and the operation then stays without a promise.
+                for path in published { _ = try? depart("remove", .withdrawn(Withdrawal(of: path))) }
+            }
             throw SpoolError(error, "accept into", target)
         }
     }
@@ -141,6 +154,13 @@ extension SpoolDirectory {
         }
         return true
     }
+}
+
+/// The evidence that an addition has named a file that it does not promise: the addition has failed.
+package struct Withdrawal: ~Copyable {
+    let path: QueuePath
+
+    fileprivate init(of path: QueuePath) { self.path = path }
 }
 
 extension SpoolRun {

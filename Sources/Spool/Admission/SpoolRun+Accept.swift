@@ -21,7 +21,7 @@ extension SpoolRun {
             }
             defer { control.endBatch(isDone: false, in: queue) }
             try control.beginBatch(queue, [submission], allOrNone: false)
-            switch try control.admit(&submission, number: nil, queue) {
+            switch try control.admit(&submission, isCandidate: false, queue) {
             case .failure(let refusal): return .refused(refusal)
             case .success(let file):
                 let name = file.entry.name

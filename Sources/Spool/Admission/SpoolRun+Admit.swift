@@ -13,7 +13,8 @@ extension SpoolRun {
     /// submitter may still have the file open (C → C, one rename), and moves the copy to `new/` under its canonical
     /// name (C → N). There is one file and one name at any moment, so the file is neither lost nor published twice,
     /// whatever dies. The copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A
-    /// claim of a dead run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
+    /// claim of a dead run comes back to `new/` under another name, the file or the copy (`returnForeign`), and is
+    /// admitted like any foreign file: an id that another process has added meanwhile is there once.
     ///
     /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. No
     /// limit of the queue keeps a file from its name.
@@ -41,14 +42,12 @@ extension SpoolRun {
         var last = Timestamp(microseconds: -1)
         while !rest.isEmpty {
             // From the claim of a file to its name nobody else decides an order or adds an id.
-            try queue.withIDsLock { () throws(SpoolError) in
-                try queue.withNamesLock { () throws(SpoolError) in
-                    admit(
-                        readSome(of: &rest, &admission, &last, now, control.rule.configuration), &admission,
-                        within: &control, clock)
-                    // Both locks are released only when ids and names are durable.
-                    try sync()
-                }
+            try queue.withNamesLockToAdd { () throws(SpoolError) in
+                admit(
+                    readSome(of: &rest, &admission, &last, now, control.rule.configuration), &admission,
+                    within: &control, clock)
+                // The lock is released only when ids and names are durable.
+                try sync()
             }
         }
         return admission
@@ -159,7 +158,8 @@ extension SpoolRun {
             case .bytes(let bytes, let status):
                 let file = QueuePath.escaped(name)
                 let roots = configuration.bodyFileRoots
-                switch try queue.foreignOperation(in: bytes, status, file: file, now, roots) {
+                let mayBeCopy = Self.isAdmittingName(name)
+                switch try queue.foreignOperation(in: bytes, status, file: file, now, roots, mayBeCopy: mayBeCopy) {
                 case .success(let submission):
                     return ForeignFile(originalName: name, claim: claim, submission: submission)
                 case .failure(let error): reason = error.detail
@@ -220,30 +220,18 @@ extension SpoolRun {
             }
             var submission = file.submission
             submission.at = now + .microseconds(pending.count)
-            switch try control.name(&submission, number: pending.count, queue) {
+            switch try control.name(&submission, queue) {
             case .success(let incoming):
                 seen.insert(id)
                 pending.append((file, incoming))
-            case .failure(let refusal): quarantine(file, refusal.description, &admission, now)
+            case .failure(let refusal):
+                quarantine(file, submission.inputName, refusal.description, &admission, now)
             }
         }
         try control.recordBatch(in: queue)
-        var victims = control.victims
-        let displaced = Set(victims.compactMap(\.member))
-        let staying = pending.indices.filter { !displaced.contains($0) }.map { pending[$0] }
-        if !staying.isEmpty { try replace(staying, &admission, &copies, now) }
-        for number in displaced {
-            let file = pending[number].0
-            do throws(SpoolError) {
-                try remove(file.claim)
-            } catch {
-                admission.errors.append(error)
-                putBack(file.claim, file.originalName, &admission)
-                victims.removeAll { $0.member == number }
-            }
-        }
+        if !pending.isEmpty { try replace(pending, &admission, &copies, now) }
         var accepted = Accepted(results: [])
-        isDone = queue.remove(victims, &accepted)
+        isDone = queue.removeVictims(within: &control, &accepted)
         admission.evicted += accepted.evicted
         admission.superseded += accepted.superseded
         admission.errors += accepted.errors
@@ -289,15 +277,19 @@ extension SpoolRun {
         }
     }
 
+    /// Puts a file whose id is taken into quarantine. Its name has no id there: nothing of the queue's order lacks it.
     private func conflict(_ file: ForeignFile, _ admission: inout Admission, _ now: Timestamp) {
         let id = file.submission.header.id
         quarantine(
-            file, "ids in conflict: an operation with the id '\(id)' is in the queue already", &admission, now)
+            file, nil, "ids in conflict: an operation with the id '\(id)' is in the queue already",
+            &admission, now)
     }
 
-    private func quarantine(_ file: ForeignFile, _ reason: String, _ admission: inout Admission, _ now: Timestamp) {
+    private func quarantine(
+        _ file: ForeignFile, _ name: EntryName?, _ reason: String, _ admission: inout Admission, _ now: Timestamp
+    ) {
         do throws(Errno) {
-            try quarantine(file.claim, nil, foreign: file.originalName, reason, &admission, now)
+            try quarantine(file.claim, name, foreign: file.originalName, reason, &admission, now)
         } catch {
             admission.errors.append(SpoolError(error, "quarantine", file.claim))
             putBack(file.claim, file.originalName, &admission)
@@ -309,9 +301,12 @@ extension SpoolRun {
         _ path: QueuePath, _ name: EntryName?, foreign original: some Collection<UInt8>, _ reason: String,
         _ admission: inout Admission, _ now: Timestamp
     ) throws(Errno) {
+        var reading = Reading(.foreign)
+        (reading.id, reading.createdAt) = (name?.id, name?.createdAt)
         admission.quarantined.append(
             try queue.quarantine(
-                path, as: name, originalName: Array(original), reason: reason, source: "new", isDurable: false, now))
+                path, as: name, originalName: Array(original), reason: reason, source: "new",
+                reading: name?.isInput ?? true ? reading : nil, isDurable: false, now))
         noteAddition(in: QueueState.quarantine.path)
         noteRemoval(in: path.parent)
     }
@@ -365,7 +360,7 @@ package struct Admission: Hashable, Sendable {
     package var quarantined: [QuarantineItem] = []
     /// Whether there were more files than a single call takes.
     package var hasMore = false
-    /// The operations that `dropOldest` evicted: from the queue, and older ones of the admitted files.
+    /// The operations that `dropOldest` evicted, also older ones of the admitted files.
     package var evicted: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [SupersededEntry] = []

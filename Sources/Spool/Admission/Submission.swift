@@ -58,6 +58,13 @@ package struct Submission: Sendable {
         }
     }
 
+    /// The name in quarantine of the bytes that ask for the operation.
+    var inputName: EntryName {
+        var name = EntryName(naming: header)
+        name.isInput = true
+        return name
+    }
+
     /// The operation; a portable operation without the records of its attempts.
     package var operation: Operation {
         switch content {
@@ -81,7 +88,9 @@ package struct Submission: Sendable {
             difference = "the name in the queue has no digest of the key or url"
         }
         if difference == nil, old.state == .quarantine { difference = "the operation in the queue is in quarantine" }
-        return difference.map { "\($0); drop the operation in the queue, then import this one" }
+        return difference.map {
+            "\($0); drop the operation in the queue, then import this one with another id: its server may know this one"
+        }
     }
 
     /// Sets the key in its header and its name. Leaves a portable operation as it is.
@@ -90,6 +99,26 @@ package struct Submission: Sendable {
         operation.header.key = key
         name.keyDigest = EntryName(naming: operation.header).keyDigest
         content = .operation(operation, name)
+    }
+
+    /// Returns the same operation with another idempotency key, after an edit.
+    func keyed(_ key: String?, _ edit: OperationHeader.Edit?) -> Submission {
+        var keyed = self
+        switch content {
+        case .operation(var operation, let name):
+            (operation.header.idempotencyKey, operation.header.edited) = (key, edit)
+            keyed.content = .operation(operation, name)
+        case .portable(let operation): keyed.content = .portable(operation.keyed(key, edit))
+        }
+        return keyed
+    }
+
+    /// The number of records of attempts that come with the operation.
+    var recordCount: Int {
+        switch content {
+        case .operation(let operation, _): operation.attempts.count
+        case .portable(let operation): operation.recordCount
+        }
     }
 
     /// Sets its time of creation.
@@ -103,6 +132,13 @@ package struct Submission: Sendable {
         case .portable(let operation):
             content = .portable(operation.created(at: time))
         }
+    }
+
+    /// Makes an operation that was in no queue wait until this time.
+    mutating func wait(until due: Timestamp) {
+        guard due > at, case .operation(let operation, var name) = content else { return }
+        name.gate = .notBefore(due)
+        content = .operation(operation, name.asWritten)
     }
 
     /// Gives an operation that the submitter did not date a later time than `last`, and stores the time in `last`.

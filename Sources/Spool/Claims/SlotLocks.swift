@@ -36,7 +36,7 @@ package final class SlotLocks {
         for number in numbers.filter({ self.taken[$0] == nil }).prefix(Self.mostTried) {
             let path = QueuePath(in: Self.directory, "\(digest)-\(number)".utf8)
             let file = try queue.attempt("lock", path) { () throws(Errno) -> LockFile? in
-                let file = try lockFile(path)
+                let file = try LockFile.inDirectory(path, queue)
                 return try file.tryLock() ? file : nil
             }
             guard let file else { continue }
@@ -49,16 +49,5 @@ package final class SlotLocks {
     /// Gives slots back until this process has no more than `count`.
     package func giveBack(downTo count: Int) {
         while taken.count > max(count, 0), let (_, file) = taken.popFirst() { file.release() }
-    }
-
-    private func lockFile(_ path: QueuePath) throws(Errno) -> LockFile {
-        do throws(Errno) {
-            return try LockFile(path, queue)
-        } catch let error where error == .missing {
-            do throws(Errno) {
-                try queue.system.makeDirectory(queue.root, Self.directory.bytes, 0o700)
-            } catch let error where error == .exists {}
-            return try LockFile(path, queue)
-        }
     }
 }

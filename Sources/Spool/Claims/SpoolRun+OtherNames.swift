@@ -13,15 +13,11 @@ extension SpoolRun {
     /// for a while remember names after another host has removed them, so this function waits, for about 5 s at most.
     func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int? {
         let path = claim.path
-        let others = try otherNames(of: claim)
+        let others = try otherNames(of: path, claim.name.id)
         if others.contains(where: { $0.isClaim && $0.parent != directory.path }) { return nil }
         if !others.isEmpty { try queue.syncDirectory(directory.path) }
         for other in others {
-            try queue.attempt("remove", other) { () throws(Errno) in
-                do throws(Errno) { try queue.system.unlink(queue.root, other.bytes) } catch let error
-                    where error == .missing
-                {}
-            }
+            _ = try queue.removeSecondName(other, beside: path)
             noteRemoval(in: other.parent)
         }
         for attempt in 0..<9 where !queue.fileSystem.isLocal {
@@ -30,14 +26,35 @@ extension SpoolRun {
         }
         guard let links = try queue.status(path, "look at")?.links else { return nil }
         if links < 2 { return links }
-        return try otherNames(of: claim).isEmpty ? links : nil
+        return try otherNames(of: path, claim.name.id).isEmpty ? links : nil
     }
 
-    /// Returns the other paths in the queue that lead to a claim's file.
-    private func otherNames(of claim: Claim) throws(SpoolError) -> [QueuePath] {
-        guard let status = try queue.status(claim.path, "look at") else { return [] }
+    /// Removes the name under which a dead run had drainq's copy of a foreign file, if the copy has its canonical name
+    /// too: the run was between link and unlink, or could not unlink. Returns false for any other file.
+    func removeNameOfCopy(_ path: QueuePath) throws(SpoolError) -> Bool {
+        guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
+            return false
+        }
+        let copy = try queue.attempt("read", path) { () throws(Errno) -> Operation? in
+            guard case .bytes(let bytes, let status) = try queue.content(path, limit: SpoolDirectory.readLimit) else {
+                return nil
+            }
+            return try queue.copy(in: bytes, status)
+        }
+        guard let copy else { return false }
+        for other in try otherNames(of: path, copy.header.id) {
+            if try queue.removeSecondName(path, beside: other) { return true }
+        }
+        return false
+    }
+
+    /// Returns the other paths in the queue that lead to the file of an operation.
+    func otherNames(of path: QueuePath, _ id: OperationID) throws(SpoolError) -> [QueuePath] {
+        guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
+            return []
+        }
         var others: [QueuePath] = []
-        for other in try candidates(for: claim.name.id) where other != claim.path {
+        for other in try candidates(for: id) where other != path {
             if try queue.status(other, "look at")?.isSameFile(as: status) == true { others.append(other) }
         }
         return others
@@ -63,14 +80,17 @@ extension SpoolRun {
         let tmp = QueuePath("tmp")
         for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
         where try queue.status(writer, "look at")?.kind == .directory {
-            // An ending writer removes its directory.
-            paths += try queue.namesUnlessEnded(in: writer).map { QueuePath(in: writer, $0) }
+            // try?: an ending writer removes its directory, and this user cannot look into another user's.
+            paths += ((try? queue.names(in: writer)) ?? []).map { QueuePath(in: writer, $0) }
         }
         return paths
     }
 }
 
 extension QueuePath {
+    /// Whether the path is that of a file in the directory of a state.
+    var isInState: Bool { QueueState.unclaimed.contains { $0.path == parent } }
+
     /// Whether the path is that of a claimed operation.
     fileprivate var isClaim: Bool {
         parent.parent == QueueState.claimed.path && nameBytes.withUnsafeBufferPointer({ EntryName($0) }) != nil

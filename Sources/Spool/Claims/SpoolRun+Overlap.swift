@@ -8,16 +8,20 @@ extension SpoolRun {
     /// A claim and the content of its file.
     package typealias Taken = (claim: Claim, file: StoredFile)
 
-    /// A claim with what is to become of it: the arguments of `settle(_:_:record:now:)`.
+    /// A claim with what is to become of it: the arguments of `settle(_:_:record:receipt:now:)`.
     package struct Disposal {
         let claim: Claim
         let disposition: Disposition
         let record: AttemptRecord?
+        let receipt: Receipt?
 
-        package init(_ claim: Claim, _ disposition: Disposition, record: AttemptRecord? = nil) {
+        package init(
+            _ claim: Claim, _ disposition: Disposition, record: AttemptRecord? = nil, receipt: Receipt? = nil
+        ) {
             self.claim = claim
             self.disposition = disposition
             self.record = record
+            self.receipt = receipt
         }
     }
 
@@ -52,7 +56,7 @@ extension SpoolRun {
         return (claim, file)
     }
 
-    /// Settles one claim, as `settle(_:_:record:now:)` does.
+    /// Settles one claim, as `settle(_:_:record:receipt:now:)` does.
     package func settle(_ disposal: Disposal, now: Timestamp) throws(SpoolError) -> Settled {
         try settlers.alone { () throws(SpoolError) in try settleUntimed(disposal, now) }
     }
@@ -65,6 +69,7 @@ extension SpoolRun {
     }
 
     private func settleUntimed(_ disposal: Disposal, _ now: Timestamp) throws(SpoolError) -> Settled {
-        try settle(disposal.claim, disposal.disposition, record: disposal.record, now: now)
+        try settle(
+            disposal.claim, disposal.disposition, record: disposal.record, receipt: disposal.receipt, now: now)
     }
 }

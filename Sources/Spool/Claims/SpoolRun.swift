@@ -15,8 +15,8 @@ package final class SpoolRun {
 
     /// The changes in the directories since the last `sync`, and the open claims.
     private struct Changes {
-        /// The claims not settled yet, each with its mark.
-        var claims: [EntryName: (claim: Claim, mark: ClaimMarks.Mark?)] = [:]
+        /// The claims not settled yet.
+        var claims: [EntryName: Claim] = [:]
         var marks = ClaimMarks()
         /// Directories with changed names that `sync` must make durable. Directories with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
@@ -24,60 +24,46 @@ package final class SpoolRun {
     }
 
     private let changes = Mutex(Changes())
-
-    /// `nil` while another run has the lock, or this run does not ask for it.
-    private var sequenceLock: SequenceLock?
+    /// With the lock of a destination the run may decide the order of its operations, and claim them.
+    package let sequences: SequenceLocks
 
     // MARK: - Changes
 
-    private func hasClaimed(_ name: EntryName) -> Bool { changes.withLock { $0.claims[name] != nil } }
+    package var hasOpenClaims: Bool { changes.withLock { !$0.claims.isEmpty } }
 
-    /// Notes a claim whose file is in the run's directory.
-    func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = (claim, nil) } }
+    func hasClaimed(_ name: EntryName) -> Bool { changes.withLock { $0.claims[name] != nil } }
+
+    /// Notes a claim whose file is in the run's directory. No mark of an earlier file counts for the claim.
+    func claimed(_ claim: Claim) {
+        unmark(claim.name)
+        changes.withLock { $0.claims[claim.name] = claim }
+    }
 
     /// Whether the file of a claim is still in the run's directory.
-    package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name]?.claim === claim } }
+    package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name] === claim } }
 
     /// Forgets a claim whose file has left the run's directory. `isBack`: the file has its row and its name again.
     func forget(_ claim: Claim, isBack: Bool = false) {
-        changes.withLock {
-            guard let mark = $0.claims.removeValue(forKey: claim.name)?.mark else { return }
-            $0.marks.end(mark, isBack: isBack, in: directory)
-        }
+        changes.withLock { _ = $0.claims.removeValue(forKey: claim.name) }
+        unmark(claim.name, isBack: isBack)
     }
 
-    /// Notes that a request with these operations begins. If the process dies from here on, recovery counts an
-    /// interruption of each.
-    package func begin(_ claims: [Claim]) {
-        changes.withLock { changes in
-            for claim in claims where changes.claims[claim.name].map({ $0.mark == nil }) ?? false {
-                changes.claims[claim.name]!.mark = changes.marks.mark(claim.name, .begun, in: directory, queue.system)
-            }
-        }
-    }
-
-    /// Notes that a begun operation was delivered, and that nothing of it is to be kept. If the process dies from here
-    /// on, recovery removes the file. Returns false if the note cannot be made, as on a shared file system: a host may
-    /// die with the end of a mark in its memory, and an operation of the same name must not go unsent for the mark.
-    package func markDelivered(_ claim: Claim) -> Bool {
-        changes.withLock { changes in
-            guard queue.fileSystem.isLocal, var mark = changes.claims[claim.name]?.mark,
-                ClaimMarks.deliver(&mark, claim.name, in: directory)
-            else { return false }
-            changes.claims[claim.name]!.mark = mark
-            return true
-        }
-    }
-
-    /// Forgets a claim whose file stays in the run's directory, with its mark, for the next run.
+    /// Forgets a claim whose file stays in the run's directory, with its mark, for the next recovery.
     func leave(_ claim: Claim) { changes.withLock { _ = $0.claims.removeValue(forKey: claim.name) } }
 
-    /// Marks a dead run's claim while this run recovers it.
-    func mark(_ name: EntryName, _ meaning: ClaimMarks.Meaning) -> ClaimMarks.Mark {
+    /// Returns what the mark of a file in the run's directory says; `nil` without a mark.
+    func mark(of name: EntryName) -> ClaimMarks.Meaning? { changes.withLock { $0.marks[name] } }
+
+    /// Marks a file in the run's directory. Returns false if the system refuses.
+    @discardableResult
+    func mark(_ name: EntryName, _ meaning: ClaimMarks.Meaning) -> Bool {
         changes.withLock { $0.marks.mark(name, meaning, in: directory, queue.system) }
     }
 
-    func unmark(_ mark: ClaimMarks.Mark) { changes.withLock { $0.marks.end(mark, isBack: true, in: directory) } }
+    /// Ends the mark of a file that has left the run's directory.
+    func unmark(_ name: EntryName, isBack: Bool = true) {
+        changes.withLock { $0.marks.end(name, isBack: isBack, in: directory) }
+    }
 
     /// Notes a new name in a directory, for `sync` to make durable.
     func noteAddition(in directory: QueuePath) {
@@ -93,6 +79,7 @@ package final class SpoolRun {
         /// When the lock was last seen to be this run's.
         var at: Duration
         var hasLostLock = false
+        var hasEnded = false
     }
 
     private let confirmation: Mutex<Confirmation>
@@ -109,6 +96,7 @@ package final class SpoolRun {
     init(queue: SpoolDirectory, directory: LockedDirectory) {
         self.queue = queue
         self.directory = directory
+        sequences = SequenceLocks(in: queue)
         takers = FileWorkers(queue.system)
         settlers = FileWorkers(queue.system)
         confirmation = Mutex(Confirmation(at: queue.system.elapsed()))
@@ -146,6 +134,7 @@ package final class SpoolRun {
     func confirm() throws(SpoolError) {
         try confirmation.withLock { (last) throws(SpoolError) in
             let now = queue.system.elapsed()
+            if last.hasEnded { throw SpoolError(.stale, "use", directory.path) }
             if !last.hasLostLock, now - last.at < .seconds(1) { return }
             do throws(Errno) {
                 guard !last.hasLostLock, try directory.isHeld else { throw .stale }
@@ -155,25 +144,6 @@ package final class SpoolRun {
                 throw SpoolError(kind: .lostLock, verb: "keep", path: directory.path.description, code: error.code)
             }
         }
-    }
-
-    // MARK: - Order
-
-    /// Whether this run has the sequence lock: it may decide an order, and claim operations with an order.
-    package var hasSequenceLock: Bool { sequenceLock != nil }
-
-    /// Takes the sequence lock unless another run has it, then recovers dead runs: their claims are back in their rows
-    /// before this run looks at the order. Returns what recovery found; `hasSequenceLock` says whether this run has the
-    /// lock.
-    package func takeSequenceLock(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
-        if sequenceLock == nil { sequenceLock = try queue.lockSequences() }
-        return try recover(now: now, maximumInterruptions: maximumInterruptions)
-    }
-
-    /// Releases the sequence lock. The operations claimed under it have been settled and synced before.
-    package func releaseSequenceLock() {
-        sequenceLock?.release()
-        sequenceLock = nil
     }
 
     // MARK: - Claims
@@ -271,7 +241,9 @@ package final class SpoolRun {
     /// Makes every move since the last call durable. Syncs the targets' directories first, then the run's own (the
     /// source of settled files and the target of claims), then the sources of claims. The repeat window closes here.
     /// Does not repeat a failed sync, because its success would prove nothing.
-    package func sync() throws(SpoolError) {
+    ///
+    /// Tells the processes that add of removals, unless one of them removes the operations itself and counts them.
+    package func sync(countingRemovals isCounted: Bool = false) throws(SpoolError) {
         if hasLostLock { return }
         let (withAdditions, withRemovals) = changes.withLock { changes in
             defer { (changes.directoriesWithAdditions, changes.directoriesWithRemovals) = ([], []) }
@@ -284,7 +256,7 @@ package final class SpoolRun {
         for directory in order {
             do throws(SpoolError) { try syncDirectory(directory) } catch { first = first ?? error }
         }
-        if !withRemovals.isEmpty { AdmissionRecord.noteRemovals(in: queue) }
+        if !withRemovals.isEmpty, !isCounted { AdmissionRecord.noteRemovals(in: queue) }
         if let first { throw first }
     }
 
@@ -299,9 +271,14 @@ package final class SpoolRun {
     }
 
     /// Puts back what is still claimed, makes everything durable, and releases its locks. Leaves files that cannot be
-    /// put back to the next run. Throws the first error once the rest has been done.
+    /// put back to the next run. Throws the first error once the rest has been done. A run that has ended touches
+    /// nothing any more, and does not end again.
     package func end() throws(SpoolError) {
-        defer { releaseSequenceLock() }
+        if confirmation.withLock(\.hasEnded) { return }
+        defer {
+            sequences.release()
+            confirmation.withLock { $0.hasEnded = true }
+        }
         var first: SpoolError?
         func note(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { first = first ?? error }
@@ -312,11 +289,20 @@ package final class SpoolRun {
             directory.release()
             throw first!
         }
-        for open in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(open.claim) } }
+        note { () throws(SpoolError) in try putBackOpen() }
         note { () throws(SpoolError) in try sync() }
         queue.openDirectories.close(directory.path)
         directory.remove()
         directory.release()
+        if let first { throw first }
+    }
+
+    /// Row C → N, D: puts back every claim that is still open. Throws the first error once the rest has been done.
+    package func putBackOpen() throws(SpoolError) {
+        var first: SpoolError?
+        for open in changes.withLock(\.claims).values {
+            do throws(SpoolError) { try putBack(open) } catch { first = first ?? error }
+        }
         if let first { throw first }
     }
 

@@ -10,8 +10,12 @@ package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible
     case missing
     case notAFile(FileStatus.Kind)
     case notReadable(Errno)
+    /// The file has content and no size, as the files of /proc do.
+    case withoutSize
     /// The file is not what it was when the operation was added.
     case changed
+    /// The file changed while it was read.
+    case changing
     /// The submitter is another user, who could have a file sent that is not theirs to read.
     case notTheirs
     /// A failure that is not the file's fault, such as too many open files.
@@ -26,7 +30,9 @@ package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible
         case .missing: "is not there"
         case .notAFile(let kind): "is \(kind.words)"
         case .notReadable(let error), .system(let error): "cannot be read: \(error)"
+        case .withoutSize: "has content and no size, as files in /proc do: copy it first"
         case .changed: "has changed since it was added"
+        case .changing: "was changed while drainq read it"
         case .notTheirs: "was named by a user other than the queue's owner, root and the user that runs drainq"
         }
     }

@@ -15,6 +15,6 @@ struct LockWait {
         if waited >= patience { throw .wouldBlock }
         system.sleep(step)
         waited += step
-        step = min(step * 2, .milliseconds(50))
+        step = min(step * 2, .milliseconds(20))
     }
 }

@@ -52,6 +52,7 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the text with `\xNN` for each byte that is not part of valid text or could move a terminal's cursor.
     static func escaped(_ bytes: some Collection<UInt8>) -> String {
+        if bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return bytes.reduce(into: "") { result, byte in
                 if (0x20..<0x7F).contains(byte) {

@@ -55,11 +55,15 @@ extension SpoolDirectory {
         }
     }
 
-    /// Reads bytes from this offset on, as many as there are and fit. Returns how many.
-    func read(_ descriptor: Int32, into bytes: inout [UInt8], from offset: Int) throws(Errno) -> Int {
+    /// Reads bytes from this offset of the file on, as many as there are and fit behind those that are there already.
+    /// Returns how many.
+    func read(
+        _ descriptor: Int32, into bytes: inout [UInt8], after filled: Int = 0, from offset: Int
+    ) throws(Errno) -> Int {
         let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeMutableBytes { buffer in
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
             do throws(Errno) {
-                return .success(try system.read(descriptor, buffer, offset))
+                return .success(try system.read(descriptor, rest, offset))
             } catch {
                 return .failure(error)
             }
@@ -166,16 +170,7 @@ extension SpoolDirectory {
         var count = 0
         // A read that fills the file's size is at the end, or the file has grown: more than the size was asked for.
         repeat {
-            let offset = count
-            let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeMutableBytes { buffer in
-                do throws(Errno) {
-                    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
-                    return .success(try system.read(descriptor, rest, offset))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            let got = try outcome.get()
+            let got = try read(descriptor, into: &bytes, after: count, from: count)
             if got == 0 { break }
             count += got
         } while count < status.size

@@ -1,7 +1,24 @@
 import CSystem
-import Policy
+package import Policy
 
 extension SpoolDirectory {
+    /// Returns when a file was published; `nil` if it is not there.
+    package func timeOfPublished(_ path: String) -> Timestamp? {
+        // try?: whoever publishes the file reports the error.
+        (try? status(QueuePath(path), "look at")).flatMap(\.self)?.modifiedAt
+    }
+
+    /// Returns why no file can be published at the path, in the system's words; `nil` if its directory takes one.
+    package func objectionToPublish(at path: String) -> String? {
+        let directory = QueuePath(path).parent
+        do throws(Errno) {
+            let status = try system.statusAt(root, directory.bytes)
+            return status.kind == .directory || status.kind == .symbolicLink ? nil : "it is no directory"
+        } catch {
+            return "\(error)"
+        }
+    }
+
     /// Replaces a file outside the queue in one step, readable by every user: a reader sees the old or the new file.
     /// Syncs nothing. Runs of this queue wait for each other. A crash may leave `.NAME.new` beside the file, which the
     /// next call overwrites.

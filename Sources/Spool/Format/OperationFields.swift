@@ -142,6 +142,16 @@ struct OperationFields {
         return fields
     }
 
+    /// Returns what had happened before the last edit; `nil` without one.
+    func edit() throws(OperationFileError) -> OperationHeader.Edit? {
+        guard let range = range("edited") else { return nil }
+        guard let fields = try? OperationFields(bytes, in: range, file: file, line: line),
+            let attempts = try? fields.integer("attempts"), attempts >= 0,
+            let interruptions = try? fields.integer("interruptions"), interruptions >= 0
+        else { throw error("edited", "expected an object with attempts and interruptions") }
+        return OperationHeader.Edit(attempts: attempts, interruptions: interruptions)
+    }
+
     /// Returns the file that is the body, with its length, time and inode; `nil` if there is none.
     func bodyFile() throws(OperationFileError) -> BodyFile? {
         guard let range = range("bodyFile") else { return nil }
@@ -151,7 +161,14 @@ struct OperationFields {
             let modified = try? fields.integer("modified"),
             let inode = fields.range("inode").flatMap({ UInt64(String(decoding: bytes[$0], as: UTF8.self)) })
         else { throw error("bodyFile", "expected an object with path (absolute), length, modified and inode") }
-        return BodyFile(path: path, length: length, modified: Int64(modified), inode: inode)
+        let sha256 = try fields.string("sha256")
+        let digits = Set("0123456789abcdef".utf8)
+        if let sha256, sha256.utf8.count != 64 || !digits.isSuperset(of: sha256.utf8) {
+            throw error("bodyFile", "its sha256 is not 64 digits of 0 to 9 and a to f")
+        }
+        let changed = try fields.integer("changed").map { Int64(clamping: $0) }
+        return BodyFile(
+            path: path, length: length, modified: Int64(modified), inode: inode, changed: changed, sha256: sha256)
     }
 
     /// Checks the version of the format: this program reads 1.

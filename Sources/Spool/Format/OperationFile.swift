@@ -12,7 +12,7 @@ package enum OperationFile {
 
     static let knownFields = [
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
-        "idempotencyKey", "contentType", "bodyFile", "length", Checksum.field,
+        "idempotencyKey", "edited", "contentType", "bodyFile", "length", Checksum.field,
     ]
 
     // MARK: - Writing
@@ -42,6 +42,7 @@ package enum OperationFile {
         line.member("notBefore", header.notBefore?.rfc3339)
         line.member("expiresAt", header.expiresAt?.rfc3339)
         line.member("idempotencyKey", header.idempotencyKey)
+        if let edit = header.edited { line.member("edited", raw: encode(edit)) }
         line.member("contentType", header.contentType)
         if let file = header.bodyFile { line.member("bodyFile", raw: encode(file)) }
         for field in header.unknown { line.member(field.name, raw: field.json.utf8) }
@@ -67,7 +68,9 @@ package enum OperationFile {
         line.member("excerpt", record.excerpt)
         line.member("accused", record.accused?.rawValue)
         if let answer = record.answer { line.member("answer", raw: encode(answer)) }
+        if let kept = record.kept { line.member("kept", raw: encode(kept)) }
         if record.counted { line.member("counted", raw: "true".utf8) }
+        if record.interruptions > 0 { line.member("interruptions", record.interruptions) }
         return line.ended()
     }
 
@@ -96,16 +99,55 @@ package enum OperationFile {
             isCut: answer.range("cut").map { answer.bytes[$0].elementsEqual("true".utf8) } ?? false)
     }
 
+    private static func encode(_ left: ChainValues) -> [UInt8] {
+        var values = OrderedJSONLine()
+        for (name, value) in left.kept.values.sorted(by: { $0.key < $1.key }) {
+            values.member(name, raw: value.json.utf8)
+        }
+        for name in left.kept.unkept.keys.sorted() { values.member(name, raw: "null".utf8) }
+        var object = OrderedJSONLine()
+        object.member("chain", left.chain)
+        object.member("values", raw: values.ended().dropLast())
+        return object.ended().dropLast()
+    }
+
+    /// Returns what a delivery leaves for its chain; `nil` if it leaves nothing that can be read.
+    private static func decodeKept(_ fields: OperationFields) -> ChainValues? {
+        guard let range = fields.range("kept"),
+            let object = try? OperationFields(fields.bytes, in: range, file: "", line: 0),
+            let chain = (try? object.string("chain")).flatMap({ $0 }), let values = object.range("values"),
+            let members = try? JSONScanner.members(of: fields.bytes, in: values)
+        else { return nil }
+        var left = ChainValues(chain: chain, kept: .none)
+        for member in members {
+            if let value = KeptValue(json: fields.bytes[member.value]) {
+                left.kept.values[member.name] = value
+            } else {
+                left.kept.unkept[member.name] = .missing
+            }
+        }
+        return left
+    }
+
+    private static func encode(_ edit: OperationHeader.Edit) -> [UInt8] {
+        var object = OrderedJSONLine()
+        object.member("attempts", edit.attempts)
+        object.member("interruptions", edit.interruptions)
+        return object.ended().dropLast()
+    }
+
     private static func encode(_ file: BodyFile) -> [UInt8] {
         var object = OrderedJSONLine()
         object.member("path", file.path)
         object.member("length", file.length)
         object.member("modified", Int(clamping: file.modified))
         object.member("inode", raw: String(file.inode).utf8)
+        object.member("changed", file.changed.map { Int(clamping: $0) })
+        object.member("sha256", file.sha256)
         return object.ended().dropLast()
     }
 
-    private static func encode(_ headers: [HeaderField]) -> [UInt8] {
+    static func encode(_ headers: [HeaderField]) -> [UInt8] {
         var names: [String] = []
         var values: [JSONName: [String]] = [:]
         for header in headers {
@@ -224,12 +266,13 @@ package enum OperationFile {
         }
         let bodyFile = try fields.bodyFile()
         if bodyFile != nil, length > 0 { throw fields.error("bodyFile", "beside a body of \(length) bytes") }
-        let header = OperationHeader(
+        var header = OperationHeader(
             id: id, type: try fields.type() ?? .default, createdAt: createdAt,
             contentType: try fields.string("contentType"), key: try fields.key(), method: try fields.string("method"),
             url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
             expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
             bodyFile: bodyFile, unknown: fields.unknown(besides: knownFields))
+        header.edited = try fields.edit()
         return (header, length)
     }
 
@@ -242,7 +285,7 @@ package enum OperationFile {
             let at = try? fields.time("at"),
             let outcome = try? fields.string("outcome").flatMap(Outcome.init(rawValue:))
         else { return nil }
-        return AttemptRecord(
+        var record = AttemptRecord(
             at: at, duration: .milliseconds((try? fields.integer("durationMs")) ?? 0), outcome: outcome,
             status: try? fields.integer("status"), error: try? fields.string("error"),
             rule: (try? fields.string("rule")) ?? "",
@@ -251,6 +294,9 @@ package enum OperationFile {
             excerpt: try? fields.string("excerpt"),
             accused: (try? fields.string("accused")).flatMap { $0 }.flatMap(Accused.init(rawValue:)),
             counted: fields.range("counted").map { bytes[$0].elementsEqual("true".utf8) } ?? false,
+            interruptions: max(0, (try? fields.integer("interruptions")) ?? 0),
             answer: decodeAnswer(fields))
+        record.kept = decodeKept(fields)
+        return record
     }
 }

@@ -3,8 +3,8 @@ package import Policy
 /// The operations that a pass may send while files without a name come in: the operations met by a listing, the foreign
 /// files among them. Everything else belongs to the next cut, so a stream of files stops nothing.
 ///
-/// A listing is no moment: it may meet an operation that entered meanwhile, and miss an older operation that entered
-/// before. But the older operation was there when the listing ended. So a pass decides the order of a cut from a second
+/// The names lock does not keep out files without a name: a listing may miss such a file, and meet one that entered
+/// after it. But the missed file was there when the listing ended. So a pass decides the order of a cut from a second
 /// listing, begun once every file present at the end of the first listing has a name: an operation of the cut goes only
 /// if the second listing has no older operation of its sequence outside the cut (`Precedence.Standing.late`).
 ///

@@ -13,7 +13,8 @@ extension SpoolDirectory {
     }
 
     /// Streams the names of a state as `forEachEntry` does, each with its claiming run. For callers that skip most
-    /// names: a name is valid only until the closure returns.
+    /// names: a name is valid only until the closure returns. A run's directory that belongs to another user counts as
+    /// one name that is not canonical: what this user cannot list may belong before any operation.
     @discardableResult
     package func forEachName(in state: QueueState, _ body: (ListedName, _ run: String?) -> Void) throws(SpoolError)
         -> Int
@@ -26,6 +27,8 @@ extension SpoolDirectory {
                 others += try forEachName(in: QueuePath(in: state.path, run)) { body($0, runName) }
             } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
                 // The run has ended meanwhile, or this is no run's directory.
+            } catch let error where error.code == Errno.forbidden.code {
+                others += 1
             }
         }
         return others
@@ -60,7 +63,9 @@ extension SpoolDirectory {
         try attempt("list", directory) { () throws(Errno) in
             let strangers = try OtherUsersFiles(directory, self)
             try system.list(root, directory.bytes) { bytes in
-                if let name = ListedName(bytes), !strangers.own(bytes) {
+                if let name = ListedName(bytes, mayBeInput: directory == QueueState.quarantine.path),
+                    !strangers.own(bytes)
+                {
                     body(name)
                 } else if directory == QueueState.new.path || !bytes.isAside {
                     others += 1
@@ -270,6 +275,6 @@ extension EntryName {
     /// This name as a listing returns it: times cut to the precision of names.
     var asWritten: EntryName {
         // Every description is canonical; otherwise the name would stay unchanged.
-        EntryName(description) ?? self
+        EntryName(description, mayBeInput: isInput) ?? self
     }
 }

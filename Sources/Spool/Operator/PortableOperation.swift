@@ -40,23 +40,38 @@ package struct PortableOperation: Hashable, Sendable {
         self.parts = parts
     }
 
-    var body: [UInt8] { Array(file[parts.body]) }
+    /// The bytes of its body.
+    package var body: [UInt8] { Array(file[parts.body]) }
+
+    package var fingerprint: Fingerprint { Fingerprint(of: file) }
 
     /// The bytes after the body: its newline and the records of its attempts.
     var historyLength: Int { file.count - parts.body.upperBound }
 
     /// Returns the same operation with another time of creation and a new header.
     func created(at time: Timestamp) -> PortableOperation {
+        var (header, name) = (header, entry.name)
+        (header.createdAt, name.createdAt) = (time, time)
+        return changed(header, name.asWritten)
+    }
+
+    /// Returns the same operation with another idempotency key, after an edit.
+    func keyed(_ key: String?, _ edit: OperationHeader.Edit?) -> PortableOperation {
         var header = header
-        header.createdAt = time
+        (header.idempotencyKey, header.edited) = (key, edit)
+        return changed(header, entry.name)
+    }
+
+    /// The number of records of its attempts.
+    var recordCount: Int { parts.attempts.count { OperationFile.decodeRecord(file, in: $0) != nil } }
+
+    private func changed(_ header: OperationHeader, _ name: EntryName) -> PortableOperation {
         let history = file[parts.body.upperBound...].dropFirst()
         let bytes = OperationFile.encode(Operation(header: header, body: body)) + history
-        // A file that has been read can be read again with another time.
+        // A file that has been read can be read again with another time or key.
         guard let (written, parts) = try? OperationFile.split(bytes, file: entry.path) else { return self }
-        var entry = entry
-        entry.name.createdAt = time
         return PortableOperation(
-            entry: Entry(state: entry.state, name: entry.name.asWritten), file: bytes, header: written, parts: parts)
+            entry: Entry(state: entry.state, name: name), file: bytes, header: written, parts: parts)
     }
 
     // MARK: - Writing

@@ -1,9 +1,10 @@
 import CSystem
 package import Policy
 
-/// The operator's commands on operations. Each is a single rename, and the name is there or not: a run that was faster
-/// wins, and the result says so. The caller has asked which command an operation of this state takes
-/// (`OperatorAction.objection`): no command moves a claim, or an operation into a row not named by the command.
+/// The operator's commands on operations. Each has the names lock, so of two commands one finds what the other has
+/// made, and no other process gives a file another content. Each is a single rename, and the name is there or not: a
+/// run that was faster wins, and the result says so. The caller has asked which command an operation of this state
+/// takes (`OperatorAction.objection`): no command moves a claim, or an operation into a row not named by the command.
 extension SpoolDirectory {
     /// Carries out an operator's command on many operations, and makes the whole command durable after `body` has
     /// returned: syncs each directory once, not for each operation, and keeps the names lock between operations. After
@@ -34,20 +35,24 @@ extension SpoolDirectory {
         return result
     }
 
-    /// Row X → W → N: retries a dead letter as an operation created now, so that it is the newest of its sequence. A
-    /// crash leaves at least one of the two files. Returns `nil` if the dead letter is no longer there, or no
-    /// operation.
+    /// Row X → W → N: retries a dead letter as an operation created now, so that it is the newest of its sequence. The
+    /// two files change places as a committed batch: after a crash there is one of them, or the next process completes
+    /// the change. Returns `nil` if the dead letter is no longer there, or no operation.
     package func retryAsNewest(
         _ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil, by configuration: Configuration
     ) throws(SpoolError) -> Entry? {
-        guard case .success(let old)? = try portable(entry) else { return nil }
-        let renewed = Self.retried(entry, now, notBefore)
-        var submission = Submission(
-            Operation(header: old.header, body: old.body), as: renewed.name, hasOwnID: true, at: now, isDated: false)
-        submission.useSubmissionTime()
-        try AdmissionRule(configuration).complete(&submission, in: self)
-        _ = try publish([submission.file], durable: true, allOrNone: false)
-        return try drop(entry) ? submission.entry : nil
+        try withNamesLockToAdd { () throws(SpoolError) in
+            guard case .success(let old)? = try portable(entry) else { return nil }
+            let renewed = Self.retried(entry, now, notBefore)
+            var submission = Submission(
+                Operation(header: old.header, body: old.body), as: renewed.name, hasOwnID: true, at: now, isDated: false
+            )
+            submission.useSubmissionTime()
+            try AdmissionRule(configuration).complete(&submission, in: self)
+            _ = try publish([submission.file], durable: true, allOrNone: true, insteadOf: QueuePath(entry.path))
+            try syncAfterMove(from: entry.state.path)
+            return submission.entry
+        }
     }
 
     /// Returns the state and the name of an operation after its retry.
@@ -91,90 +96,58 @@ extension SpoolDirectory {
         return try replace(entry, by: result, "release") ? result : nil
     }
 
-    /// Any row but C → gone. Returns false if the operation is no longer there.
-    package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
-        guard try dropByWayOfScratch(QueuePath(entry.path)) else { return false }
+    /// Any row but C → gone, for an operation that stays under another name. Returns false if it is no longer there.
+    package func drop(_ entry: Entry) throws(SpoolError) -> Bool { try drop(entry, having: nil, at: nil) == .done }
+
+    /// Any row but C → gone. With `saved` drops the operation only if its file has these bytes. `now` is `nil` if the
+    /// operation stays under another name.
+    package func drop(_ entry: Entry, having saved: Fingerprint?, at now: Timestamp?) throws(SpoolError) -> Dropped {
+        let ending = now.map { LogEvent.ending(.dropped, of: entry.name, at: $0) }
+        let dropped = try dropByWayOfScratch(QueuePath(entry.path), saved, ending)
+        guard dropped == .done else { return dropped }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
         try syncAfterMove(from: entry.state.path)
-        return true
+        return .done
     }
 
-    /// Row Q → gone. Returns false if the file is no longer there.
-    package func drop(_ item: QuarantineItem) throws(SpoolError) -> Bool {
+    /// Row Q → gone. `now` is `nil` if the operation stays under another name. Returns false if the file is no longer
+    /// there.
+    package func drop(_ item: QuarantineItem, at now: Timestamp? = nil) throws(SpoolError) -> Bool {
         if try status(item.path, "drop")?.kind == .directory {
             removeFiles(in: item.path, keepingLock: false)
             try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
         } else {
-            guard try dropByWayOfScratch(item.path) else { return false }
+            let ending = item.name.flatMap { name in now.map { LogEvent.ending(.dropped, of: name, at: $0) } }
+            guard try dropByWayOfScratch(item.path, nil, ending) == .done else { return false }
         }
         removeReason(item)
         try syncAfterMove(from: QueueState.quarantine.path)
         return true
     }
 
-    /// Row X or K → gone, for files that came to their state before `limit`, if `mayGo` allows. Returns how many. Age
-    /// never removes a waiting operation or a file in quarantine, so other states return 0.
-    package func prune(
-        _ state: QueueState, olderThan limit: Timestamp, where mayGo: (_ path: String) -> Bool = { _ in true }
-    ) throws(SpoolError) -> Int {
-        switch state {
-        case .new, .deferred, .claimed, .quarantine: return 0
-        case .failed, .delivered: break
-        }
-        var old: [QueuePath] = []
-        for name in try names(in: state.path) {
-            let path = QueuePath(in: state.path, name)
-            if let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit,
-                mayGo(path.description)
-            {
-                old.append(path)
-            }
-        }
-        for path in old {
-            try attempt("remove", path) { () throws(Errno) in
-                do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
-            }
-        }
-        if !old.isEmpty { try syncDirectory(state.path) }
-        return old.count
-    }
-
     /// Drops a file through a scratch directory of its own, or within `withSharedSyncs` through the shared directory.
-    private func dropByWayOfScratch(_ path: QueuePath) throws(SpoolError) -> Bool {
-        if let sharedScratch {
-            do throws(SpoolError) { return try drop(path, sharedScratch) } catch let error where error.isFullDisk {
-                return try drop(path, nil)
+    private func dropByWayOfScratch(
+        _ path: QueuePath, _ saved: Fingerprint?, _ ending: LogEvent?
+    ) throws(SpoolError) -> Dropped {
+        try withNamesLock { () throws(SpoolError) in
+            if let sharedScratch {
+                do throws(SpoolError) {
+                    return try drop(path, having: saved, sharedScratch, ending: ending)
+                } catch let error where error.isFullDisk {
+                    return try drop(path, having: saved, nil, ending: ending)
+                }
             }
+            let scratch = try scratchUnlessFull()
+            if deferredSyncs != nil { sharedScratch = scratch }
+            defer { if sharedScratch == nil { scratch?.close() } }
+            return try drop(path, having: saved, scratch, ending: ending)
         }
-        let scratch = try scratchUnlessFull()
-        if deferredSyncs != nil { sharedScratch = scratch }
-        defer { if sharedScratch == nil { scratch?.close() } }
-        return try drop(path, scratch)
     }
 
     /// Returns `nil` if the disk is full: an operator drops operations then.
     private func scratchUnlessFull() throws(SpoolError) -> ScratchDirectory? {
         do throws(SpoolError) { return try ScratchDirectory(self) } catch let error where error.isFullDisk {
             return nil
-        }
-    }
-
-    /// Any row → W → gone: the rename decides against a run. A file left by a failed unlink or a crash is swept.
-    /// Without a scratch directory the unlink decides. Returns false if the file is no longer there.
-    func drop(_ path: QueuePath, _ scratch: ScratchDirectory?) throws(SpoolError) -> Bool {
-        try attempt("drop", path) { () throws(Errno) in
-            do throws(Errno) {
-                guard let scratch else {
-                    try system.unlink(root, path.bytes)
-                    return true
-                }
-                let temporary = scratch.nextPath()
-                try move(path, temporary, isOwn: false)
-                try? system.unlink(root, temporary.bytes)
-                return true
-            } catch let error where error == .missing {
-                return false
-            }
         }
     }
 

@@ -9,9 +9,11 @@ extension SpoolDirectory {
         for name in try names(in: QueueState.quarantine.path) {
             guard let text = String(validating: name, as: UTF8.self), !text.hasSuffix(QuarantineItem.reasonSuffix)
             else { continue }
-            var item = QuarantineItem(fileName: text, name: EntryName(text))
+            var item = QuarantineItem(fileName: text, name: EntryName(text, mayBeInput: true))
             // try?: the file is shown without a reason that cannot be read.
-            if let reason = try? readFile(item.reasonPath, limit: OperationFile.headerLimit) { item.readReason(reason) }
+            if let reason = try? readFile(item.reasonPath, limit: QuarantineItem.reasonLimit) {
+                item.readReason(reason)
+            }
             items.append(item)
         }
         return items.sorted { $0.fileName < $1.fileName }
@@ -23,11 +25,14 @@ extension SpoolDirectory {
         package var reason: String
         /// The name of its origin in messages.
         package var source: String
+        /// How the command read the bytes.
+        package var reading: Reading
 
-        package init(_ bytes: [UInt8], reason: String, source: String) {
+        package init(_ bytes: [UInt8], reason: String, source: String, reading: Reading) {
             self.bytes = bytes
             self.reason = reason
             self.source = source
+            self.reading = reading
         }
     }
 
@@ -35,7 +40,7 @@ extension SpoolDirectory {
     /// the return all inputs survive a power cut, if `durable`; they share the syncs. A crash or a thrown error may
     /// have kept only some of the inputs.
     package func keepBadInput(
-        _ inputs: [BadInput], durable: Bool = true, now: Timestamp
+        _ inputs: [BadInput], by rule: AdmissionRule, durable: Bool = true, now: Timestamp
     ) throws(SpoolError) -> [QuarantineItem] {
         let scratch = try ScratchDirectory(self, now: now)
         defer { scratch.close() }
@@ -48,10 +53,17 @@ extension SpoolDirectory {
             }
             if durable, isGrouped { try system.syncfs(root) }
             var items: [QuarantineItem] = []
+            var generator = system.generator
             for (input, temporary) in zip(inputs, temporaries) {
+                // The id and the time under which `retry` reads the input, however often.
+                var reading = input.reading
+                if reading.form != .export, reading.form != .replacement {
+                    reading.id = reading.id ?? .random(using: &generator)
+                    reading.createdAt = reading.createdAt ?? now
+                }
                 let item = try quarantine(
-                    temporary, as: nil, originalName: Array(input.source.utf8), reason: input.reason,
-                    source: input.source, isDurable: false, now)
+                    temporary, as: inputName(of: input.bytes, reading, rule), originalName: Array(input.source.utf8),
+                    reason: input.reason, source: input.source, reading: reading, isDurable: false, now)
                 items.append(item)
             }
             if durable, let parent = temporaries.first?.parent {
@@ -65,19 +77,24 @@ extension SpoolDirectory {
     /// Any row → Q. Writes the reason first, so a crash leaves at worst a reason without a file. Without `isDurable`
     /// the caller syncs both directories.
     ///
-    /// The file keeps an operation's name if the name has room for the suffix and is free in `quarantine/`; otherwise
-    /// the file gets a made-up name.
+    /// The file has an operation's name if the name has room for the suffix and is free in `quarantine/`; otherwise the
+    /// file gets a made-up name. Equal input gets a name a microsecond later.
     func quarantine(
         _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String,
-        isDurable: Bool = true, _ now: Timestamp
+        reading: Reading? = nil, isDurable: Bool = true, _ now: Timestamp
     ) throws(Errno) -> QuarantineItem {
+        var name = name
+        while let taken = name, taken.isInput, try exists(QueuePath("quarantine/\(taken)")) {
+            name?.createdAt = taken.createdAt + .microseconds(1)
+        }
         var item = QuarantineItem(
             fileName: name?.description ?? "", name: name, at: now, reason: reason,
-            originalName: QueuePath.escaped(originalName), source: source)
+            originalName: QueuePath.escaped(originalName), source: source, reading: reading)
         let keepsName = name != nil && item.fileName.utf8.count + QuarantineItem.reasonSuffix.utf8.count <= 255
         for keeps in [keepsName, false] {
             if !keeps {
                 item.name = nil
+                item.reading = item.reading ?? Reading(.foreign)
                 item.fileName = "\(now.compactMicroseconds)-\(system.random())"
             }
             if try exists(item.path) { continue }

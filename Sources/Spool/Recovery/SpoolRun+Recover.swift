@@ -3,46 +3,68 @@ package import Policy
 
 /// Recovery of files left by dead runs and writers.
 extension SpoolRun {
-    /// Row C of dead runs → N or D, with one more interruption if a request had begun; → gone if the operation was
+    /// Row C of dead runs → N or D, with one more interruption if a request had begun; → gone or K if the operation was
     /// delivered (`ClaimMarks`); or → Q; foreign files → F; row W of dead writers → gone; two generations of one
-    /// operation → the later generation.
+    /// operation → the later generation. What an error has left in this run's own directory goes the same way. Makes
+    /// missing directories again.
     ///
     /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
-    /// is a dead run's again. Leaves what cannot be recovered to the next run, and reports the failure in `errors`.
-    package func recover(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
+    /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
+    /// `errors`.
+    ///
+    /// Calls `finish` for each delivered operation before its file goes: if this run dies, the next recovery does it
+    /// again.
+    package func recover(
+        now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) -> Void = { _ in }
+    ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
-        try queue.sweepTemporaries(now: now)
+        do throws(SpoolError) {
+            try queue.completeLayout()
+            try queue.sweepTemporaries(now: now)
+        } catch {
+            recovery.errors.append(error)
+        }
         let claimed = QueueState.claimed.path
         for run in try queue.names(in: claimed) {
             let path = QueuePath(in: claimed, run)
-            if path == directory.path { continue }
+            let isOwn = path == directory.path
             do throws(SpoolError) {
+                if isOwn, try leftovers(in: directory).isEmpty { continue }
                 guard let status = try queue.status(path, "look at"), status.kind == .directory else { continue }
                 let name = QueuePath.escaped(run)
                 let dead = try queue.attempt("recover", path) { () throws(Errno) in
-                    try LockedDirectory.takeOver(path, name: name, queue)
+                    isOwn ? directory : try LockedDirectory.takeOver(path, name: name, queue)
                 }
                 guard let dead else { continue }
                 try syncRunDirectory()
-                recovery.deadRuns.append(name)
+                if !isOwn { recovery.deadRuns.append(name) }
                 try queue.withNamesLock { () throws(SpoolError) in
-                    try recover(from: dead, &recovery, now, maximumInterruptions)
+                    try recover(from: dead, &recovery, now, maximumInterruptions, finish)
                 }
                 try sync()
-                dead.remove()
+                if !isOwn { dead.remove() }
             } catch {
                 recovery.errors.append(error)
             }
         }
-        if !recovery.deadRuns.isEmpty, !recovery.errors.contains(where: \.isLocked) {
-            recovery.repaired += try queue.withNamesLock { () throws(SpoolError) in try removeEarlierGenerations() }
-        }
+        do throws(SpoolError) { try removeEarlierGenerations(&recovery) } catch { recovery.errors.append(error) }
         try sync()
         return recovery
     }
 
+    /// Returns the files in the directory of a dead run; in this run's directory, the files without a claim.
+    private func leftovers(in dead: LockedDirectory) throws(SpoolError) -> [[UInt8]] {
+        let isOwn = dead === directory
+        return try queue.names(in: dead.path).filter { bytes in
+            if bytes.elementsEqual("lock".utf8) { return false }
+            guard isOwn, let name = bytes.withUnsafeBufferPointer({ EntryName($0) }) else { return true }
+            return !hasClaimed(name)
+        }
+    }
+
     private func recover(
-        from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int
+        from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
+        _ finish: (Claim) -> Void
     ) throws(SpoolError) {
         var first: SpoolError?
         let scratch = ScratchDirectory.path(in: dead.path)
@@ -52,42 +74,35 @@ extension SpoolRun {
         let names: [[UInt8]]
         let marks: [String: ClaimMarks.Meaning]
         do throws(SpoolError) {
-            marks = try ClaimMarks.read(of: dead, queue)
-            names = try queue.names(in: dead.path)
+            marks = dead === directory ? [:] : try ClaimMarks.read(of: dead, queue)
+            names = try leftovers(in: dead)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
             return
         }
-        for bytes in names where !bytes.elementsEqual("lock".utf8) {
+        for bytes in names {
             do throws(SpoolError) {
                 let from = QueuePath(in: dead.path, bytes)
                 guard let name = bytes.withUnsafeBufferPointer({ EntryName($0) }) else {
-                    try returnForeign(from, bytes, now)
+                    try returnForeign(from, bytes, &recovery)
                     continue
                 }
-                let mine = QueuePath(in: directory.path, bytes)
-                let meaning = marks[name.description]
-                // If this run dies too, or cannot move the file on, the next run does what the mark says.
-                let mark = meaning.map { self.mark(name, $0) }
-                let isThere = try queue.attempt("recover", from) { () throws(Errno) in
-                    do throws(Errno) {
-                        try queue.move(from, mine)
-                        return true
-                    } catch let error where error == .missing {
-                        // A host that was cut off is back, and its run has just settled this claim.
-                        return false
-                    }
-                }
-                if isThere {
-                    noteRemoval(in: dead.path)
-                    if meaning == .delivered {
-                        try removeDelivered(mine)
+                let meaning = marks[name.description] ?? mark(of: name)
+                // If this run dies too, or cannot move the file on, the next recovery does what the mark says.
+                if let meaning { mark(name, meaning) }
+                if try take(name, from: from) {
+                    let mine = path(of: name)
+                    let claim = Claim(name: name, from: .home(of: name), path: mine)
+                    if case .delivered(let keep) = meaning, let delivery = delivery(of: claim, marked: meaning) {
+                        finish(claim)
+                        try keepValuesLeft(in: claim, now)
+                        _ = try self.finish(delivery, keep: keep)
                         recovery.delivered.append(name)
                     } else {
                         try returnClaim(mine, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
                     }
                 }
-                if let mark { unmark(mark) }
+                unmark(name)
             } catch {
                 first = first ?? error
             }
@@ -95,12 +110,39 @@ extension SpoolRun {
         if let first { throw first }
     }
 
+    /// Row C of a dead run → C of this run. Returns false if the file has gone: a host that was cut off is back, and
+    /// its run has just settled the claim.
+    private func take(_ name: EntryName, from: QueuePath) throws(SpoolError) -> Bool {
+        if from.parent == directory.path { return true }
+        let isThere = try queue.attempt("recover", from) { () throws(Errno) in
+            do throws(Errno) {
+                try queue.move(from, path(of: name))
+                return true
+            } catch let error where error == .missing {
+                return false
+            }
+        }
+        if isThere { noteRemoval(in: from.parent) }
+        return isThere
+    }
+
+    /// Keeps the values that a delivery by a dead run leaves for its chain: they are in the record of its last attempt.
+    private func keepValuesLeft(in claim: Claim, _ now: Timestamp) throws(SpoolError) {
+        let file = try queue.read(claim.path, name: claim.name, limit: SpoolDirectory.readLimit)
+        if case .operation(let stored) = file, let left = stored.operation.attempts.last?.kept {
+            _ = try queue.keep(left.kept, of: claim.name.id, for: left.chain, at: now)
+        }
+    }
+
     private func returnClaim(
         _ path: QueuePath, _ name: EntryName, hasBegun: Bool, _ recovery: inout Recovery, _ now: Timestamp,
         _ maximumInterruptions: Int
     ) throws(SpoolError) {
-        if try isInterruptedMove(path, name) {
-            try remove(path)
+        // The name in a state stays, since it has at least as many attempts.
+        if let other = try otherNames(of: path, name.id).first(where: \.isInState),
+            try queue.removeSecondName(path, beside: other)
+        {
+            noteRemoval(in: path.parent)
             recovery.repaired += 1
             return
         }
@@ -118,13 +160,15 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → F, for a file that a run died reading. A copy in its place goes to row N: only its name was missing.
-    private func returnForeign(_ path: QueuePath, _ name: [UInt8], _ now: Timestamp) throws(SpoolError) {
+    /// Row C → F, for a file that a run died admitting, or for drainq's copy of the file. The next admission names it,
+    /// unless its id is in the queue by then. Row C → gone for the second name of a copy that an interrupted move has
+    /// given its canonical name.
+    private func returnForeign(
+        _ path: QueuePath, _ name: [UInt8], _ recovery: inout Recovery
+    ) throws(SpoolError) {
         noteRemoval(in: path.parent)
-        if Self.isAdmittingName(name),
-            let name = try queue.attempt("read", path, { () throws(Errno) in try queue.copy(at: path) })
-        {
-            _ = try place(path, Entry(state: .home(of: name), name: name), "put back", now)
+        if try removeNameOfCopy(path) {
+            recovery.repaired += 1
             return
         }
         try queue.attempt("put back", path) { () throws(Errno) in
@@ -137,31 +181,26 @@ extension SpoolRun {
         noteAddition(in: QueueState.new.path)
     }
 
-    /// Whether the inode has a name in another state, as after a link. The other name stays, since it has at least as
-    /// many attempts.
-    private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
-        guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
-            return false
-        }
-        var others: [QueuePath] = []
-        for state in QueueState.unclaimed {
-            try queue.forEachEntry(in: state) { if $0.name.id == name.id { others.append(QueuePath($0.path)) } }
-        }
-        for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true { return true }
-        return false
-    }
+    /// The most names that a recovery compares if no run has died.
+    private static let mostCompared = 20_000
 
-    /// Removes earlier generations: a file system that reorders can bring back a name from before a move. The later
-    /// generation has more attempts. Returns the number of removed generations.
-    private func removeEarlierGenerations() throws(SpoolError) -> Int {
-        var count = 0
-        for order in try queue.generations() {
-            guard let latest = order.last else { continue }
-            for earlier in order.dropLast() where earlier.state != .failed {
-                if try remove(earlier, before: latest) { count += 1 }
+    /// Removes earlier generations: a file system that reorders, or a backup of a queue in use, can bring back a name
+    /// from before a move. The later generation has more attempts. Takes the names lock only if there is a suspect.
+    private func removeEarlierGenerations(_ recovery: inout Recovery) throws(SpoolError) {
+        let most = recovery.deadRuns.isEmpty ? Self.mostCompared : .max
+        if try queue.generations(amongFirst: most).isEmpty { return }
+        try queue.withNamesLock { () throws(SpoolError) in
+            for order in try queue.generations(amongFirst: most) {
+                guard let latest = order.last else { continue }
+                for earlier in order.dropLast() where earlier.state != .failed {
+                    do throws(SpoolError) {
+                        if try remove(earlier, before: latest) { recovery.repaired += 1 }
+                    } catch {
+                        recovery.errors.append(error)
+                    }
+                }
             }
         }
-        return count
     }
 
     /// Row N, D → C → gone, for the earlier of two files of an operation. Returns false if the operation has no second
@@ -171,36 +210,31 @@ extension SpoolRun {
     /// moves a claim. A later name still there after the claim belongs to a second file, or is a second name of this
     /// file, and stays when the claim goes.
     private func remove(_ earlier: Entry, before latest: Entry) throws(SpoolError) -> Bool {
-        guard case .operation(let stored)? = try queue.read(earlier), try isLater(latest, than: stored),
-            let claim = try claim(earlier)
-        else { return false }
-        let limit = SpoolDirectory.readLimit
-        guard case .operation(let claimed)? = try queue.read(claim.path, name: claim.name, limit: limit),
-            try isLater(latest, than: claimed)
-        else {
+        guard let claim = try claim(earlier) else { return false }
+        guard try queue.removeGeneration(claim.path, named: claim.name, beside: latest) else {
             try putBack(claim)
             return false
         }
-        try remove(claim.path)
+        noteRemoval(in: directory.path)
         forget(claim)
         return true
-    }
-
-    /// Whether the name of `latest` has a file of the same operation now.
-    private func isLater(_ latest: Entry, than stored: StoredOperation) throws(SpoolError) -> Bool {
-        guard case .operation(let kept)? = try queue.read(latest) else { return false }
-        return stored.operation.header == kept.operation.header && stored.operation.body == kept.operation.body
     }
 }
 
 extension SpoolDirectory {
-    /// Returns the entries of each id with several entries, the latest last. A moving operation may be there twice.
-    func generations() throws(SpoolError) -> [[Entry]] {
+    /// Returns the entries of each id with several entries among the first `most` names, the latest last. A moving
+    /// operation may be there twice.
+    func generations(amongFirst most: Int = .max) throws(SpoolError) -> [[Entry]] {
         var hashes: Set<Int> = []
         var suspects: Set<OperationID> = []
-        for state in [QueueState.new, .deferred, .failed] {
-            try forEachEntry(in: state) { entry in
-                if !hashes.insert(entry.name.id.hashValue).inserted { suspects.insert(entry.name.id) }
+        for state in [QueueState.deferred, .failed, .new] where hashes.count < most {
+            // A new queue has no other directory to compare with.
+            if state == .new, hashes.isEmpty, most < .max { break }
+            try attempt("list", state.path) { () throws(Errno) in
+                try system.list(root, state.path.bytes) { bytes in
+                    if let id = ListedName(bytes)?.id, !hashes.insert(id.hashValue).inserted { suspects.insert(id) }
+                    return hashes.count < most
+                }
             }
         }
         if suspects.isEmpty { return [] }

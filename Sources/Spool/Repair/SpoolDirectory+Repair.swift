@@ -13,19 +13,10 @@ extension SpoolDirectory {
         // Throws for a newer format before anything is made.
         _ = try queue.isFormatDamaged
         for case .missingDirectory(let directory) in missing {
-            do throws(Errno) {
-                try system.makeDirectory(queue.root, directory, 0o700)
-                try withDescriptor(system, queue.root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
-                    (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
-                }
-                try system.fsync(queue.root)
-            } catch {
-                throw SpoolError(error, "make", QueuePath(directory))
-            }
+            try queue.attempt("make", QueuePath(directory)) { () throws(Errno) in try queue.make([directory]) }
         }
         if missing.contains(where: { if case .notADirectory = $0 { true } else { false } }) { return }
         try queue.completeFormat()
-        try queue.checkLayout()
     }
 
     /// Repairs what `damages` finds, as far as the repair needs no operator. Recovers dead runs as the next run would.
@@ -41,7 +32,7 @@ extension SpoolDirectory {
             recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
             try run.end()
         }
-        step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins(now) } }
+        step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins() } }
         step { () throws(SpoolError) in try moveUnreadableStatesAside() }
         step { () throws(SpoolError) in
             for path in try orphanedReasons(now: now) {
@@ -72,56 +63,15 @@ extension SpoolDirectory {
         }
     }
 
-    /// Row N, D or X → W → gone, for the earlier of two names of one operation.
-    private func removeTwins(_ now: Timestamp) throws(SpoolError) {
-        let scratch = try ScratchDirectory(self)
-        defer { scratch.close() }
-        for damage in try twins() {
-            switch damage {
-            case .interruptedMove(let earlier, let latest), .earlierGeneration(let earlier, let latest):
-                let path = QueuePath(earlier)
-                if try remove(path, keeping: QueuePath(latest), scratch, now) { try syncDirectory(path.parent) }
-            case .missingDirectory, .notADirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict,
-                .unreadableState,
-                .orphanedReason:
-                continue
-            }
-        }
-    }
-
-    /// Removes one of two names, and never the last name: moves the file into the scratch directory, and back if the
-    /// other name has gone meanwhile. Returns false if there is nothing to remove.
-    ///
-    /// After an error too it moves the file back. If that fails, the file goes to quarantine, since the scratch
-    /// directory is swept.
-    private func remove(
-        _ earlier: QueuePath, keeping latest: QueuePath, _ scratch: ScratchDirectory, _ now: Timestamp
-    ) throws(SpoolError) -> Bool {
-        try attempt("drop", earlier) { () throws(Errno) in
-            let temporary = scratch.nextPath()
-            do throws(Errno) {
-                try move(earlier, temporary, isOwn: false)
-            } catch let error where error == .missing {
-                return false
-            }
-            do throws(Errno) {
-                if try exists(latest) {
-                    try? system.unlink(root, temporary.bytes)
-                    return true
-                }
-                try move(temporary, earlier)
-                return false
-            } catch {
-                // try?: the first error is thrown, and the file must not stay in a directory that is swept.
-                if (try? move(temporary, earlier)) == nil {
-                    let reason = "a repair moved it away and could not move it back to '\(earlier.description)'"
-                    let name = EntryName(earlier.name)
-                    // try?: the first error is thrown.
-                    _ = try? quarantine(
-                        temporary, as: name, originalName: Array(earlier.name.utf8), reason: reason, source: "check",
-                        now)
-                }
-                throw error
+    /// Row X → gone, for the earlier of two names or files of an operation. Recovery has removed those of rows N and D.
+    private func removeTwins() throws(SpoolError) {
+        for order in try generations() {
+            guard let latest = order.last else { continue }
+            for earlier in order.dropLast() {
+                let path = QueuePath(earlier.path)
+                var isGone = try removeSecondName(path, beside: QueuePath(latest.path))
+                if !isGone { isGone = try removeGeneration(path, named: earlier.name, beside: latest) }
+                if isGone { try syncDirectory(path.parent) }
             }
         }
     }

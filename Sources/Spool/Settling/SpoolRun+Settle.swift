@@ -9,26 +9,25 @@ extension SpoolRun {
     /// sent. Otherwise a power cut after the newer delivery could bring the old operation back alone, and its value
     /// would be the last.
     ///
-    /// After an error the run still has the claim, except after `lostLock` and `notRemovedAfterDelivery`. The latter
-    /// means that the run must stop: the server has the operation. The file stays at the error's path, as if the run
-    /// had died, and its mark says that it was delivered: the next run removes the file, and does not send it.
+    /// A delivery needs the receipt that covers the claim, which has its record in the file.
+    ///
+    /// After an error the run still has the claim, except after `lostLock` and `notRemovedAfterDelivery`. After the
+    /// latter the file stays at the error's path, as if the run had died, and its mark says that it was delivered: the
+    /// next recovery removes the file, and no run sends it.
     package func settle(
-        _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, now: Timestamp
+        _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, receipt: Receipt? = nil, now: Timestamp
     ) throws(SpoolError) -> Settled {
         try confirm()
         var name = claim.name
         let settled: Settled
         switch disposition {
-        case .delivered(keep: false):
-            try removeDelivered(claim)
-            settled = .gone
-        case .delivered(keep: true):
-            let loss = append(record, to: claim)
-            name.interruptions = 0
-            name.isHeld = false
-            name.gate = .open
-            let kept = try keepDelivered(claim, name)
-            settled = if let loss, record?.answer != nil { .unkept(loss) } else { kept }
+        case .delivered(let keep):
+            do throws(SpoolError) {
+                settled = try finish(delivery(of: claim, by: receipt), keep: keep, loss: receipt?.losses[name])
+            } catch {
+                leave(claim)
+                throw error
+            }
         case .deferred(let until, let countsAttempt):
             append(record, to: claim, upTo: Self.mostOfRecords)
             name = name.deferred(until: until, countsAttempt: countsAttempt)
@@ -39,7 +38,7 @@ extension SpoolRun {
             name.isHeld = true
             settled = try place(claim, Entry(state: claim.from, name: name.asWritten), "hold", now)
         case .superseded:
-            try removeIfThere(claim.path)
+            try refuse(claim, because: record?.rule, at: now)
             settled = .gone
         case .putBack:
             settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
@@ -55,6 +54,25 @@ extension SpoolRun {
         }
         forget(claim, isBack: disposition == .putBack)
         return settled
+    }
+
+    /// Row X → C: takes back an operation that this run has failed while it decides its order. Returns false if the
+    /// file is not there any more.
+    package func takeBack(_ failed: Entry, as claim: Claim) throws(SpoolError) -> Bool {
+        try confirm()
+        let from = QueuePath(failed.path)
+        let isThere = try queue.attempt("take back", from) { () throws(Errno) in
+            do throws(Errno) {
+                try queue.move(from, claim.path)
+                return true
+            } catch let error where error == .missing {
+                return false
+            }
+        }
+        guard isThere else { return false }
+        noteRemoval(in: from.parent)
+        claimed(claim)
+        return true
     }
 
     /// Moves a claim to its row. A file that has the target's name already is the same operation, or shares its name.
@@ -85,11 +103,8 @@ extension SpoolRun {
     /// Resolves a conflict of two files for one name. The same operation twice (a file system that reordered) becomes
     /// one; a different operation goes into quarantine.
     private func resolve(_ path: QueuePath, against entry: Entry, _ now: Timestamp) throws(SpoolError) -> Settled {
-        if case .operation(let ours) = try queue.read(path, name: entry.name, limit: SpoolDirectory.readLimit),
-            case .operation(let existing) = try queue.read(entry),
-            ours.operation.header == existing.operation.header, ours.operation.body == existing.operation.body
-        {
-            try remove(path)
+        if try queue.removeGeneration(path, named: entry.name, beside: entry) {
+            noteRemoval(in: path.parent)
             return .moved(entry)
         }
         return .quarantined(
@@ -106,53 +121,6 @@ extension SpoolRun {
         }
     }
 
-    func remove(_ path: QueuePath) throws(SpoolError) {
-        try queue.attempt("remove", path) { () throws(Errno) in try queue.system.unlink(queue.root, path.bytes) }
-        noteRemoval(in: path.parent)
-    }
-
-    private func removeDelivered(_ claim: Claim) throws(SpoolError) {
-        do throws(SpoolError) { try removeDelivered(claim.path) } catch {
-            _ = markDelivered(claim)
-            leave(claim)
-            throw error
-        }
-    }
-
-    /// Row C → gone, for an operation that was delivered. Tries twice; if both fail, throws `notRemovedAfterDelivery`.
-    func removeDelivered(_ path: QueuePath) throws(SpoolError) {
-        do throws(SpoolError) {
-            do throws(SpoolError) { try removeIfThere(path) } catch { try removeIfThere(path) }
-        } catch {
-            throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
-        }
-    }
-
-    /// Row C → gone. Only this run moves its claims: a missing file was removed by a call whose answer was lost (NFS).
-    private func removeIfThere(_ path: QueuePath) throws(SpoolError) {
-        let place = queue.openDirectories.place(of: path)
-        try queue.attempt("remove", path) { () throws(Errno) in
-            do throws(Errno) { try queue.system.unlink(place.directory, place.name.bytes) } catch let error
-                where error == .missing
-            {}
-        }
-        noteRemoval(in: directory.path)
-    }
-
-    /// Row C → K, or gone if the copy cannot be kept: the operation must not be sent again for the sake of a copy.
-    private func keepDelivered(_ claim: Claim, _ name: EntryName) throws(SpoolError) -> Settled {
-        let entry = Entry(state: .delivered, name: name)
-        do throws(Errno) {
-            try queue.move(claim.path, QueuePath(entry.path))
-            noteAddition(in: entry.state.path)
-            noteRemoval(in: directory.path)
-            return .moved(entry)
-        } catch {
-            try removeDelivered(claim)
-            return .unkept(SpoolError(error, "keep a copy in", QueuePath(entry.path)))
-        }
-    }
-
     /// The length in bytes from which deferrals are no longer recorded: an operation attempted for ever must not grow
     /// too long for `read`, which allows twice as much.
     package static let mostOfRecords = longestRecords / 2
@@ -160,7 +128,7 @@ extension SpoolRun {
     /// Appends an attempt's line, unless the lines have this length. Returns an error instead of throwing it: a full
     /// disk must not keep the operation from its row. The next line ends a torn line.
     @discardableResult
-    private func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) -> SpoolError? {
+    func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) -> SpoolError? {
         guard let record else { return nil }
         do throws(Errno) {
             let flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK

@@ -114,7 +114,7 @@ struct MemoryTests {
             try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#).lines.first)
         let run = try drainq.run("run")
         #expect(
-            run.status == 1 && run.error.contains(id) && run.error.contains("failed: 400 (")
+            run.status == 1 && run.error.contains(id) && run.error.contains("failed: 400")
                 && run.error.contains("INVALID_ARGUMENT"))
         try drainq.run("run")
         #expect(try drainq.list("--state", "failed").isEmpty)

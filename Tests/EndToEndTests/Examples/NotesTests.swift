@@ -132,7 +132,8 @@ struct NotesTests {
         #expect(run.status == 0)
         #expect(
             try json(run.lines[0])["rule"] as? String
-                == "answers[0]: status 409, /code equals \"23505\", /message contains \"\\\"notes_pkey\\\"\": deliver")
+                == "answers[0]: status 409, /code equals \"23505\", /message contains \"\\\"notes_pkey\\\"\", "
+                + "an earlier request may have arrived: deliver")
         #expect(service.state.writes == 1)
     }
 

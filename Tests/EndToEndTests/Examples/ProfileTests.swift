@@ -33,9 +33,15 @@ struct ProfileTests {
         drainq = try Drainq(
             example: "profile",
             replacing: [
-                "https://api.example.com": service.url, "/etc/drainq/session.token": "../session.token",
+                "https://api.example.com": service.url, "/etc/drainq/tokens": "../tokens",
             ])
-        try drainq.write("good\n", as: "session.token")
+        try FileManager.default.createDirectory(
+            at: drainq.directory.appending(path: "tokens"), withIntermediateDirectories: false)
+        for user in 1...103 { try login("good", user: "u\(user)") }
+    }
+
+    private func login(_ token: String, user: String) throws {
+        try drainq.write("\(token)\n", as: "tokens/\(user).token")
     }
 
     @discardableResult
@@ -117,12 +123,37 @@ struct ProfileTests {
         #expect(try drainq.list().first?["lastError"] as? String == "refused")
     }
 
-    @Test func `a 401 holds the destination and counts no attempt`() throws {
-        service.change { $0.token = "other" }
-        for user in ["u1", "u2", "u3"] { try update("Ada", user: user) }
-        #expect(try drainq.run("run").status == 69)
-        #expect(try drainq.list().allSatisfy { $0["attempts"] as? Int == 0 })
-        #expect(try drainq.run("status").output.contains("held"))
+    @Test func `a 401 parks the changes of its user until the user's token changes, and counts no attempt`() throws {
+        try login("expired", user: "u1")
+        for user in ["u1", "u2", "u1", "u3"] { try update("Ada", user: user) }
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.list().map { $0["attempts"] as? Int } == [0, 0])
+        #expect(service.receiver.receivedCount == 3 && service.state.writes == 2)
+        try login("good", user: "u1")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `the changes of a user without a token wait alone, and never go with another user's token`() throws {
+        try FileManager.default.removeItem(at: drainq.directory.appending(path: "tokens/u1.token"))
+        let ids = try ["u1", "u2"].map { try update("Ada", user: $0) }
+        let run = try drainq.run("run", "-v")
+        #expect(run.status == 75 && run.error.contains("'\(ids[0])' waits: the secret"), "\(run)")
+        #expect(service.receiver.receivedCount == 1 && service.state.values["u2/profile"] != nil)
+        #expect(try drainq.list().map { $0["attempts"] as? Int } == [0])
+        let shown = try drainq.run("show", ids[0])
+        #expect(shown.output.contains("new: not sent: the secret") && shown.output.contains("u1.token"), "\(shown)")
+        #expect(try drainq.run("show", "--json", ids[0]).output.contains(#""what":"secret""#))
+        try login("good", user: "u1")
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.values["u1/profile"] != nil)
+    }
+
+    @Test(arguments: ["", ".", "..", ".hidden", "a/b", "../session"])
+    func `a user that names no file of a token is refused`(user: String) throws {
+        let added = try drainq.run("add", "--type", "updateProfile", input: "{\"user\":\"\(user)\"}")
+        #expect(added.status == 65 && added.error.contains("payload.user"))
     }
 
     @Test func `a corrupt file does not affect valid operations`() throws {

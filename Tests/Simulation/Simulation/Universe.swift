@@ -14,17 +14,26 @@ final class Universe {
     private(set) var history: History
     /// The base of the monotonic clocks: only differences to it matter.
     let beginning = ContinuousClock.now
-    private var faults: [Int: [Int: Plan.Fault]] = [:]
+    var faults: [Int: [Int: Plan.Fault]] = [:]
+    /// The faults at calls of a kind, by actor.
+    var faultsOfKinds: [Int: [Plan.Fault]] = [:]
     /// The number of the actor of a process.
-    private var actors: [ProcessID: Int] = [:]
-    private var chance: Chance
+    private(set) var actors: [ProcessID: Int] = [:]
+    /// The file whose calls fail, by a part of its name, and the error.
+    var refusedFile: (part: String, code: Int32)?
+    /// The processes that keep locks, and the processes that found such a lock taken.
+    var keepers: Set<ProcessID> = []
+    private var kept: Set<ProcessID> = []
+    var chance: Chance
     /// The first canonical name of each operation whose file has had a canonical name.
     private(set) var names: [Label: EntryName] = [:]
     /// The processes that wait for a moment of another process.
     private var watchers: [(process: SimulatedProcess, moment: Plan.Moment)] = []
     /// The number of promises so far, and the power cuts after some of them.
     private var promises = 0
-    private var cuts: [Int: Duration] = [:]
+    /// What hooks have been called for, and what they are still owed.
+    var reportLedger = ReportLedger()
+    var cuts: [Int: Duration] = [:]
 
     static let queue = "/queue"
     static let epoch = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
@@ -37,19 +46,12 @@ final class Universe {
         configuration = plan.setup.configuration
         history = History(setup: plan.setup)
         servers = SimulatedServers(plan, chance.branch(), in: self)
-        for fault in plan.faults {
-            switch fault {
-            case .kill(let actor, let call), .stop(let actor, let call, _), .stall(let actor, let call, _),
-                .interrupt(let actor, let call), .error(let actor, let call, _):
-                faults[actor, default: [:]][call] = fault
-            case .cutPower(let moment): scheduler.plan(at: moment) { [unowned self] in cutPower() }
-            case .cutPowerAfter(let promise, let wait): cuts[promise] = wait
-            case .damage(let moment, let place): scheduler.plan(at: moment) { [unowned self] in damage(place) }
-            case .fillDisk(let moment, let free, let time):
-                scheduler.plan(at: moment) { [unowned self] in if !isCalm { disk.freeBytes = free } }
-                scheduler.plan(at: moment + time) { [unowned self] in disk.freeBytes = nil }
-            }
+        disk.renamesWithoutReplacing = !plan.movesByLink
+        if plan.isShared {
+            disk.fileSystem = FileSystem(type: "nfs4", options: ["rw"])
+            disk.memory = NameMemory()
         }
+        for fault in plan.faults { prepare(fault) }
         disk.refused = { [unowned self] in note($0, .refusedCall($1.rawValue, path: $2, ENOSPC)) }
         let locks = LockTable(setup: plan.setup)
         disk.moves = { [unowned self] process, from, to in
@@ -58,7 +60,11 @@ final class Universe {
                 note(process, .movesUnlocked(from: from, to: to, lacks: lock))
             }
         }
-        scheduler.ended = { [unowned self] in disk.end($0.id) }
+        disk.finds = { [unowned self] in meetKept($0, $1, heldBy: $2) }
+        scheduler.ended = { [unowned self] process in
+            disk.end(process.id)
+            if process.isWatched { look() }
+        }
         scheduler.fault = { [unowned self] (process, call) throws(Errno) in try meet(process, call) }
     }
 
@@ -77,6 +83,12 @@ final class Universe {
         watchers.append((process, moment))
         process.sleep(until: scheduler.time + .seconds(10), isWakeable: true)
         watchers.removeAll { $0.process === process }
+    }
+
+    /// Notes that a process has found a lock taken by a process that keeps it.
+    private func meetKept(_ process: ProcessID, _ path: String, heldBy owner: ProcessID?) {
+        guard let owner, keepers.contains(owner), kept.insert(process).inserted else { return }
+        note(process, .refusedCall("lock", path: path, EAGAIN))
     }
 
     // MARK: - Clocks
@@ -101,11 +113,13 @@ final class Universe {
                 try scheduler.point(process, call)
                 if call.name == .list, call.path == "new" || call.path == "deferred" { note(process.id, .lists) }
             },
+            after: { [unowned self] (call) throws(Errno) in try failLate(process, call) },
             now: { [unowned self] in now(on: process.host) },
             elapsed: { [unowned self] in scheduler.time },
             sleep: { [unowned self] in process.sleep(until: scheduler.time + $0) },
             random: { process.chance.next() })
-        return disk.calls(of: process.id, user: process.user, host: "host\(process.host)", through: gate)
+        let boot = plan.renamesHost ? "-\(disk.powerCuts)" : ""
+        return disk.calls(of: process.id, user: process.user, host: "host\(process.host)\(boot)", through: gate)
     }
 
     func clock(of process: SimulatedProcess) -> RunClock {
@@ -120,65 +134,42 @@ final class Universe {
 
     /// The surroundings of a run.
     func world(of process: SimulatedProcess) -> World {
-        World(
+        var world = World(
             version: "1", clock: clock(of: process), generator: process.chance.branch(),
             credentials: Credentials(
-                values: { [unowned self] names in
-                    SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, servers.token) }))
-                }, refresh: { _ in false },
+                values: { [unowned self] names, _ in
+                    SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, servers.knownToken) }))
+                },
+                refresh: { [unowned self] used in
+                    !used.values.isEmpty && used.values.values.allSatisfy { $0 != servers.knownToken }
+                },
                 signed: { _, _ throws(RequestError) in throw .headersCommand(reason: "cannot be run here") }),
+            networkState: { [unowned self] in
+                let isThere = hasNetwork
+                return NetworkState(
+                    hasInterface: isThere, hasRoute: isThere, hasDefaultRoute: isThere, hasResolver: isThere)
+            },
             gzip: { (body) throws(RequestError) in body },
             makeSink: { [unowned self] _ in SimulatedSink(of: process, in: self) })
-    }
-
-    // MARK: - Faults
-
-    private func meet(_ process: SimulatedProcess, _ call: Call) throws(Errno) {
-        guard !isCalm, let actor = actors[process.id], let fault = faults[actor]?[process.calls] else { return }
-        switch fault {
-        case .kill:
-            note(process.id, .killed)
-            scheduler.kill(process, isCurrent: true)
-        case .stop(_, _, let time):
-            note(process.id, .stopped)
-            process.stoppedUntil = scheduler.time + time
-            process.sleep(until: scheduler.time)
-            note(process.id, .woken)
-        case .stall(_, _, let time):
-            note(process.id, .stalled)
-            process.sleep(until: scheduler.time + time)
-            note(process.id, .woken)
-        case .interrupt:
-            note(process.id, .interrupted)
-            process.signals.append(SIGTERM)
-        case .error(_, _, let code):
-            note(process.id, .refusedCall(call.name.rawValue, path: call.path, code))
-            throw Errno(code)
-        case .cutPower, .cutPowerAfter, .damage, .fillDisk: break
+        let count = renewed
+        if !plan.renewals.isEmpty {
+            world.renewal = { [unowned self] in
+                renewed == count ? nil : (plan.setup.configuration(with: renewed), self.world(of: process))
+            }
         }
+        return world
     }
 
-    private func cutPower() {
-        if isCalm { return }
-        note(.world, .cutPower)
-        for process in scheduler.processes where process.isAlive { scheduler.kill(process, isCurrent: false) }
-        disk.cutPower(using: &chance)
+    /// Whether the machine has a network now.
+    var hasNetwork: Bool {
+        isCalm || !plan.absences.contains { $0.from <= scheduler.time && scheduler.time < $0.from + $0.time }
     }
 
-    private func damage(_ place: Int) {
-        if isCalm { return }
-        let files = (disk.files(in: "new") + disk.files(in: "deferred")).compactMap { file in
-            EntryName(String(file.path.drop { $0 != "/" }.dropFirst())).map { (file: file, name: $0) }
-        }.sorted { ($0.name.createdAt, $0.name.id) > ($1.name.createdAt, $1.name.id) }
-        if files.isEmpty { return }
-        let file = files[place % files.count].file
-        guard let label = label(in: file.bytes) else { return }
-        disk.truncate(file.path, to: file.bytes.count / 2)
-        note(.world, .damaged(label))
-    }
+    /// The number of changes of drainq.json so far.
+    private var renewed: Int { plan.renewals.count { $0 <= scheduler.time } }
 
     /// Returns the label of the operation in a canonical file.
-    private func label(in bytes: [UInt8]) -> Label? {
+    func label(in bytes: [UInt8]) -> Label? {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         return lines.dropFirst().first.flatMap { SimulatedServers.labels(in: String($0)).first }
     }
@@ -197,6 +188,15 @@ final class Universe {
             }
             actors[process.id] = actor.number
             history.hosts[process.id] = actor.host
+        }
+        for absence in plan.absences {
+            scheduler.plan(at: absence.from) { [unowned self] in if !isCalm { note(.world, .network(isThere: false)) } }
+            scheduler.plan(at: absence.from + absence.time) { [unowned self] in
+                if !isCalm, hasNetwork { note(.world, .network(isThere: true)) }
+            }
+        }
+        for token in plan.tokens {
+            scheduler.plan(at: token.known) { [unowned self] in note(.world, .renewsToken) }
         }
         makeQueue()
         noteClocks()
@@ -257,14 +257,16 @@ final class Universe {
     /// Lets the servers get well and the clocks right, ends holds and pauses, and lets runs come until nothing changes.
     private func calmDown() {
         isCalm = true
+        refusedFile = nil
         servers.isCalm = true
         disk.freeBytes = nil
         history.endsCalmly = true
         note(.world, .calm)
-        one("resume and release everything") { [unowned self] in releaseEverything($0) }
+        if plan.endsReleased { one("resume and release everything") { [unowned self] in releaseEverything($0) } }
         // An operation dated by a clock that was ahead waits at most until the true time reaches its date.
         let ahead = plan.hosts.map { $0.steps.map(\.by).filter { $0 > .zero }.reduce(max($0.ahead, .zero), +) }.max()
-        let patience = 3 + Int((ahead ?? .zero) / Self.calmWait)
+        // The hold of a run ends by a probe, an hour after it began.
+        let patience = 6 + Int((ahead ?? .zero) / Self.calmWait)
         var idle = 0
         for _ in 0..<60 where idle < patience && !scheduler.isEndless {
             let before = disk.files(in: Self.queue).map(\.path)
@@ -276,19 +278,20 @@ final class Universe {
             if isEmpty { break }
             idle = before == after.map(\.path) ? idle + 1 : 0
             scheduler.plan(at: scheduler.time + Self.calmWait) {}
-            one("wait") { [unowned self] in $0.sleep(until: scheduler.time + Self.calmWait) }
+            one("wait", isWatched: false) { [unowned self] in $0.sleep(until: scheduler.time + Self.calmWait) }
         }
     }
 
     /// The time between two runs of the calm end.
     private static let calmWait = Duration.seconds(1800)
 
-    private func one(_ name: String, _ body: @escaping (SimulatedProcess) -> Void) {
-        scheduler.add(name, host: 0, user: 0, chance: chance.branch(), start: scheduler.time) {
+    private func one(_ name: String, isWatched: Bool = true, _ body: @escaping (SimulatedProcess) -> Void) {
+        let process = scheduler.add(name, host: 0, user: 0, chance: chance.branch(), start: scheduler.time) {
             [unowned self] process in
             note(process.id, .begins(name))
             body(process)
         }
+        process.isWatched = isWatched
         scheduler.run()
     }
 }

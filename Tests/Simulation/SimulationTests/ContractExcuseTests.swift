@@ -183,8 +183,8 @@ func `liveness: an operation in the queue has kept no value`(waits: Bool) {
 @Test(arguments: [true, false])
 func `kept: after a clock step, a report names the operation that replaced a dead letter`(isSaid: Bool) {
     var story = Story(.coalescing(.replace))
-    story.event(0, .clockStepped(host: 0, by: .seconds(-3600)))
     story.accept(1)
+    story.event(0, .clockStepped(host: 0, by: .seconds(-3600)))
     story.send([1], by: 1, status: 422)
     story.report(.failed(story.id(1), isExpired: false), by: 1)
     story.offer(2, way: .send)
@@ -211,4 +211,189 @@ func `written times: a file is named behind an operation dated ahead when the ru
         story.leave(label, in: "new", name: name)
     }
     #expect(story.broken.contains(.writtenTimes) == !isAhead)
+}
+
+@Test(arguments: [true, false])
+func `dead letter holds: the delivery of a newer value of its key ends the hold`(isDelivered: Bool) {
+    var kind = Setup.Kind.coalescing(.replace)
+    (kind.order, kind.holdsBehindFailed) = (.strict, true)
+    var story = Story(kind)
+    story.accept(1)
+    story.send([1], by: 1, status: 422)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    story.accept(2)
+    story.accept(3, key: "other")
+    if isDelivered { story.send([2], by: 2) } else { story.leave(2, in: "new") }
+    story.send([3], by: 3)
+    #expect(story.broken.contains(.deadLetterHolds) == !isDelivered)
+}
+
+@Test(arguments: [true, false])
+func `kept: retention counts from the answer, and not from the report that the storm guard delays`(isLong: Bool) {
+    var story = Story(.plain)
+    story.history.setup.keepsFailed = .seconds(20)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.send([1], by: 1, status: 422)
+    story.wait(.seconds(15))
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    story.wait(.seconds(isLong ? 10 : 1))
+    #expect(story.broken.contains(.kept) == !isLong)
+}
+
+@Test(arguments: [true, false])
+func `kept: what replaces an operation that failed after its export is a dead letter`(hasFailed: Bool) {
+    var story = Story(.plain)
+    story.history.setup.keepsFailed = .seconds(20)
+    story.accept(1)
+    story.replace(1, by: 2)
+    if hasFailed {
+        story.send([1], by: 1, status: 422)
+        story.report(.failed(story.id(1), isExpired: false), by: 1)
+    }
+    story.event(102, .answers(2, .accepted(story.name(1))))
+    story.wait(.seconds(60))
+    #expect(story.broken.contains(.kept) == !hasFailed)
+}
+
+@Test(arguments: [true, false])
+func `newest value wins: no newer patch replaces a dead letter, which goes alone when it is retried`(hasFailed: Bool) {
+    var story = Story(.coalescing(.merge))
+    story.accept(1)
+    story.accept(2)
+    if hasFailed {
+        story.send([1], by: 1, status: 422)
+        story.report(.failed(story.id(1), isExpired: false), by: 1)
+    }
+    story.send([2], by: 1)
+    story.command(.retry, [1])
+    story.send([1], by: 2)
+    #expect(story.broken.contains(.newestValueWins) == !hasFailed)
+}
+
+@Test(arguments: [true, false])
+func `newest value wins: the parts of a document go alone after a death before its report`(isTold: Bool) {
+    var story = Story(.coalescing(.merge))
+    story.accept(1)
+    story.accept(2)
+    story.event(1, .begins("run"))
+    story.send([1, 2], by: 1, text: "{\"m1\":1,\"m2\":2}")
+    if isTold { story.report(.delivered(story.id(2)), by: 1) }
+    story.event(1, .killed)
+    story.send([1], by: 2)
+    #expect(story.broken.contains(.newestValueWins) == isTold)
+}
+
+@Test(arguments: [true, false])
+func `limits: an operation that finds no room may be too long for a limit of bytes`(hasLimit: Bool) {
+    var story = Story(.plain)
+    (story.history.setup.operations, story.history.setup.bytes) = (9, hasLimit ? 100 : nil)
+    story.offer(1)
+    story.event(101, .answers(1, .full))
+    #expect(story.broken.contains(.limits) == !hasLimit)
+}
+
+@Test(arguments: [true, false])
+func `attempts: a run that met an error may have counted an attempt without telling of it`(metError: Bool) {
+    var kind = Setup.Kind.plain
+    kind.delays = [.seconds(1), .seconds(1), .seconds(1)]
+    var story = Story(kind)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.send([1], by: 1, status: 503, attempt: 1)
+    if metError { story.event(1, .refusedCall("unlink", path: "claimed/x", 28)) }
+    story.event(1, .ends(status: 74))
+    story.send([1], by: 2, attempt: 2)
+    #expect(story.broken.contains(.attempts) == !metError)
+}
+
+@Test(arguments: [true, false])
+func `expiry and not before: an attempt by a clock ahead counts, also where clocks are behind`(isAhead: Bool) {
+    var kind = Setup.Kind.plain
+    kind.expiresAfter = .seconds(30)
+    var story = Story(kind)
+    story.history.hosts[ProcessID(1)] = 1
+    if isAhead { story.event(0, .clockStepped(host: 1, by: .seconds(7200))) }
+    story.accept(1, notBefore: .seconds(3600))
+    story.event(1, .begins("run"))
+    story.event(1, .submits([1]))
+    story.send([1], by: 1, status: 503)
+    story.send([1], by: 2)
+    #expect(story.broken.contains(.notBefore) == !isAhead)
+}
+
+@Test(arguments: [true, false])
+func `expiry: the age counts from an attempt before the time of creation`(isBefore: Bool) {
+    var kind = Setup.Kind.plain
+    kind.expiresAfter = .seconds(30)
+    var story = Story(kind)
+    story.accept(300)
+    if isBefore {
+        story.event(1, .begins("run"))
+        story.event(1, .submits([300]))
+    }
+    story.wait(.seconds(60))
+    story.report(.failed(story.id(300), isExpired: true), by: 2)
+    #expect(story.broken.contains(.expiry) == !isBefore)
+}
+
+@Test(arguments: [true, false])
+func `kept: a command that died may have dropped what another command left alone`(isOther: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    var command = Command(.drop)
+    command.ids = [story.id(1)]
+    story.event(90, .begins("drop"))
+    story.event(90, .commands(command))
+    story.event(isOther ? 91 : 90, .leftAlone(story.id(1)))
+    story.event(90, .killed)
+    #expect(story.broken.contains(.kept) == !isOther)
+}
+
+@Test(arguments: [true, false])
+func `liveness: a destination stays held while each probe meets a permanent status`(isPermanent: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.report(.destinationHeld("http://one"), by: 1)
+    story.send([1], by: 2, status: isPermanent ? 422 : 401)
+    story.history.endsCalmly = true
+    story.leave(1, in: "new")
+    #expect(story.broken.contains(.liveness) == !isPermanent)
+}
+
+@Test(arguments: [-5, 5])
+func `written times: a time before 1970 is no time of writing`(time: Int) {
+    var story = Story(.plain)
+    var offer = Offer(label: 1, way: .foreign, type: story.history.setup.kinds[0].type, payload: story.payload(1))
+    offer.createdAt = Timestamp(microseconds: Int64(time))
+    story.event(101, .offers(offer))
+    story.event(101, .answers(1, .placed))
+    story.wait(.seconds(60))
+    var name = story.name(1)
+    name.createdAt = story.history.began + .seconds(60)
+    story.event(0, .names(1, name))
+    story.leave(1, in: "new", name: name)
+    #expect(story.broken.contains(.writtenTimes) == (time > 0))
+}
+
+@Test(arguments: [nil, 503, 500])
+func `newest first: while the destination is down an older operation keeps its schedule`(status: Int?) {
+    var story = Story(.ordered(.newest))
+    func accept(_ label: Label) {
+        story.accept(label)
+        story.event(0, .names(label, story.name(label)))
+        story.event(100 + label, .ends(status: 0))
+    }
+    accept(1)
+    story.event(1, .begins("run"))
+    story.event(1, .runs(RunChoice()))
+    story.event(1, .submits([1]))
+    if let status { story.send([1], by: 1, status: status) }
+    story.report(.deferred(story.id(1), counted: true), by: 1)
+    story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
+    accept(2)
+    story.event(2, .begins("run"))
+    story.event(2, .runs(RunChoice()))
+    story.event(2, .submits([1]))
+    #expect(story.broken.contains(.newestFirst) == (status == 500))
 }

@@ -42,8 +42,9 @@ import Testing
     var story = Story(.coalescing(.replace))
     story.accept(1)
     story.accept(2)
-    #expect(story.then { $0.leave(2, in: "new") }.broken.isEmpty)
-    #expect(story.then { $0.send([2], by: 1) }.broken.isEmpty)
+    let told = story.then { $0.report(.superseded($0.id(1), by: $0.id(2)), by: 1) }
+    #expect(told.then { $0.leave(2, in: "new") }.broken.isEmpty)
+    #expect(told.then { $0.send([2], by: 1) }.broken.isEmpty)
     #expect(story.then { $0.leave(2, in: "quarantine") }.broken == [.kept])
     #expect(story.then { $0.leave(1, in: "new") }.broken == [.kept])
 }
@@ -383,7 +384,10 @@ import Testing
     #expect(story.broken == [.liveness])
     #expect(
         story.then {
-            for process in 10..<15 { $0.event(process, .killed) }
+            for process in 10..<15 {
+                _ = $0.receive([1], by: process)
+                $0.event(process, .killed)
+            }
         }.broken.isEmpty)
 }
 

@@ -18,6 +18,12 @@ struct LockTableTests {
         return LockTable(setup: Setup(kinds: [Setup.Kind(TypeName("p")!, host: "one"), ordered, strict]))
     }
 
+    /// The lock file of the only destination.
+    private var sequences: String {
+        let name = EntryName(Self.strict)!
+        return "state/sequences/\(DestinationTable(table.setup.configuration).destination(of: name).digest)"
+    }
+
     private func lacks(_ from: String, _ to: String, having locks: String...) -> [String] {
         table.lacks(from: from, to: to) { locks.contains($0) }
     }
@@ -39,26 +45,32 @@ struct LockTableTests {
         for name in [Self.keyed, Self.strict] {
             #expect(
                 lacks("deferred/\(name)", "claimed/r/\(name)", having: "claimed/r/lock")
-                    == ["state/sequence.lock or state/names.lock"])
+                    == ["\(sequences) or state/sequence.lock or state/names.lock"])
             #expect(
-                lacks("claimed/r/\(name)", "new/\(name)", having: "claimed/r/lock", "state/sequence.lock").isEmpty)
+                lacks("claimed/r/\(name)", "new/\(name)", having: "claimed/r/lock", sequences).isEmpty)
         }
     }
 
-    @Test func `a foreign file is claimed under the locks of ids and names`() {
-        #expect(
-            lacks("new/x.json", "claimed/r/admitting-1", having: "claimed/r/lock")
-                == ["state/ids.lock", "state/names.lock"])
+    @Test func `a foreign file is claimed under the names lock`() {
+        #expect(lacks("new/x.json", "claimed/r/admitting-1", having: "claimed/r/lock") == ["state/names.lock"])
     }
 
-    @Test func `in a queue with limits an operation enters under the lock of admissions`() {
+    @Test func `an operation with an order enters and is dropped under the names lock`() {
+        for name in [Self.keyed, Self.strict] {
+            #expect(lacks("tmp/w/0", "new/\(name)", having: "tmp/w/lock") == ["state/names.lock"])
+            #expect(lacks("new/\(name)", "tmp/w/0", having: "tmp/w/lock") == ["state/names.lock"])
+        }
+        #expect(lacks("tmp/w/0", "new/\(Self.plain)", having: "tmp/w/lock").isEmpty)
+    }
+
+    @Test func `in a queue with limits an operation enters under the names lock`() {
         var setup = Setup(kinds: [Setup.Kind(TypeName("p")!, host: "one")])
         for limit in [nil, 5] {
             setup.operations = limit
             for target in ["new/\(Self.plain)", "claimed/r/\(Self.plain)"] {
                 let locks = ["tmp/w/lock", "claimed/r/lock"]
                 let lacks = LockTable(setup: setup).lacks(from: "tmp/w/0", to: target) { locks.contains($0) }
-                #expect(lacks == (limit == nil ? [] : ["state/admission.lock or state/names.lock"]))
+                #expect(lacks == (limit == nil ? [] : ["state/names.lock"]))
             }
         }
     }

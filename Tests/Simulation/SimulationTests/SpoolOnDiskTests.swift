@@ -30,6 +30,15 @@ struct SpoolOnDiskTests {
         return entries.sorted { $0.name.id.description < $1.name.id.description }
     }
 
+    private func settle(_ claim: Claim, _ disposition: Disposition, by run: SpoolRun) throws(SpoolError) -> Settled {
+        var receipt: Receipt?
+        if case .delivered(let keep) = disposition {
+            let record = AttemptRecord(at: now, duration: .zero, outcome: .delivered, rule: "204")
+            receipt = try run.receipt(of: run.begin([claim]), for: [(claim, record)], keep: keep)
+        }
+        return try run.settle(claim, disposition, record: nil, receipt: receipt, now: now)
+    }
+
     @Test func `a run claims, settles and ends`() throws {
         let machine = SimulatedMachine()
         machine.disk.shortWriteRate = 2
@@ -43,7 +52,7 @@ struct SpoolOnDiskTests {
             [.delivered(keep: false), .deferred(until: now, countsAttempt: true), .failed(countsAttempt: true)]
                 as [Disposition])
         {
-            _ = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+            _ = try settle(#require(try run.claim(entry)), disposition, by: run)
         }
         try run.sync()
         try run.end()
@@ -63,7 +72,7 @@ struct SpoolOnDiskTests {
             let first = try #require(try run?.claim(added[0]))
             try run?.syncRunDirectory()
             if seed % 2 == 0 {
-                _ = try run?.settle(first, .delivered(keep: false), record: nil, now: now)
+                _ = try settle(first, .delivered(keep: false), by: #require(run))
                 try run?.sync()
             }
             _ = try run?.claim(added[1])

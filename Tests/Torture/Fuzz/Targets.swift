@@ -173,8 +173,8 @@ private func compute(with configuration: Configuration) {
 private func use(_ settings: DestinationSettings, _ state: DestinationState) {
     let refusal = DestinationEvent.retryAfter(until: Timestamp(microseconds: .max))
     let events: [DestinationEvent] = [
-        .unreachable("dns"), refusal, .failed(status: 400), .held(reason: "401", blamed: nil), .probed, .delivered,
-        .disproved, .released,
+        .unreachable("dns"), refusal, .failed(status: 400), .held(reason: "401", blamed: nil), .probed,
+        .delivered(began: Timestamp(microseconds: 0)), .disproved(began: Timestamp(microseconds: 0)), .released,
     ]
     for clock in clocks {
         var state = state
@@ -221,11 +221,9 @@ private func use(_ settings: DestinationSettings, _ state: DestinationState) {
         for clock in clocks { ledger.forgetStale(at: clock) }
     }
     for clock in clocks {
-        if var alarms = again(AlarmLedger.self) {
-            _ = alarms.owed(at: clock)
-            alarms.record(failed: [:], held: [], released: [], at: clock)
+        if var reports = again(ReportLedger.self) {
+            _ = (reports.takeDueMail(at: clock), reports.takeDue(by: Hooks(), at: clock))
         }
-        if var hooks = again(HookLedger.self) { _ = hooks.take([], hooks: Hooks(), at: clock) }
     }
 }
 

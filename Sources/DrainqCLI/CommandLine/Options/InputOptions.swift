@@ -1,4 +1,5 @@
 import Policy
+import Spool
 
 /// The input of `add` and `send`, and the options that turn it into operations.
 struct InputOptions {
@@ -17,6 +18,15 @@ struct InputOptions {
     var isEach = false
     var bodyFiles: [String] = []
 
+    /// How the input is read. Times on the command line are relative to `now`, the start of the command.
+    func reading(notBefore: Timestamp? = nil, at now: Timestamp) -> Reading {
+        var reading = Reading(isEnvelope ? .envelope : contentType == nil ? .payload : .body)
+        (reading.type, reading.key, reading.url, reading.method) = (type, key, url, method)
+        (reading.headers, reading.contentType) = (headers, contentType)
+        (reading.notBefore, reading.expiresAt) = (notBefore, expires?.timestamp(now: now))
+        return reading
+    }
+
     /// The options for input and operations.
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
@@ -33,7 +43,7 @@ struct InputOptions {
             stands for a member of each payload.
             """)
         Option(
-            .url, .text("URL"), \.url, "send to this URL instead of the route's",
+            .url, .url, \.url, "send to this URL instead of the route's",
             "The URL for these operations alone.")
         Option(
             .method, .method, \.method, "send with this method instead of the route's",
@@ -56,7 +66,7 @@ struct InputOptions {
             .bodyFile, .file("PATH"), each: \.bodyFiles, "send this file as the body, streamed",
             """
             The file is the body of one operation and stays where it is. A run reads it when it sends the operation, \
-            and refuses it if it has changed since it was added. It must be in one of the directories that \
+            and refuses it if its content has changed since. The command reads it once, for its digest. It must be in one of the directories that \
             `bodyFiles` of the configuration names. The command then does not read standard input. Given more than \
             once, each file is an operation.
             """)

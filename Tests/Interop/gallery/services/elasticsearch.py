@@ -129,6 +129,16 @@ def test_duplicates():
         equal(20, len(elasticsearch.documents))
 
 
+def test_taken():
+    """a document whose id another document has fails at its first attempt, by the same 409."""
+    with Elasticsearch() as elasticsearch, queue(elasticsearch) as example:
+        taken, _ = example.add({"message": "1"}, {"message": "2"})
+        elasticsearch.documents[taken] = {"message": "of another"}
+        example.run(status=1)
+        equal(["2", "of another"], sorted(elasticsearch.messages()))
+        equal((taken, 409), (example.only("failed")["id"], example.only("failed")["lastStatus"]))
+
+
 def test_whole():
     """a bad key and a full disk hold the index, 429 for the whole request is tried again."""
     with Elasticsearch() as elasticsearch, queue(elasticsearch, key="b2xk") as example:

@@ -129,11 +129,25 @@ def test_order(rest):
 def test_again(rest):
     """a row that an earlier attempt has inserted is a delivery, by PostgreSQL's 23505."""
     with notes(rest) as example:
-        lost = {"id": 1, "title": "tea"}
-        rest.database.sql("INSERT INTO notes (id, title) VALUES (1, 'tea')")
-        example.add(lost, type="insert", key="1")
-        example.run()
+        # The answer to the first request is lost to a gateway.
+        def insert(request):
+            rest.database.sql("INSERT INTO notes (id, title) VALUES (1, 'tea')")
+            return Answer(504)
+
+        rest.script.append(insert)
+        example.add({"id": 1, "title": "tea"}, type="insert", key="1")
+        example.run(status=75)
+        example.run("--now")
         equal(({}, 1), (example.states(), len(stored(rest))))
+
+
+def test_taken(rest):
+    """a row whose id another row has fails at its first attempt, by 23505."""
+    with notes(rest) as example:
+        rest.database.sql("INSERT INTO notes (id, title) VALUES (1, 'coffee')")
+        example.add({"id": 1, "title": "tea"}, type="insert", key="1")
+        example.run(status=1)
+        equal({"failed": 1}, example.states())
 
 
 def test_reference(rest):

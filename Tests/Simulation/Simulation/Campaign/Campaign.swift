@@ -16,11 +16,14 @@ package struct Campaign {
     /// The environment variable that gives sets and dictionaries the same order in every process. A program reads the
     /// variable when the program starts.
     package static let hashing = "SWIFT_DETERMINISTIC_HASHING"
+    /// The environment of a worker: one heap for all threads, which take turns, that grows by 64 MiB (glibc).
+    private static let environment = [hashing: "1", "MALLOC_ARENA_MAX": "1", "MALLOC_TOP_PAD_": "67108864"]
 
     /// Plays the campaign and returns the exit status: 0, or 1 if a history broke a sentence without a known defect, or
     /// if the example of a known defect breaks nothing any more.
     package func callAsFunction() throws -> Int32 {
         if options.isWorker {
+            Processor.stay(on: options.processor)
             let worker = Worker(options: options)
             if let property = options.told {
                 worker.tell(property)
@@ -29,6 +32,10 @@ package struct Campaign {
             } else {
                 try worker.play()
             }
+            return 0
+        }
+        if options.listsFeatures {
+            for line in OpenDefects.lines { print(line) }
             return 0
         }
         if options.traces, !options.tells { return try trace() }
@@ -41,8 +48,8 @@ package struct Campaign {
             for workload in options.workloads { work.append((workload, first..<end)) }
             first = end
         }
-        try inParallel(work) { work in try play(work.0, work.1, results) }
-        try inParallel(known.entries) { entry in try confirm(entry, results) }
+        try inParallel(work) { work, job in try play(work.0, work.1, results, on: job) }
+        try inParallel(known.entries) { entry, job in try confirm(entry, results, on: job) }
         for line in try results.lines() { print(line) }
         if options.tells, !options.isJSON {
             for found in results.firsts where Property(rawValue: found.property) != nil { print(try story(of: found)) }
@@ -60,10 +67,12 @@ package struct Campaign {
 
     /// Plays seeds in another process. If the process dies, notes the seed and plays the remaining seeds in a new
     /// process.
-    private func play(_ workload: Workload, _ seeds: Range<UInt64>, _ results: Results) throws {
+    private func play(
+        _ workload: Workload, _ seeds: Range<UInt64>, _ results: Results, on processor: Int
+    ) throws {
         var left = seeds
         while !left.isEmpty {
-            let (output, end) = try child(of: workload, left)
+            let (output, end) = try child(of: workload, left, on: processor)
             let lines = try WorkerLine.lines(in: output)
             results.take(lines, of: workload)
             guard let end else { return }
@@ -77,9 +86,10 @@ package struct Campaign {
         }
     }
 
-    private func confirm(_ entry: KnownDefects.Entry, _ results: Results) throws {
+    private func confirm(_ entry: KnownDefects.Entry, _ results: Results, on processor: Int) throws {
         let (workload, seed) = entry.example
-        for case .found(let found) in try WorkerLine.lines(in: child(of: workload, seed..<seed + 1).output)
+        for case .found(let found) in try WorkerLine.lines(
+            in: child(of: workload, seed..<seed + 1, on: processor).output)
         where found.property == entry.property.rawValue {
             results.confirm(entry)
         }
@@ -110,14 +120,14 @@ package struct Campaign {
 
     /// Lets another process play. Returns the output and how the process failed; `nil` if the process succeeded.
     private func child(
-        of workload: Workload, _ seeds: Range<UInt64>, _ arguments: [String] = []
+        of workload: Workload, _ seeds: Range<UInt64>, _ arguments: [String] = [], on processor: Int = 0
     ) throws -> (output: Data, end: String?) {
         let process = Process()
         process.executableURL = URL(filePath: program)
         process.arguments =
             ["--worker", "--workload", workload.rawValue, "--seeds", "\(seeds.lowerBound)..<\(seeds.upperBound)"]
-            + (options.isWeak ? ["--weak"] : []) + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging([Self.hashing: "1"]) { $1 }
+            + ["--processor", "\(processor)"] + options.shared + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(Self.environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
         try process.run()
@@ -129,14 +139,14 @@ package struct Campaign {
     }
 
     private func inParallel<Item: Sendable>(
-        _ work: [Item], _ body: @escaping @Sendable (Item) throws -> Void
+        _ work: [Item], _ body: @escaping @Sendable (Item, _ job: Int) throws -> Void
     ) throws {
         let next = WorkList(work)
         let count = min(options.jobs, work.count)
-        for _ in 0..<count {
+        for job in 0..<count {
             Thread {
                 while let item = next.take() {
-                    do { try body(item) } catch { next.fail(error) }
+                    do { try body(item, job) } catch { next.fail(error) }
                 }
                 next.leave()
             }.start()

@@ -9,6 +9,12 @@ package struct CampaignOptions: Sendable {
     package var tells = false
     /// Whether each history has a power cut on a file system that keeps no order between directories.
     package var isWeak = false
+    /// Whether to play the features and to judge the sentences with an open defect, too.
+    package var isOpen = false
+    /// The features of each history; `nil` for those that its seed draws.
+    package var features: [Feature]?
+    /// Whether to print the features and the open defects, and to play nothing.
+    package var listsFeatures = false
     /// Whether to print every event of each history; with `tells`, of the shrunk histories.
     package var traces = false
     /// The file of known defects, which do not count; `nil` for none.
@@ -17,18 +23,31 @@ package struct CampaignOptions: Sendable {
     package var tries = 300
     /// Whether this process plays for a parent process and prints `WorkerLine`s.
     package var isWorker = false
+    /// The processor that a worker stays on.
+    package var processor = 0
     /// The property whose story this process tells to a parent process.
     package var told: Property?
 
     package static let usage = """
         usage: simulate [--workload NAME[,NAME…]|all] [--seeds A..<B|SEED] [--jobs N] [--known FILE] [--story] [--tries N]
-                        [--weak] [--json] [--trace]
+                        [--weak] [--json] [--trace] [--open] [--feature NAME[,NAME…]] [--list-features]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: " "))
         """
 
     /// Returns the plan of a history.
     func plan(_ workload: Workload, _ seed: UInt64) -> Plan {
-        isWeak ? workload.weakPlan(seed: seed) : workload.plan(seed: seed)
+        isWeak ? workload.weakPlan(seed: seed) : workload.plan(seed: seed, features: features, isOpen: isOpen)
+    }
+
+    /// The judged sentences.
+    var properties: [Property] {
+        Property.allCases.filter { isOpen || OpenDefects.sentences[$0] == nil }
+    }
+
+    /// The arguments by which another process plays the same histories.
+    var shared: [String] {
+        (isWeak ? ["--weak"] : []) + (isOpen ? ["--open"] : [])
+            + (features.map { ["--feature", $0.map(\.rawValue).joined(separator: ",")] } ?? [])
     }
 
     /// Reads the arguments.
@@ -45,12 +64,16 @@ package struct CampaignOptions: Sendable {
             case "--weak": isWeak = true
             case "--trace": traces = true
             case "--worker": isWorker = true
+            case "--open": isOpen = true
+            case "--list-features": listsFeatures = true
+            case "--feature": features = try Self.features(value(of: word))
             case "--workload":
                 let names = try value(of: word)
                 if names != "all" { workloads = try Self.workloads(names) }
             case "--seeds": seeds = try Self.seeds(value(of: word))
             case "--jobs": jobs = try Self.number(value(of: word), of: word, 1...64)
             case "--tries": tries = try Self.number(value(of: word), of: word, 0...100_000)
+            case "--processor": processor = try Self.number(value(of: word), of: word, 0...64)
             case "--known": known = try value(of: word)
             case "--tell":
                 let name = try value(of: word)
@@ -59,6 +82,15 @@ package struct CampaignOptions: Sendable {
             default: throw UsageError("no option '\(word)'")
             }
         }
+    }
+
+    private static func features(_ names: String) throws(UsageError) -> [Feature] {
+        var features: [Feature] = []
+        for name in names.split(separator: ",") {
+            guard let feature = Feature(rawValue: String(name)) else { throw UsageError("no feature '\(name)'") }
+            features.append(feature)
+        }
+        return features
     }
 
     private static func workloads(_ names: String) throws(UsageError) -> [Workload] {

@@ -29,6 +29,7 @@ final class Results: @unchecked Sendable {
                 switch line {
                 case .begins: break
                 case .found(let found): note(found)
+                case .judges(let part): tally.add(part)
                 case .ends(let part):
                     tally.add(part)
                     shares[workload.rawValue, default: Share()].histories += 1
@@ -101,6 +102,13 @@ final class Results: @unchecked Sendable {
                 line += "seed \(found.seed): \(found.sentence)"
             }
             lines.append(line)
+        }
+        for property in options.properties {
+            let count = tally.sentences[property.rawValue] ?? Judging.Count()
+            let all = max(1, count.judged + count.excused)
+            lines.append(
+                "\(property.rawValue): judged \(count.judged), excused \(count.excused) "
+                    + "(\(count.excused * 100 / all) %)")
         }
         for entry in stale {
             lines.append(

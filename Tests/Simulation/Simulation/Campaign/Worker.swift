@@ -6,12 +6,14 @@ struct Worker {
 
     /// Plays each history and writes `WorkerLine`s.
     func play() throws {
+        var sentences = Tally()
         for workload in options.workloads {
             for seed in options.seeds {
                 try WorkerLine.begins(seed).write()
                 let plan = options.plan(workload, seed)
                 let outcome = Simulation.play(plan)
-                let breaches = Contract.broken(by: outcome.history)
+                let (breaches, counts) = Contract.judgement(of: outcome.history, by: options.properties)
+                sentences.add(Tally(counts))
                 var told: Set<String> = []
                 for breach in breaches where told.insert(breach.property).inserted {
                     try WorkerLine.found(
@@ -26,6 +28,7 @@ struct Worker {
                 try WorkerLine.ends(tally).write()
             }
         }
+        try WorkerLine.judges(sentences).write()
     }
 
     /// Shrinks the first history that breaks the property, and prints it as a story.

@@ -7,6 +7,8 @@ enum WorkerLine: Codable {
     case found(Found)
     /// A history has ended. The tally counts only this history.
     case ends(Tally)
+    /// What the sentences have judged and excused in all histories of the process.
+    case judges(Tally)
 
     /// Writes the line to standard output.
     func write() throws {

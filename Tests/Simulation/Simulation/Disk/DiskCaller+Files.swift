@@ -227,7 +227,10 @@ extension DiskCaller {
 
     func lock(_ descriptor: Int32) throws(Errno) -> Bool {
         try before(.lock, descriptor)
-        return disk.lock(try descriptors.file(descriptor))
+        let file = try descriptors.file(descriptor)
+        if disk.lock(file) { return true }
+        disk.finds(process, file.path, file.inode.locks.first?.process)
+        return false
     }
 
     func unlock(_ descriptor: Int32) throws(Errno) {

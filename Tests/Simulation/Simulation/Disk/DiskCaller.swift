@@ -76,12 +76,14 @@ final class DiskCaller {
     func rename(_ directory: Int32, _ from: Path, _ target: Int32, _ to: Path) throws(Errno) {
         try before(.rename, directory, from, to: (target, to))
         try move((directory, from), (target, to), replaces: true)
+        try gate.after(Call(.rename, path: text(target, to)))
     }
 
     func renameNoReplace(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
         try before(.renameNoReplace, directory, from, to: (directory, to))
         if !disk.renamesWithoutReplacing { throw Errno(EINVAL) }
         try move((directory, from), (directory, to), replaces: false)
+        try gate.after(Call(.renameNoReplace, path: text(directory, to)))
     }
 
     private func move(
@@ -113,6 +115,8 @@ final class DiskCaller {
         if let target, !target.inode.slots.isEmpty { throw Errno(ENOTEMPTY) }
         disk.moves(process, text(from.directory, from.path), text(to.directory, to.path))
         disk.beginChanges()
+        disk.memory?.removes(old.name, in: old.directory, at: gate.elapsed(), by: host)
+        disk.memory?.makes(new.name, in: new.directory, at: gate.elapsed())
         disk.move(entry, to: new.name, in: new.directory, at: gate.now())
     }
 
@@ -128,8 +132,16 @@ final class DiskCaller {
 
     func link(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
         try before(.link, directory, from, to: (directory, to))
-        let inode = try disk.find(last(directory, from), as: user).inode
+        let old = try last(directory, from)
+        let inode = try disk.find(old, as: user).inode
         let new = try last(directory, to)
+        if let memory = disk.memory {
+            let now = gate.elapsed()
+            if memory.isNew(old.name, in: old.directory, at: now), gate.random() % 4 == 0 { throw Errno(ENOENT) }
+            if memory.remembers(new.name, in: new.directory, at: now, on: host), gate.random() % 2 == 0 {
+                throw Errno(EEXIST)
+            }
+        }
         if try new.isTaken { throw Errno(EEXIST) }
         if new.hasSlash { throw Errno(ENOENT) }
         if disk.protectsHardLinks, user != 0, user != inode.owner,
@@ -140,7 +152,9 @@ final class DiskCaller {
         try disk.checkAdding(to: new.directory, as: user)
         if inode.isDirectory { throw Errno(EPERM) }
         disk.beginChanges()
+        disk.memory?.makes(new.name, in: new.directory, at: gate.elapsed())
         disk.add(new.name, to: new.directory, inode, at: gate.now())
+        try gate.after(Call(.link, path: text(directory, to)))
     }
 
     func unlink(_ directory: Int32, _ path: Path) throws(Errno) {
@@ -151,7 +165,9 @@ final class DiskCaller {
         if last.hasSlash { throw Errno(entry.inode.isDirectory ? EISDIR : ENOTDIR) }
         try disk.checkTaking(entry, as: user, asDirectory: false)
         disk.beginChanges()
+        disk.memory?.removes(last.name, in: last.directory, at: gate.elapsed(), by: host)
         disk.remove(entry, at: gate.now())
+        try gate.after(Call(.unlink, path: text(directory, path)))
     }
 
     func removeDirectory(_ directory: Int32, _ path: Path) throws(Errno) {

@@ -11,6 +11,8 @@ package struct Gate {
     /// afterwards. May never return (the process was killed). May throw an error; the call then throws the error
     /// without an effect. A failed `close` still closes the descriptor, as on Linux.
     package var before: (Call) throws(Errno) -> Void
+    /// Called after a call has changed a name. An error that it throws is the error of the call.
+    package var after: (Call) throws(Errno) -> Void
     /// Returns the wall clock of the process's host, the source of file times.
     package var now: () -> Timestamp
     package var elapsed: () -> Duration
@@ -19,10 +21,12 @@ package struct Gate {
     package var random: () -> UInt64
 
     package init(
-        before: @escaping (Call) throws(Errno) -> Void, now: @escaping () -> Timestamp,
+        before: @escaping (Call) throws(Errno) -> Void,
+        after: @escaping (Call) throws(Errno) -> Void = { (_) throws(Errno) in }, now: @escaping () -> Timestamp,
         elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void, random: @escaping () -> UInt64
     ) {
         self.before = before
+        self.after = after
         self.now = now
         self.elapsed = elapsed
         self.sleep = sleep

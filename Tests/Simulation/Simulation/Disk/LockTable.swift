@@ -5,6 +5,12 @@ import Policy
 /// Paths are relative to the queue. The directory of a file is the first component of the path.
 struct LockTable {
     let setup: Setup
+    private let destinations: DestinationTable
+
+    init(setup: Setup) {
+        self.setup = setup
+        destinations = DestinationTable(setup.configuration)
+    }
 
     private static let waiting: Set<String> = ["new", "deferred"]
     private static let entered = waiting.union(["claimed"])
@@ -23,25 +29,28 @@ struct LockTable {
             // taken it.
             if let owner = place.owner, place.name != nil { needs("\(place.directory)/\(owner)/lock") }
         }
-        if source.directory == "state", target.directory == "state", source.owner == nil { needs("state/lock") }
+        if source.directory == "state", target.directory == "state", source.owner == nil {
+            needs(source.name?.hasPrefix("log/") == true ? "state/log/lock" : "state/lock")
+        }
         guard source.directory != target.directory || source.name != target.name else { return lacks }
         let isForeign = Self.waiting.contains(source.directory) && EntryName(source.name ?? "") == nil
-        if isForeign, target.directory == "claimed" {
-            needs("state/ids.lock")
-            needs("state/names.lock")
-        }
+        if isForeign, target.directory == "claimed" { needs("state/names.lock") }
         // Whoever completes the batch of a dead writer has the names lock.
-        if setup.operations != nil, source.directory == "tmp", Self.entered.contains(target.directory),
+        if setup.isLimited, source.directory == "tmp", Self.entered.contains(target.directory),
             EntryName(target.name ?? "") != nil
         {
-            needs("state/admission.lock", "state/names.lock")
+            needs("state/names.lock")
+            return lacks
         }
         guard let name = [source, target].compactMap({ $0.name.flatMap { EntryName($0) } }).first,
             hasOrder(name)
         else { return lacks }
         switch (source.directory, target.directory) {
-        case ("new", "claimed"), ("deferred", "claimed"): needs("state/sequence.lock", "state/names.lock")
-        case ("claimed", "new"), ("claimed", "deferred"): needs("state/sequence.lock", "state/names.lock")
+        case ("new", "claimed"), ("deferred", "claimed"), ("claimed", "new"), ("claimed", "deferred"):
+            let sequences = "state/sequences/\(destinations.destination(of: name).digest)"
+            needs(sequences, "state/sequence.lock", "state/names.lock")
+        case ("tmp", let new) where Self.entered.contains(new): needs("state/names.lock")
+        case (let old, "tmp") where Self.waiting.contains(old): needs("state/names.lock")
         case (let old, let new) where Self.waiting.contains(new) && (Self.waiting.union(Self.ended)).contains(old):
             needs("state/names.lock")
         default: break

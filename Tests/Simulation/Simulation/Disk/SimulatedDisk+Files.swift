@@ -41,10 +41,10 @@ extension SimulatedDisk {
         inode.mode = mode
     }
 
-    /// Cuts a file off, durably.
-    func truncate(_ path: String, to count: Int) {
+    /// Changes the content of a file, durably.
+    func change(_ path: String, to bytes: [UInt8]) {
         guard let inode = inode(path) else { preconditionFailure("\(path) is missing") }
-        inode.bytes = Array(inode.bytes.prefix(count))
+        inode.bytes = bytes
         inode.synced = inode.bytes
         inode.isDirty = false
     }

@@ -47,6 +47,8 @@ package final class SimulatedDisk {
     var refused: (ProcessID, Call.Name, _ path: String) -> Void = { _, _, _ in }
     /// Called before each rename of a file takes effect, with the paths in the form of `Call`.
     var moves: (ProcessID, _ from: String, _ to: String) -> Void = { _, _, _ in }
+    /// Called for each lock that a process finds taken, with the path and the process that has the lock.
+    var finds: (ProcessID, _ path: String, _ owner: ProcessID?) -> Void = { _, _, _ in }
     /// The number of files that processes may still make; `nil` for no bound.
     package var freeInodes: Int?
     /// The maximal number of descriptors of a process.
@@ -59,6 +61,8 @@ package final class SimulatedDisk {
     package var renamesWithoutReplacing = true
     /// The reported file system. Its type and options decide whether a lock reaches other hosts.
     package var fileSystem = FileSystem(type: "ext4", options: ["rw"])
+    /// What the clients of a shared file system remember of names; `nil` for a local file system.
+    var memory: NameMemory?
     /// Whether a user may link a file only if the user owns the file or may read and write it (fs.protected_hardlinks).
     package var protectsHardLinks = true
     /// Whether O_CREAT refuses another user's file in a directory like /tmp (fs.protected_regular and protected_fifos).

@@ -207,6 +207,7 @@ package enum Report: Hashable, Sendable {
     case recovered([OperationID])
     case destinationHeld(String)
     case holdEnded(String)
+    case tells(Told)
     case error(String)
 }
 
@@ -217,6 +218,8 @@ package struct RunChoice: Hashable, Sendable {
     /// The types named on the command line; empty for all.
     package var types: Set<TypeName> = []
     package var limit = 100
+    /// The most attempts in flight; `nil` lets the run choose.
+    package var concurrency: Int?
     /// `--now`: attempts deferred operations before their time.
     package var isNow = false
     package var maxTime: Duration?
@@ -239,6 +242,8 @@ package struct Command: Hashable, Sendable {
         case holdDestination
         case releaseDestination
         case repair
+        /// `export --then-drop`.
+        case exportAndDrop
     }
 
     package var verb: Verb
@@ -309,8 +314,8 @@ extension Event {
         case movesUnlocked(from: String, to: String, lacks: String)
 
         // MARK: Servers
-        /// The process gives a request to its agent.
-        case submits
+        /// The process gives a request with these operations to its agent.
+        case submits([Label])
         /// A server receives a whole request.
         case receives(Request)
         /// A server has decided; effects happen now.
@@ -323,17 +328,29 @@ extension Event {
         case loses(request: Int)
         /// The server changes its mode: `well`, `401`, `down`.
         case serverTurns(host: String, String)
+        /// The machine loses its network, or has the network again.
+        case network(isThere: Bool)
+        /// Runs find a new token from now on.
+        case renewsToken
         /// The calm end begins.
         case calm
 
         // MARK: Runs and operators
         case reports(Report)
+        /// What `status` says after a process has ended.
+        case looks(Look)
+        /// A run calls the hook of an event for a host.
+        case calls(String, host: String)
         /// An operator's command begins.
         case commands(Command)
         /// The command has answered that the operation is changed, durably.
         case changed(OperationID)
+        /// The command has answered that the file in quarantine, whose name has no id, is changed.
+        case changedFile(Label)
         /// The command has answered that the operation is unchanged.
         case leftAlone(OperationID)
+        /// The command has saved the operation's line, durably.
+        case exports(Label)
         /// The command has changed the queue or a destination.
         case done
     }

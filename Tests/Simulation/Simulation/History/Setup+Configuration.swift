@@ -3,7 +3,13 @@ package import Policy
 
 extension Setup {
     /// The configuration for runs of this setup.
-    package var configuration: Policy.Configuration {
+    package var configuration: Policy.Configuration { configuration(with: 0) }
+
+    /// Returns the configuration with so many routes that no operation has.
+    package func configuration(with others: Int) -> Policy.Configuration {
+        let text = text.replacing(
+            "routes: {", with: "routes: { \((0..<others).map { "z\($0): { url: 'http://z/' }, " }.joined())",
+            maxReplacements: 1)
         do throws(ConfigurationErrors) {
             return try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/queue")
         } catch {
@@ -30,7 +36,8 @@ extension Setup {
             return "'http://\(host)': { \(concurrency)holdProbe: \(Self.text(of: holdProbe)) }"
         }
         let secrets = kinds.contains(where: \.hasSecret) ? "secrets: { api: { env: 'API' } }," : ""
-        let limit = operations.map { "operations: \($0), " } ?? ""
+        let limit =
+            (operations.map { "operations: \($0), " } ?? "") + (bytes.map { "bytes: '\($0)B', " } ?? "")
         return """
             {
               routes: { \(routes.joined(separator: ",\n            ")) },

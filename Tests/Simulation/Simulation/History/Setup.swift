@@ -66,6 +66,8 @@ package struct Setup: Hashable, Sendable {
     package var journal = Journal.ordered
     /// The most waiting operations; `nil` for no limit.
     package var operations: Int?
+    /// The most bytes of all files; `nil` for no limit. No sentence counts bytes.
+    package var bytes: Int?
     package var dropsOldest = false
     /// The retention time of copies of delivered operations; zero keeps none.
     package var keepsDelivered: Duration = .zero
@@ -81,6 +83,9 @@ package struct Setup: Hashable, Sendable {
     package init(kinds: [Kind]) {
         self.kinds = kinds
     }
+
+    /// Whether the queue may have no room.
+    package var isLimited: Bool { operations != nil || bytes != nil }
 
     package func kind(of type: TypeName) -> Kind { kinds.first { $0.type == type } ?? kinds[0] }
 }

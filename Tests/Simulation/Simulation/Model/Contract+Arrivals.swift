@@ -19,6 +19,8 @@ extension Contract {
                         Breach(.nothingFromNowhere, [exchange.received], "nobody had handed in operation \(label)"))
                     continue
                 }
+                if record.sharesID(life) { record.judging.excuses(.life(label)) }
+                record.judging.meets(.life(label))
                 if !record.sharesID(life), let (at, reason) = prohibition(of: life, for: exchange, in: record) {
                     breaches.append(
                         Breach(
@@ -32,17 +34,22 @@ extension Contract {
             life.damaged != nil
                 || !life.offer.isDurable && life.left.isEmpty && record.powerCuts.contains { $0 > life.offered }
         }
+        let spoilt = Set(record.lives.filter { $0.damaged != nil }.compactMap(\.id))
+        var damages: Set<[UInt8]> = []
         for place in record.strays {
-            if place.payload == nil, damaged > 0 {
+            if let id = place.name?.id, spoilt.contains(id) { continue }
+            if place.payload == nil {
+                // Between a link and an unlink a file has two names.
+                if !damages.insert(place.bytes).inserted { continue }
                 damaged -= 1
-                continue
+                if damaged >= 0 { continue }
             }
             breaches.append(Breach(.nothingFromNowhere, [], "nobody handed in the content of \(place.path)"))
         }
         for life in record.lives {
             for place in life.left where place.isInQueue && place.directory != .quarantine {
                 let refusal = life.isRejected ? life.answers.last?.at : nil
-                let drop = life.touches.first { $0.verb == .drop && $0.told != nil && life.isMeant(since: $0.began) }?
+                let drop = life.touches.first { $0.verb.drops && $0.told != nil && life.isMeant(since: $0.began) }?
                     .told
                 guard let at = refusal ?? drop else { continue }
                 breaches.append(
@@ -64,7 +71,7 @@ extension Contract {
         let touches = life.touches.filter { touch in
             touch.told.map { $0 < index } == true && life.isMeant(since: touch.began)
         }
-        if let told = touches.first(where: { $0.verb == .drop })?.told { return (told, "it was dropped") }
+        if let told = touches.first(where: \.verb.drops)?.told { return (told, "it was dropped") }
         if let hold = touches.last(where: { $0.verb == .hold }),
             !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > hold.began })
         {
@@ -74,8 +81,8 @@ extension Contract {
             if case .failed = $0.leave { $0.at < index && life.isMeant(since: $0.since) } else { false }
         }
         if let failure,
-            !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > failure.at }),
-            !record.isKilled(between: failure.at, and: index)
+            !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > failure.since }),
+            !record.mayBeUndone(failure.at, before: index)
         {
             return (failure.at, "it had failed for good")
         }
@@ -86,6 +93,9 @@ extension Contract {
 extension Command.Verb {
     /// Whether the command lets a run send the operation again.
     var frees: Bool { self == .retry || self == .release }
+
+    /// Whether the command removes the operation.
+    var drops: Bool { self == .drop || self == .exportAndDrop }
 }
 
 extension Record {
@@ -105,32 +115,37 @@ struct Pauses {
         var host: String?
         /// The verb that ends the pause.
         var ending: Command.Verb
+
+        func ends(by command: Command) -> Bool {
+            command.verb == ending && (command.host == host || command.host == nil && ending != .resume)
+        }
     }
 
     private var pauses: [Pause] = []
 
     init(_ record: Record) {
         var running: [ProcessID: (at: Int, command: Command)] = [:]
+        var begun: [(at: Int, command: Command)] = []
         for (index, event) in record.events.enumerated() {
             switch event.what {
             case .commands(let command):
                 running[event.process] = (index, command)
-                if command.verb == .resume || command.verb == .releaseDestination {
-                    for place in pauses.indices
-                    where pauses[place].end == .max && pauses[place].ending == command.verb
-                        && (command.host == pauses[place].host || command.host == nil && command.verb != .resume)
-                    {
-                        pauses[place].end = index
-                    }
+                begun.append((index, command))
+                for place in pauses.indices where pauses[place].end == .max && pauses[place].ends(by: command) {
+                    pauses[place].end = index
                 }
             case .done:
-                guard let (_, command) = running.removeValue(forKey: event.process) else { continue }
+                guard let (began, command) = running.removeValue(forKey: event.process) else { continue }
+                let ending: Command.Verb
                 switch command.verb {
-                case .pause: pauses.append(Pause(told: index, end: .max, host: command.host, ending: .resume))
-                case .holdDestination:
-                    pauses.append(Pause(told: index, end: .max, host: command.host, ending: .releaseDestination))
-                case .retry, .hold, .release, .drop, .resume, .releaseDestination, .repair: break
+                case .pause: ending = .resume
+                case .holdDestination: ending = .releaseDestination
+                case .retry, .hold, .release, .drop, .resume, .releaseDestination, .repair, .exportAndDrop: continue
                 }
+                var pause = Pause(told: index, end: .max, host: command.host, ending: ending)
+                // A command that ran beside this command may have ended the pause.
+                if begun.contains(where: { $0.at > began && pause.ends(by: $0.command) }) { pause.end = index }
+                pauses.append(pause)
             default: break
             }
         }

@@ -7,6 +7,7 @@ extension Contract {
             if case .atomic(let batch) = life.offer.way { batches[batch, default: []].append(index) }
         }
         return batches.sorted { $0.key < $1.key }.flatMap { batch, members -> [Breach] in
+            record.judging.meets(.process(ProcessID(batch)))
             let inside = members.filter { isInside(record.lives[$0], fates[$0]) }
             let outside = members.filter { index in
                 record.lives[index].isRejected && record.lives[index].answer != .duplicate || fates[index] == .lost
@@ -42,7 +43,7 @@ extension Contract {
         if life.answer == .duplicate || record.history.setup.dropsOldest || record.history.setup.keepsFailed != nil {
             return true
         }
-        if record.hasClockSteps || !life.leaves.isEmpty { return true }
+        if record.clocks.differ(from: life.offered, to: record.events.count - 1) || !life.leaves.isEmpty { return true }
         return life.sequences.filter(\.isValue).contains { (record.sequences[$0] ?? []).count > 1 }
     }
 }

@@ -4,10 +4,9 @@ extension Contract {
     /// A request says the number of counted attempts before it, plus one. An operation fails by its attempts when its
     /// schedule is used up, neither earlier nor later.
     static func attempts(_ record: Record) -> [Breach] {
-        let kills = record.kills
-        return record.lives.flatMap { life in
+        record.lives.flatMap { life in
             var counts = AttemptCounts(of: life, in: record)
-            return counts.breaches(kills)
+            return counts.breaches()
         }
     }
 
@@ -30,7 +29,8 @@ private struct AttemptCounts {
         case report(Report)
         case frees
         case freed
-        case dies
+        /// A process died with unreported requests of the operation.
+        case dies(requests: Int)
         case cutPower
     }
 
@@ -54,9 +54,14 @@ private struct AttemptCounts {
         if let first = life.firstName { (least, most) = (first.attempts, first.attempts) }
     }
 
-    mutating func breaches(_ kills: [Int]) -> [Breach] {
+    mutating func breaches() -> [Breach] {
         // Nobody sees the counts of a merged document's parts. Operations of `send --no-queue` have no file.
-        guard life.kind.coalescing != .merge, life.offer.way != .sendUnqueued else { return [] }
+        guard life.offer.way != .sendUnqueued else { return [] }
+        if !life.exchanges.isEmpty { record.judging.meets(.life(life.label)) }
+        if life.kind.coalescing == .merge {
+            record.judging.excuses(.life(life.label))
+            return []
+        }
         let entered = life.named ?? life.entered ?? life.offered
         if life.offer.way == .send { add(least: 0, most: limit) }
         var steps: [(at: Int, step: Step)] = []
@@ -65,7 +70,9 @@ private struct AttemptCounts {
             // An attempt of `send` without a connection is seen by no server, and `send` reports none.
             if life.offer.way == .send, exchange.process == life.submitter { continue }
             steps.append((exchange.received, .request(place)))
-            if exchange.isSentAgain(life), let end = exchange.ended { steps.append((end, .sentAgain)) }
+            if exchange.isSentAgain(life) || isAskedAgain(exchange), let end = exchange.ended {
+                steps.append((end, .sentAgain))
+            }
         }
         for (at, report) in life.reports { steps.append((at, .report(report))) }
         for touch in life.touches where touch.verb.frees {
@@ -73,9 +80,25 @@ private struct AttemptCounts {
             if let told = touch.told { steps.append((told, .freed)) }
         }
         steps.removeAll { $0.at < entered }
-        for kill in kills { steps.append((kill, record.powerCuts.contains(kill) ? .cutPower : .dies)) }
+        for cut in record.powerCuts { steps.append((cut, .cutPower)) }
+        for death in record.deaths(with: life) { steps.append((death.at, .dies(requests: death.requests))) }
+        // A move that the system broke off may have taken effect: the run tells of an error, and not of the result.
+        for end in record.brokenEnds(with: life) { steps.append((end.at, .dies(requests: end.requests))) }
         for (at, step) in steps.sorted(by: { $0.at < $1.at }) { take(step, at) }
         return found
+    }
+
+    /// Whether the run sends an operation with refused credentials again at once: another operation was delivered with
+    /// them.
+    private func isAskedAgain(_ exchange: Exchange) -> Bool {
+        guard let learned = exchange.learned, exchange.status(of: life.label).map([401, 403, 407].contains) ?? false,
+            let next = life.exchanges.map({ record.exchanges[$0] }).first(where: {
+                $0.process == exchange.process && $0.received > learned
+            })
+        else { return false }
+        return !life.reports.contains {
+            $0.at > learned && $0.at < next.received && record.events[$0.at].process == exchange.process
+        }
     }
 
     private mutating func take(_ step: Step, _ at: Int) {
@@ -91,11 +114,10 @@ private struct AttemptCounts {
         case .frees: (least, since) = (0, 0)
         // The command took effect before or after the reports since its start.
         case .freed: (least, most) = (0, since)
-        // A process may have written its last result without a report.
-        case .dies: add(least: 0, most: 2)
-        case .cutPower:
-            least = 0
-            add(least: 0, most: 2)
+        // A process may have written its last results without a report.
+        case .dies(let requests): add(least: 0, most: requests)
+        // A power cut may take results that a run has not synced.
+        case .cutPower: least = 0
         }
     }
 
@@ -112,6 +134,8 @@ private struct AttemptCounts {
         guard exchange.labels.count == 1, let attempt = exchange.request.attempt,
             !record.isExcusedSender(of: exchange)
         else { return }
+        // A range is content with more than one number.
+        if least < most { record.judging.excuses(.life(life.label)) }
         if attempt < least + 1 || attempt > most + 1 {
             let expected = least == most ? "\(least + 1)" : "\(least + 1) to \(most + 1)"
             found.append(
@@ -142,7 +166,9 @@ private struct AttemptCounts {
         else { return }
         // The end of a run cuts attempts off. A cut attempt does not count.
         let isCut = !counted && (course.choice?.maxTime != nil || !course.interruptions.isEmpty)
-        if isCut || exchange.isLost { return }
+        // A network that goes explains a lost answer, and the attempt is nobody's.
+        let isNobodys = !counted && record.lacksNetwork(from: exchange.received, to: at)
+        if isCut || isNobodys || exchange.isLost { return }
         found.append(
             Breach(
                 .attempts, [exchange.received, at],

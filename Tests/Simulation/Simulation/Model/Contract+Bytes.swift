@@ -3,6 +3,7 @@ extension Contract {
     /// newest.
     static func byteForByte(_ record: Record) -> [Breach] {
         record.exchanges.flatMap { exchange in
+            record.judging.meets(.request(exchange.request.number))
             let bodies = exchange.request.bodies
             let texts = exchange.texts.map { String(decoding: $0, as: UTF8.self) }
             guard texts.count == bodies.count else {
@@ -43,6 +44,7 @@ extension Contract {
         for exchange in record.exchanges {
             let isMerged = exchange.labels.contains { record.life($0)?.kind.coalescing == .merge }
             if isMerged { continue }
+            record.judging.meets(.request(exchange.request.number))
             let labels = exchange.labels
             let key = exchange.request.idempotencyKey
             if let known = keys[labels], known.key != key {

@@ -14,7 +14,8 @@ extension Contract {
                 !choice.stays && choice.ids == nil
                 && !exchanges.contains { $0.status(ofBody: 0).map { (400..<500).contains($0) } ?? false }
             return exchanges.flatMap { exchange -> [Breach] in
-                exchange.request.bodies.compactMap { labels -> Breach? in
+                record.judging.meets(.request(exchange.request.number))
+                return exchange.request.bodies.compactMap { labels -> Breach? in
                     guard let life = record.newest(of: labels).map({ record.lives[$0] }) else { return nil }
                     sent.insert(life.label)
                     let reason =

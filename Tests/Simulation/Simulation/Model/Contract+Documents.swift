@@ -9,7 +9,11 @@ extension Contract {
             guard let key = exchange.request.idempotencyKey, exchange.texts.count == 1,
                 let life = exchange.labels.first.flatMap(record.life), life.kind.coalescing == .merge
             else { continue }
-            if exchange.labels.contains(where: { record.life($0).map(record.sharesID) ?? false }) { continue }
+            record.judging.meets(.request(place))
+            if exchange.labels.contains(where: { record.life($0).map(record.sharesID) ?? false }) {
+                record.judging.excuses(.request(place))
+                continue
+            }
             guard let known = documents[key] else {
                 documents[key] = (exchange.texts[0], place)
                 continue
@@ -21,7 +25,11 @@ extension Contract {
             let isReplaced =
                 values.contains { record.lives[$0].isReplacing }
                 || record.lives.contains { $0.isReplacing && $0.id == life.id && $0.id != nil }
-            if first.documents[0] == exchange.documents[0] || isReplaced { continue }
+            if first.documents[0] == exchange.documents[0] { continue }
+            if isReplaced {
+                record.judging.excuses(.request(place))
+                continue
+            }
             breaches.append(
                 Breach(
                     .documentKeys, [first.received, exchange.received],
@@ -35,7 +43,10 @@ extension Contract {
     /// the order. The answer is "in flight" only if the old operation may be in flight.
     static func replaced(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
-            guard life.isReplacing, let id = life.id, let answer = life.answers.last, !record.sharesID(life) else {
+            guard life.isReplacing, let id = life.id, let answer = life.answers.last else { return [] }
+            record.judging.meets(.life(life.label))
+            if record.sharesID(life) {
+                record.judging.excuses(.life(life.label))
                 return []
             }
             let older = record.lives.filter {
@@ -53,7 +64,6 @@ extension Contract {
                             "operation \(old.label) was sent although \(life.label) has replaced it")
                     }
                     if let created = old.created, old.entered != nil, !created.contains(name.createdAt),
-                        !record.hasClockSteps,
                         !old.leaves.contains(where: { $0.at < answer.at && $0.leave != .replaced })
                     {
                         breaches.append(
@@ -70,7 +80,10 @@ extension Contract {
                         && (course.ended ?? .max) > record.course(of: life.submitter).began
                 }
                 // The claims of a dead run are in flight until another run returns them.
-                if mayFly || record.isKilled(between: 0, and: answer.at) { return [] }
+                if mayFly || record.isKilled(between: 0, and: answer.at) {
+                    record.judging.excuses(.life(life.label))
+                    return []
+                }
                 return [
                     Breach(
                         .replaced, [life.offered, answer.at],

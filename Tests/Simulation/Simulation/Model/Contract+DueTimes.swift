@@ -3,14 +3,18 @@ import Policy
 extension Contract {
     /// A deferred operation waits for the delay of its schedule, unless an operator asks for the operation.
     static func dueTimes(_ record: Record) -> [Breach] {
-        if record.hasClockSteps { return [] }
-        return record.lives.flatMap { life -> [Breach] in
+        record.lives.flatMap { life -> [Breach] in
             let requests = life.exchanges.filter { record.isNewest(life, in: record.exchanges[$0]) }
             let deferrals = deferrals(of: life, in: record)
             return requests.compactMap { place in
                 let exchange = record.exchanges[place]
-                guard let last = deferrals.last(where: { $0.told < exchange.received }),
-                    record.time(at: exchange.received) < last.due, !record.isExcusedSender(of: exchange),
+                guard let last = deferrals.last(where: { $0.told < exchange.received }) else { return nil }
+                let subject = Judging.Subject.request(place)
+                record.judging.meets(subject)
+                guard record.time(at: exchange.received) < last.due else { return nil }
+                guard
+                    !record.clocks.differ(from: last.learned, to: exchange.received),
+                    !record.isExcusedSender(of: exchange),
                     !record.isWanted(life, by: exchange.process),
                     // A later end of an attempt, at an operator's wish, has set another time.
                     !life.reports.contains(where: { $0.at > last.told && $0.at < exchange.received }),
@@ -18,7 +22,10 @@ extension Contract {
                     !life.touches.contains(where: {
                         $0.verb.frees && $0.began < exchange.received && ($0.told ?? .max) > last.learned
                     })
-                else { return nil }
+                else {
+                    record.judging.excuses(subject)
+                    return nil
+                }
                 return Breach(
                     .dueTimes, [last.learned, last.told, exchange.received],
                     "operation \(life.label) was sent again before its delay was over")
@@ -41,7 +48,9 @@ extension Contract {
                 let attempt = record.exchanges[place].request.attempt
             else { return nil }
             // Earlier requests may not have counted, but the requests that a run has reported as counted have.
-            let isCertain = record.kills.isEmpty && life.touches.isEmpty && !life.isReplacing
+            let isCertain =
+                record.deaths(with: life).isEmpty && record.powerCuts.isEmpty && life.touches.isEmpty
+                && !life.isReplacing
             let counted =
                 isCertain
                 ? life.reports.count { if case .deferred(_, counted: true) = $0.report { $0.at < at } else { false } }
@@ -61,17 +70,29 @@ extension Contract {
             else { continue }
             asked.append((exchange, learned, record.time(at: learned) + .seconds(seconds)))
         }
-        if asked.isEmpty || record.hasClockSteps { return [] }
+        if asked.isEmpty { return [] }
         let releases = Releases(record)
         return record.exchanges.compactMap { exchange in
             let now = record.time(at: exchange.received)
+            let isMet = asked.contains {
+                $0.exchange.request.host == exchange.request.host && $0.learned < exchange.received
+            }
+            if isMet { record.judging.meets(.request(exchange.request.number)) }
             let cause = asked.first { asked in
                 let notice = asked.exchange.process == exchange.process ? Contract.arrival : Contract.lateness
                 return asked.exchange.request.host == exchange.request.host && asked.learned < exchange.received
                     && now < asked.until && now > record.time(at: asked.learned) + notice
+                    && !record.clocks.differ(from: asked.exchange.received, to: exchange.received)
                     && !releases.any(of: exchange.request.host, from: asked.exchange.received, to: exchange.received)
             }
-            guard let cause, !record.isExcusedSender(of: exchange), !record.hasJustWoken(exchange) else { return nil }
+            guard let cause, !record.isExcusedSender(of: exchange), !record.hasJustWoken(exchange) else {
+                let isEarly = asked.contains {
+                    $0.exchange.request.host == exchange.request.host && $0.learned < exchange.received
+                        && now < $0.until
+                }
+                if isEarly { record.judging.excuses(.request(exchange.request.number)) }
+                return nil
+            }
             return Breach(
                 .retryAfter, [cause.exchange.received, cause.learned, exchange.received],
                 "request \(exchange.request.number) went to \(exchange.request.host) before the time that the server had asked for"

@@ -28,7 +28,14 @@ extension Contract {
     static func fates(_ record: Record) -> [Fate] {
         let deliveries = MergedDeliveries(record)
         var fates = record.lives.map { fate(of: $0, in: record, deliveries) }
+        // An eviction without an id excuses a file that no newer value excuses. An evicted newer value excuses older ones.
+        excuseSuperseded(&fates, record)
         excuseEvictedFiles(&fates, record)
+        excuseSuperseded(&fates, record)
+        return fates
+    }
+
+    private static func excuseSuperseded(_ fates: inout [Fate], _ record: Record) {
         // A newer value excuses an older value only after the newer value itself is excused.
         for (sequence, members) in record.sequences where sequence.isValue {
             let isMerging = record.lives[members[0]].kind.coalescing == .merge
@@ -40,6 +47,8 @@ extension Contract {
                     // Nobody knows the place of a foreign file in the order before the file is named.
                     (record.lives[index].created == nil && newer != index
                         || record.lives[index].precedes(record.lives[newer])
+                        // No event tells the new place of a dead letter that was created anew.
+                        || newer != index && record.lives[newer].touches.contains(where: \.insists)
                         || isSaidToReplace(record.lives[newer], record.lives[index], record))
                         && (canSupersede(record.lives[newer], fates[newer])
                             || wasSound(record.lives[newer], before: record.lives[index], record))
@@ -47,7 +56,6 @@ extension Contract {
                 if isReplaced { fates[index] = .superseded }
             }
         }
-        return fates
     }
 
     /// A run may evict a foreign file during its admission. Only the report has the id. Each such report excuses a
@@ -65,7 +73,7 @@ extension Contract {
     /// failure.
     private static func mayHaveFailed(_ life: Life, in record: Record) -> Bool {
         life.leaves.contains { if case .failed = $0.leave { true } else { false } }
-            || record.isKilled(after: life.offered)
+            || record.mayHaveEnded(life, after: life.offered)
     }
 
     /// Whether a report says that the newer operation supersedes the older operation, in cases without a known time of
@@ -96,7 +104,7 @@ extension Contract {
     /// superseded.
     private static func wasSound(_ newer: Life, before older: Life, _ record: Record) -> Bool {
         guard let damaged = newer.damaged else { return false }
-        if record.isKilled(after: older.offered) || record.history.setup.operations != nil { return true }
+        if record.isKilled(after: older.offered) || record.history.setup.isLimited { return true }
         return older.reports.contains { at, report in
             guard case .superseded = report else { return false }
             return at < damaged || record.course(of: record.events[at].process).began < damaged
@@ -115,18 +123,21 @@ extension Contract {
         if leaves.contains(.dropped) { return .dropped }
         if leaves.contains(.replaced) { return .replaced }
         if life.answer == .failed { return .refused }
+        let isPruned = record.history.setup.keepsFailed.map { wasPruned(life, after: $0, in: record) } ?? false
+        // A run has told of the dead letter, so the operation was in the queue, whatever its submitter knows.
+        if isPruned, life.deadFrom != nil { return .pruned }
         guard life.isPromised || isLeftBySend(life, in: record) else { return .absent }
         if life.damaged != nil { return .vanished }
         let entered = life.entered ?? life.offered
         if !life.offer.isDurable, record.powerCuts.contains(where: { $0 > entered }) { return .vanished }
-        if record.history.setup.dropsOldest, record.history.setup.operations != nil,
+        if record.history.setup.dropsOldest, record.history.setup.isLimited,
             life.leaves.contains(where: { $0.leave == .evicted && madeRoom(life, for: $0.at, in: record) })
                 || record.isKilled(after: entered)
                 || record.lives.contains(where: { $0.offer.isQuiet && $0.isPromised && ($0.entered ?? 0) > entered })
         {
             return .evicted
         }
-        if let kept = record.history.setup.keepsFailed, wasPruned(life, after: kept, in: record) { return .pruned }
+        if isPruned { return .pruned }
         if isReplacedByHalf(life, in: record) { return .replaced }
         return .lost
     }
@@ -158,17 +169,23 @@ extension Contract {
     /// Whether the operation was a dead letter for the retention time. The run may have died before its report of the
     /// failure.
     private static func wasPruned(_ life: Life, after kept: Duration, in record: Record) -> Bool {
-        let failed = life.leaves.first { if case .failed = $0.leave { true } else { false } }?.at
-        guard let since = failed ?? (record.isKilled(after: life.offered) ? life.offered : nil) else { return false }
+        // The file's time of change is that of its failure, and a run may tell of the failure later.
+        let failed = life.leaves.first { if case .failed = $0.leave { true } else { false } }?.since
+        let imported = life.offer.isDeadLetter ? life.answers.last?.at : nil
+        guard let since = failed ?? imported ?? (record.mayHaveEnded(life, after: life.offered) ? life.offered : nil)
+        else {
+            return false
+        }
         guard let last = record.events.indices.last else { return false }
-        return record.hasClockSteps || record.time(at: last) - record.time(at: since) >= kept
+        return record.clocks.differ(from: since, to: last) || record.time(at: last) - record.time(at: since) >= kept
     }
 
     /// Whether an `import --replace` died after its content had replaced the operation.
     private static func isReplacedByHalf(_ life: Life, in record: Record) -> Bool {
         guard let id = life.id else { return false }
         return record.lives(of: id, before: record.events.count).map { record.lives[$0] }.contains {
-            $0.isReplacing && $0.label != life.label && $0.offered > life.offered
+            $0.isReplacing && $0.label != life.label
+                && ($0.offered > life.offered || $0.named ?? 0 > life.entered ?? .max)
                 && (!$0.left.isEmpty || !$0.exchanges.isEmpty || $0.named != nil)
         }
     }
@@ -195,10 +212,11 @@ struct MergedDeliveries {
 
     /// Whether a document delivered after the offer has the operation's changes, in their place of the order.
     func cover(_ life: Life, in record: Record) -> Bool {
-        guard life.kind.coalescing == .merge, let patch = life.patch else { return false }
+        guard life.kind.coalescing == .merge else { return false }
         return life.sequences.filter(\.isValue).contains { sequence in
             (bySequence[sequence] ?? []).contains {
-                $0.received > life.offered && life.precedes(record.lives[$0.newest]) && $0.document.covers(patch)
+                $0.received > life.offered && life.precedes(record.lives[$0.newest])
+                    && record.document($0.document, has: life)
             }
         }
     }
@@ -214,7 +232,7 @@ extension Record {
     }
 
     /// Whether a process was killed or lost power after an event.
-    func isKilled(after index: Int) -> Bool { lastKill > index }
+    func isKilled(after index: Int) -> Bool { kills.last ?? -1 > index }
 
     /// Whether several hosts share the queue.
     var hasSeveralHosts: Bool { Set(history.hosts.values.map(\.self)).union([0]).count > 1 }

@@ -49,7 +49,9 @@ extension Contract {
         var flying: [String: [(number: Int, end: Int)]] = [:]
         return record.exchanges.compactMap { exchange in
             // A run without a lock on a slot says so, and continues by its own limit.
+            record.judging.meets(.request(exchange.request.number))
             if record.isExcusedSender(of: exchange) || !record.course(of: exchange.process).refusals.isEmpty {
+                record.judging.excuses(.request(exchange.request.number))
                 return nil
             }
             let host = exchange.request.host
@@ -72,7 +74,11 @@ extension Contract {
         var last: (place: Int, end: Int)?
         for place in places {
             let exchange = record.exchanges[place]
-            if record.course(of: exchange.process).killed.map({ $0 < exchange.received }) == true { continue }
+            record.judging.meets(.request(place))
+            if record.course(of: exchange.process).killed.map({ $0 < exchange.received }) == true {
+                record.judging.excuses(.request(place))
+                continue
+            }
             if let last, exchange.received < last.end { overlaps.append((last.place, place)) }
             let end = record.flightEnd(of: exchange)
             if end > last?.end ?? -1 { last = (place, end) }

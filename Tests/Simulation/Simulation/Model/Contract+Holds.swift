@@ -5,8 +5,7 @@ extension Contract {
     /// of a probe ends the hold; the delivery of a request sent before the hold does not. A parked operation waits five
     /// minutes, unless a witness is delivered or an operator asks for the operation.
     static func holds(_ record: Record) -> [Breach] {
-        if record.hasClockSteps { return [] }
-        return destinationHolds(record) + holdEnds(record) + parkings(record)
+        destinationHolds(record) + holdEnds(record) + parkings(record)
     }
 
     private static func holdEnds(_ record: Record) -> [Breach] {
@@ -21,7 +20,9 @@ extension Contract {
                 let host = host(of: name)
                 guard let hold = holds.removeValue(forKey: host),
                     record.isTold(by: hold.process, since: hold.told),
+                    !record.clocks.differ(from: hold.told, to: index),
                     !releases.any(of: host, from: hold.told, to: index),
+                    !record.renewals.contains(where: { $0 > record.course(of: hold.process).began && $0 < index }),
                     !record.exchanges.contains(where: {
                         $0.request.host == host && $0.received > hold.told && $0.learned ?? .max < index
                     })
@@ -41,6 +42,7 @@ extension Contract {
                     && record.course(of: exchange.process).stops.isEmpty
             }
             guard let probe, record.isTold(by: hold.process, since: hold.told),
+                !record.clocks.differ(from: hold.told, to: probe.learned!),
                 !releases.any(of: host, from: hold.told, to: probe.learned!)
             else { continue }
             breaches.append(
@@ -57,6 +59,8 @@ extension Contract {
         for (index, event) in record.events.enumerated() {
             switch event.what {
             case .reports(.destinationHeld(let name)):
+                record.judging.meets(.request(index))
+                if !record.isTold(by: event.process, since: index) { record.judging.excuses(.request(index)) }
                 if record.isTold(by: event.process, since: index) {
                     holds.append((host(of: name), index, event.process))
                 }
@@ -83,9 +87,12 @@ extension Contract {
                     }
                     && !releases.any(
                         of: hold.host, from: record.course(of: hold.process).began, to: exchange.received)
+                    && !record.renewals.contains {
+                        $0 > record.course(of: hold.process).began && $0 < exchange.received
+                    }
                     && !record.isExcusedSender(of: exchange) && !record.hasJustWoken(exchange)
             }
-            guard let request else { return nil }
+            guard let request, !record.clocks.differ(from: hold.told, to: request.received) else { return nil }
             return Breach(
                 .holds, [hold.told, request.received],
                 "request \(request.request.number) went to \(hold.host), which a run holds")
@@ -107,6 +114,7 @@ extension Contract {
             life.reports.compactMap { at, report -> Breach? in
                 let process = record.events[at].process
                 guard case .parked = report, record.isTold(by: process, since: at) else { return nil }
+                record.judging.meets(.life(life.label))
                 let began = record.course(of: process).began
                 let others = record.exchanges.filter {
                     $0.request.host == life.kind.host && !$0.labels.contains(life.label)
@@ -115,7 +123,8 @@ extension Contract {
                 let refused = others.filter { [401, 403, 407].contains($0.status(ofBody: 0)) }
                     .compactMap(\.replied).filter { $0 > began }.min()
                 let witnessed = others.compactMap { $0.delivered(body: 0) }.filter { $0 > at }.min()
-                let end = min(refused ?? .max, witnessed ?? .max)
+                let renewed = record.renewals.first { $0 > began } ?? .max
+                let end = min(refused ?? .max, witnessed ?? .max, renewed)
                 let request = life.exchanges.first { place in
                     let exchange = record.exchanges[place]
                     let time = record.time(at: exchange.received) - record.time(at: at)
@@ -128,7 +137,9 @@ extension Contract {
                         }
                         && !record.isExcusedSender(of: exchange) && !record.hasJustWoken(exchange)
                 }
-                guard let request = request.map({ record.exchanges[$0] }) else { return nil }
+                guard let request = request.map({ record.exchanges[$0] }),
+                    !record.clocks.differ(from: at, to: request.received)
+                else { return nil }
                 return Breach(
                     .holds, [at, request.received],
                     "operation \(life.label) was sent again although it is parked")

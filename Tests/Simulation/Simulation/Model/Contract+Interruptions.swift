@@ -4,7 +4,14 @@ extension Contract {
     /// An accepted operation goes to quarantine after five processes have died, not before, and is not sent again then. A
     /// power cut does not count.
     static func interruptions(_ record: Record) -> [Breach] {
-        record.lives.flatMap { record.sharesID($0) ? [] : early($0, record) + late($0, record) }
+        record.lives.flatMap { life -> [Breach] in
+            if !record.deaths(with: life).isEmpty { record.judging.meets(.life(life.label)) }
+            if record.sharesID(life) {
+                record.judging.excuses(.life(life.label))
+                return []
+            }
+            return early(life, record) + late(life, record)
+        }
     }
 
     private static func early(_ life: Life, _ record: Record) -> [Breach] {
@@ -12,7 +19,7 @@ extension Contract {
             guard case .quarantined(let id?, path: _) = report, id == life.id, life.isPromised, life.damaged == nil,
                 life.offer.way != .foreign
             else { return nil }
-            let deaths = record.kills.count { $0 > life.offered && $0 < at && !record.powerCuts.contains($0) }
+            let deaths = record.interruptions(of: life, before: at)
             if deaths >= record.history.setup.interruptions { return nil }
             return Breach(
                 .interruptions, [life.offered, at],
@@ -23,7 +30,10 @@ extension Contract {
     /// Judges operations that go alone. After an interruption a run sends the operations of a batch or a merged
     /// document separately.
     private static func late(_ life: Life, _ record: Record) -> [Breach] {
-        guard life.kind.batch == nil, life.kind.coalescing != .merge, !record.hasSeveralHosts else { return [] }
+        guard life.kind.batch == nil, life.kind.coalescing != .merge, !record.hasSeveralHosts else {
+            if !record.deaths(with: life).isEmpty { record.judging.excuses(.life(life.label)) }
+            return []
+        }
         var deaths: [Int] = []
         for exchange in life.exchanges.map({ record.exchanges[$0] }) {
             let course = record.course(of: exchange.process)

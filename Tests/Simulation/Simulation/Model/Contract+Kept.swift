@@ -7,6 +7,7 @@ extension Contract {
         var breaches: [Breach] = []
         let fates = fates(record)
         for (index, life) in record.lives.enumerated() {
+            if life.isPromised { judge(life, fates[index], record) }
             let places = life.left.filter(\.isInQueue)
             if places.count > 1 {
                 breaches.append(
@@ -35,5 +36,20 @@ extension Contract {
                     "id \(id) is in the queue \(places.count) times: \(places.map(\.path).joined(separator: ", "))"))
         }
         return breaches
+    }
+
+    /// Counts an operation as excused if only the death of a process, or damage, explains that it is gone.
+    private static func judge(_ life: Life, _ fate: Fate, _ record: Record) {
+        let leaves = life.leaves.map(\.leave)
+        let isExplained =
+            switch fate {
+            case .vanished: false
+            case .evicted: leaves.contains(.evicted)
+            case .pruned: leaves.contains { if case .failed = $0 { true } else { false } }
+            case .superseded: leaves.contains(.superseded)
+            case .dropped: life.touches.contains { $0.verb.drops && $0.told != nil }
+            case .present, .delivered, .merged, .replaced, .refused, .absent, .lost: true
+            }
+        if isExplained { record.judging.meets(.life(life.label)) } else { record.judging.excuses(.life(life.label)) }
     }
 }

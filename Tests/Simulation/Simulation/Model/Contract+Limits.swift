@@ -8,19 +8,35 @@ extension Contract {
         let spans = entered(record)
         return record.lives.flatMap { life in
             life.answers.compactMap { at, answer -> Breach? in
+                record.judging.meets(.life(life.label))
                 switch answer {
                 case .accepted:
                     if life.offer.isDeadLetter || life.isReplacing { return nil }
-                    let count = spans.count { $0.from <= at && $0.to > at && !isOutdated($0.index, at: at, record) }
-                    if count <= most { return nil }
+                    let count = requests(
+                        for: spans.filter { $0.from <= at && $0.to > at && !isOutdated($0.index, at: at, record) }
+                            .map { record.lives[$0.index] })
+                    // A value of the key of a foreign file counts with the file.
+                    let isCounted = life.values.map { values in
+                        (record.sequences[values] ?? []).contains {
+                            record.lives[$0].offer.way == .foreign && record.lives[$0].offered < at
+                        }
+                    }
+                    if count <= most || isCounted == true { return nil }
                     return Breach(
                         .limits, [life.offered, at],
                         "operation \(life.label) was accepted as the \(count)th that waits, of \(most)")
                 case .full:
-                    let others = record.lives.count {
-                        $0.label != life.label && mayWait($0, from: life.offered, to: at)
+                    let others = requests(
+                        for: record.lives.filter {
+                            $0.label != life.label && mayWait($0, from: life.offered, to: at)
+                        })
+                    if others >= most { return nil }
+                    // No sentence counts bytes.
+                    let isFullByBytes = record.history.setup.bytes != nil
+                    if isFullByBytes || record.isFullDisk || record.hasUnmarkedRemoval(before: at) {
+                        record.judging.excuses(.life(life.label))
+                        return nil
                     }
-                    if others >= most || record.isFullDisk || record.hasUnmarkedRemoval(before: at) { return nil }
                     return Breach(
                         .limits, [life.offered, at],
                         "operation \(life.label) found no room, although \(others) others wait at most, of \(most)")
@@ -28,6 +44,18 @@ extension Contract {
                 }
             }
         }
+    }
+
+    /// The number of operations as limits count them: those of a key that one request replaces or carries are one.
+    private static func requests(for lives: [Life]) -> Int {
+        lives.count { $0.values == nil } + Set(lives.compactMap(\.values)).count
+    }
+
+    /// Returns the newest operation that counts together with this one; a key is as old as this.
+    private static func newest(with life: Life, at: Int, _ record: Record) -> Life {
+        guard let values = life.values else { return life }
+        return (record.sequences[values] ?? []).map { record.lives[$0] }.filter { $0.named ?? .max < at }
+            .reduce(life) { $0.precedes($1) ? $1 : $0 }
     }
 
     /// The times in which operations of submitters certainly waited. Operations that other programs rename into `new/`
@@ -61,13 +89,18 @@ extension Contract {
         return life.touches.contains { $0.verb.frees && ($0.told ?? .max) > leave }
     }
 
-    /// The oldest waiting operation makes room, and never for an older operation.
+    /// The oldest waiting operation or key makes room, and never for an older operation.
     static func eviction(_ record: Record) -> [Breach] {
-        guard record.history.setup.operations != nil, record.history.setup.dropsOldest else { return [] }
+        guard record.history.setup.isLimited, record.history.setup.dropsOldest else { return [] }
         let waits = Waits(record)
         return record.lives.flatMap { life in
             life.reports.compactMap { at, report -> Breach? in
-                guard case .evicted = report, !record.sharesID(life) else { return nil }
+                guard case .evicted = report else { return nil }
+                record.judging.meets(.life(life.label))
+                if record.sharesID(life) {
+                    record.judging.excuses(.life(life.label))
+                    return nil
+                }
                 let process = record.events[at].process
                 return evictedForOlder(life, at, process, record)
                     ?? evictedBeforeOlder(life, at, process, record, waits)
@@ -97,9 +130,20 @@ extension Contract {
             other != process && course.began < at && (course.ended ?? .max) > listed
         }
         // The claims of dead processes are in flight until a run returns them.
-        if isShared || !course.refusals.isEmpty || record.isKilled(between: -1, and: at) { return nil }
+        if isShared || !course.refusals.isEmpty || record.isKilled(between: -1, and: at) {
+            record.judging.excuses(.life(life.label))
+            return nil
+        }
+        let newest = newest(with: life, at: at, record)
+        // A key to which the same batch adds was older when the batch chose.
+        if newest.label != life.label, newest.named ?? .max > listed {
+            record.judging.excuses(.life(life.label))
+            return nil
+        }
         let older = record.lives.indices.first { index in
-            record.lives[index].precedes(life) && record.lives[index].named ?? .max < listed
+            let last = self.newest(with: record.lives[index], at: at, record)
+            // A key to which the same batch adds stays.
+            return last.precedes(newest) && last.named ?? .max < listed && record.lives[index].named ?? .max < listed
                 && waits.spans(of: index).contains {
                     $0.from < listed && ($0.to ?? record.certainEnd(of: record.lives[index])) > at
                 }

@@ -6,7 +6,9 @@ extension Contract {
         if record.history.isEndless { return [Breach(.liveness, [], "the history has no end")] }
         guard record.history.endsCalmly else { return [] }
         let end = record.history.began + (record.events.last?.time ?? .zero)
+        let stops = Stops(record)
         return record.lives.flatMap { life in
+            if life.isPromised || !life.left.isEmpty { record.judging.meets(.life(life.label)) }
             if let breach = quarantined(life, record) { return [breach] }
             return life.left.compactMap { place in
                 guard
@@ -14,7 +16,10 @@ extension Contract {
                         || place.directory == .tmp
                 else { return nil }
                 if place.directory == .tmp, place.path.split(separator: "/").count == 2 { return nil }
-                if isExcused(life, place, at: end, in: record) || waitsForNewest(life, at: end, in: record) {
+                if isExcused(life, place, at: end, stops, in: record)
+                    || waitsForNewest(life, at: end, stops, in: record)
+                {
+                    record.judging.excuses(.life(life.label))
                     return nil
                 }
                 return Breach(
@@ -26,31 +31,35 @@ extension Contract {
 
     /// An accepted operation goes to quarantine only if its runs died again and again. A power cut does not count.
     private static func quarantined(_ life: Life, _ record: Record) -> Breach? {
-        guard life.isPromised, life.offer.way != .foreign, life.left.contains(where: { $0.directory == .quarantine }),
-            record.kills.count - record.powerCuts.count < record.history.setup.interruptions
+        guard life.isPromised, life.offer.way != .foreign, life.damaged == nil,
+            life.left.contains(where: { $0.directory == .quarantine }),
+            record.interruptions(of: life, before: record.events.count) < record.history.setup.interruptions
         else { return nil }
         return Breach(
             .liveness, [life.offered, life.entered], "operation \(life.label) was accepted and is in quarantine")
     }
 
     /// Whether the operation waits with a newer operation of its key, whose request would carry the changes of both.
-    private static func waitsForNewest(_ life: Life, at end: Timestamp, in record: Record) -> Bool {
+    private static func waitsForNewest(_ life: Life, at end: Timestamp, _ stops: Stops, in record: Record) -> Bool {
         guard life.kind.coalescing == .merge, let values = life.values else { return false }
         return (record.sequences[values] ?? []).map { record.lives[$0] }.contains { newer in
             life.precedes(newer)
                 && newer.left.contains { place in
                     (place.directory == .new || place.directory == .deferred)
-                        && isExcused(newer, place, at: end, in: record)
+                        && isExcused(newer, place, at: end, stops, in: record)
                 }
         }
     }
 
-    private static func isExcused(_ life: Life, _ place: Place, at end: Timestamp, in record: Record) -> Bool {
+    private static func isExcused(
+        _ life: Life, _ place: Place, at end: Timestamp, _ stops: Stops, in record: Record
+    ) -> Bool {
+        if stops.hold(life) || record.isHeldByGuard(life.kind.host) { return true }
         if let name = place.name, place.directory != .tmp {
             switch name.gate {
             case .notBefore(let time): if time > end { return true }
             // A clock that was ahead has set the time; a server may ask for up to a day.
-            case .retryAt(let time): if time > end, record.hasClockSteps { return true }
+            case .retryAt(let time): if time > end, record.clocks.wereAhead { return true }
             case .open: break
             }
         }
@@ -59,14 +68,19 @@ extension Contract {
         return life.sequences.contains { sequence in
             (record.sequences[sequence] ?? []).contains { other in
                 let older = record.lives[other]
-                guard older.label != life.label, older.precedes(life) else { return false }
+                // No event tells the new place of a dead letter that was created anew.
+                let isNewest = (life.touches + older.touches).contains(where: \.insists)
+                guard older.label != life.label, older.precedes(life) || isNewest else { return false }
+                if stops.hold(older), !older.left.isEmpty { return true }
                 // Only the name of a damaged file is left.
                 if older.damaged != nil, older.kind.needsKept, !record.hasKeptValue(for: older) { return true }
                 let damaged = older.damaged == nil ? [] : record.strays.filter { $0.name?.id == older.id }
                 return (older.left + damaged).contains { place in
                     switch place.directory {
                     case .new, .deferred, .claimed:
-                        if case .retryAt(let time) = place.name?.gate, time > end, record.hasClockSteps { return true }
+                        if case .retryAt(let time) = place.name?.gate, time > end, record.clocks.wereAhead {
+                            return true
+                        }
                         return (older.offer.notBefore ?? end) > end
                             || older.kind.needsKept && !record.hasKeptValue(for: older)
                     case .failed, .quarantine: return older.kind.holdsBehindFailed && !sequence.isValue
@@ -79,13 +93,30 @@ extension Contract {
 }
 
 extension Record {
+    /// Whether a run still holds a destination at the end, and each probe since has met a permanent status: nothing but an
+    /// operator ends the hold.
+    fileprivate func isHeldByGuard(_ host: String) -> Bool {
+        let held = events.indices.last { index in
+            switch events[index].what {
+            case .reports(.destinationHeld(let name)), .reports(.holdEnded(let name)): name.hasSuffix("//\(host)")
+            default: false
+            }
+        }
+        guard let held, case .reports(.destinationHeld) = events[held].what else { return false }
+        let probes = exchanges.filter { $0.request.host == host && $0.received > held }
+        return !probes.isEmpty
+            && probes.allSatisfy { probe in
+                probe.labels.allSatisfy { probe.status(of: $0).map(Contract.permanent.contains) ?? false }
+            }
+    }
+
     /// Whether an operation of the same key was delivered by a kind that keeps a value of the answer. A run keeps the
     /// value before the run removes the operation, so an operation that still waits has left no value.
     func hasKeptValue(for life: Life) -> Bool {
         guard let key = life.offer.key else { return false }
         return lives.contains { other in
             other.kind.keeps && other.kind.batch == nil && other.offer.key == key
-                && other.leaves.contains { $0.leave == .delivered }
+                && other.leaves.last { $0.leave != .superseded }?.leave == .delivered
                 && !other.left.contains { $0.directory == .new || $0.directory == .deferred }
         }
     }

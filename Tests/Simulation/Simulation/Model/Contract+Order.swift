@@ -44,24 +44,40 @@ extension Contract {
         }
     }
 
-    /// Behind a dead letter, or a file in quarantine, with `onFailure: "hold"` no request of the sequence goes out.
+    /// Behind a dead letter, or a file in quarantine, with `onFailure: "hold"` no request of the sequence goes out. What
+    /// has expired holds nothing: nothing of it has failed.
     static func deadLetterHolds(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
-            guard life.kind.holdsBehindFailed, let failed = life.deadFrom, !record.sharesID(life) else { return [] }
-            let touched = life.touches.first { ($0.verb == .retry || $0.verb == .drop) && ($0.told ?? .max) > failed }
+            guard life.kind.holdsBehindFailed, let (failed, since) = life.dead,
+                !life.leaves.contains(where: { $0.at == failed && $0.leave == .failed(isExpired: true) })
+            else { return [] }
+            record.judging.meets(.life(life.label))
+            if record.sharesID(life) {
+                record.judging.excuses(.life(life.label))
+                return []
+            }
+            let touched = life.touches.first { ($0.verb == .retry || $0.verb.drops) && ($0.told ?? .max) > failed }
             // An edited content in place of the operation is no dead letter.
             let replaced = life.leaves.first { $0.leave == .replaced && $0.at > failed }
-            // A power cut may take the failure, and the operation is then delivered.
-            let delivered = life.leaves.first { $0.leave == .delivered && record.isKilled(between: failed, and: $0.at) }
-            let freed = [touched?.began, replaced?.since, delivered?.at].compactMap(\.self).min()
+            // A power cut may take the failure, and the operation is then delivered, or has expired.
+            let undone = life.leaves.first { leave in
+                (leave.leave == .delivered || leave.leave == .failed(isExpired: true))
+                    && record.mayBeUndone(failed, before: leave.at)
+            }
+            // The delivery of a newer value of its key removes the dead letter.
+            let followed = life.kind.coalescing == .replace ? record.delivery(ofNewerThan: life, after: failed) : nil
+            let freed = [touched?.began, replaced?.since, undone?.at, followed].compactMap(\.self).min()
             let sequences = life.sequences.filter { !$0.isValue }
+            // A newer value replaces the dead letter of its key, and is not held by it.
+            let replacing = life.kind.coalescing == .replace ? life.sequences.filter(\.isValue) : []
             let followers = Set(sequences.flatMap { record.sequences[$0] ?? [] })
+                .subtracting(replacing.flatMap { record.sequences[$0] ?? [] })
             return followers.sorted().flatMap { follower -> [Breach] in
                 guard life.precedes(record.lives[follower]) else { return [] }
                 return record.lives[follower].exchanges.compactMap { place in
                     let exchange = record.exchanges[place]
                     guard exchange.received > failed, exchange.received < freed ?? .max,
-                        !record.isPruned(since: failed, at: exchange.received)
+                        !record.isPruned(since: since, at: exchange.received)
                     else { return nil }
                     return Breach(
                         .deadLetterHolds, [failed, exchange.received],
@@ -79,14 +95,22 @@ extension Contract {
             return requests.enumerated().compactMap { place, request in
                 let older = record.lives[request.newest]
                 let received = record.exchanges[request.exchange].received
-                guard let entered = older.entered, !record.isExcusedSender(of: request.exchange) else { return nil }
+                record.judging.meets(.request(request.exchange))
+                guard let entered = older.entered, !record.isExcusedSender(of: request.exchange) else {
+                    record.judging.excuses(.request(request.exchange))
+                    return nil
+                }
                 let newer = requests[..<place].last { earlier in
                     guard let effect = record.effect(of: earlier), effect < received, effect > entered else {
                         return false
                     }
                     let life = record.lives[earlier.newest]
-                    return older.precedes(life) && entered < record.cut(of: life, in: earlier.exchange)
-                        && !record.isExcused(older, request.exchange, after: life, effect, in: requests)
+                    guard older.precedes(life), entered < record.cut(of: life, in: earlier.exchange) else {
+                        return false
+                    }
+                    let isExcused = record.isExcused(older, request.exchange, after: life, effect, in: requests)
+                    if isExcused { record.judging.excuses(.request(request.exchange)) }
+                    return !isExcused
                 }
                 guard let newer else { return nil }
                 return Breach(
@@ -108,14 +132,19 @@ struct Carried {
 extension Life {
     /// The event that told of the operation's end as a dead letter or in quarantine; `nil` without such an event. A
     /// file with an id of another operation in the queue goes to quarantine without ever having been an operation.
-    var deadFrom: Int? {
-        leaves.first { leave in
+    var deadFrom: Int? { dead?.at }
+
+    /// The same event, and the earliest moment at which the file may have come there: a run tells of a failure later if
+    /// the storm guard withholds the answer.
+    var dead: (at: Int, since: Int)? {
+        let first = leaves.first { leave in
             switch leave.leave {
             case .failed: true
             case .quarantined: !exchanges.isEmpty || offer.way != .foreign
             case .delivered, .superseded, .evicted, .dropped, .replaced, .refused: false
             }
-        }?.at
+        }
+        return first.map { ($0.at, $0.since) }
     }
 }
 
@@ -129,10 +158,17 @@ extension Record {
         return min(course.listing(from: max(course.began, firstOffer(of: life))), exchange.received)
     }
 
+    /// Returns the first event after `index` that told of the delivery of a newer value of the operation's key.
+    func delivery(ofNewerThan life: Life, after index: Int) -> Int? {
+        guard let values = life.values else { return nil }
+        return (sequences[values] ?? []).map { lives[$0] }.filter { life.precedes($0) }
+            .flatMap { $0.leaves.filter { $0.leave == .delivered && $0.at > index }.map(\.at) }.min()
+    }
+
     /// Whether retention may have removed a dead letter.
     func isPruned(since failed: Int, at index: Int) -> Bool {
         guard let kept = history.setup.keepsFailed else { return false }
-        return hasClockSteps || events[index].time - events[failed].time >= kept
+        return clocks.differ(from: failed, to: index) || events[index].time - events[failed].time >= kept
     }
 
     /// Returns the bodies of requests that carried operations of a sequence, in the order of the requests.
@@ -172,6 +208,11 @@ extension Record {
         let insists = older.touches.contains { $0.verb == .retry && $0.insists && $0.began < received }
         if insists { return true }
         guard older.kind.coalescing == .merge else { return false }
+        // A newer patch replaces no dead letter, so a dead letter that an operator retries goes alone.
+        let isRetried = older.dead.map { dead in
+            older.touches.contains { $0.verb == .retry && $0.began < received && ($0.told ?? .max) > dead.since }
+        }
+        if isRetried == true { return true }
         // Parts without a common document go in sequence.
         if let values = older.values, let parts = sequences[values], parts.contains(where: { lives[$0].damaged != nil })
         {
@@ -183,6 +224,9 @@ extension Record {
         }) {
             return true
         }
+        // After a death with the document in flight, or before its delivery was settled, each part goes alone, in order.
+        if deaths(with: newer).contains(where: { $0.at < received }) { return true }
+        if brokenEnds(with: newer).contains(where: { $0.at < received }) { return true }
         return requests.contains { request in
             let exchange = exchanges[request.exchange]
             guard let learned = exchange.learned, learned > effect, learned < received,

@@ -4,9 +4,12 @@ extension Contract {
     static func repeats(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
             let effects = record.effects(of: life)
+            if !effects.isEmpty { record.judging.meets(.life(life.label)) }
             return zip(effects, effects.dropFirst()).compactMap { earlier, later -> Breach? in
                 let (first, second) = (record.exchanges[earlier.exchange], record.exchanges[later.exchange])
-                if earlier.exchange == later.exchange || isExcused(life, first, earlier.body, second, in: record) {
+                if earlier.exchange == later.exchange { return nil }
+                if isExcused(life, first, earlier.body, second, in: record) {
+                    record.judging.excuses(.life(life.label))
                     return nil
                 }
                 return Breach(
@@ -26,7 +29,9 @@ extension Contract {
             return true
         }
         let course = record.course(of: first.process)
-        let wasStopped = course.stops.contains { $0 > first.received && $0 < second.received }
+        let wasStopped = course.stops.contains { stop in
+            stop < second.received && !course.wakes.contains { $0 > stop && $0 < first.received }
+        }
         if wasStopped, record.hasSeveralHosts { return true }
         // The second request began before the first request was over: `one claim` judges this case.
         guard let learned = first.delivered(body: body) else {
@@ -34,10 +39,19 @@ extension Contract {
         }
         // A removal refused by the system removes nothing.
         if course.refusals.contains(where: { $0 > learned && $0 < second.received }) { return true }
+        // Nor does a process that finds a lock kept by a stopped process.
+        let hasFailed = record.events.indices.contains { index in
+            guard index > learned, index < second.received, record.events[index].process == first.process else {
+                return false
+            }
+            if case .reports(.error) = record.events[index].what { return true }
+            return false
+        }
+        if hasFailed { return true }
         if let killed = course.killed, killed < second.received {
             let wasPowerCut = record.powerCuts.contains { $0 > learned && $0 < second.received }
             if !wasPowerCut, let takenIn = first.takenIn,
-                course.submissions.contains(where: { $0 > takenIn && $0 < killed })
+                course.submissions.contains(where: { $0.at > takenIn && $0.at < killed })
             {
                 return false
             }

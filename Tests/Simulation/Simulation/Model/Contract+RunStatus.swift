@@ -10,6 +10,7 @@ extension Contract {
         return record.events.indices.flatMap { index -> [Breach] in
             guard case .endsRun(let status, _, let waits) = record.events[index].what else { return [] }
             let process = record.events[index].process
+            record.judging.meets(.process(process))
             return said(status, reports[process] ?? [], index, record) + left(status, process, index, record)
                 + (waits && (status == 0 || status == 75) ? early(process, index, record) : [])
         }
@@ -42,7 +43,7 @@ extension Contract {
             // The hold may have ended, or no due operation may wait for the hold to end.
             case .destinationHeld: causes.insert(69)
             case .recovered: causes.insert(65)
-            case .delivered, .putBack, .superseded, .parked, .evicted, .holdEnded: break
+            case .delivered, .putBack, .superseded, .parked, .evicted, .holdEnded, .tells: break
             }
         }
         least += deferred.values.map { (75, $0) }
@@ -69,7 +70,8 @@ extension Contract {
     private static func early(_ process: ProcessID, _ end: Int, _ record: Record) -> [Breach] {
         let course = record.course(of: process)
         guard let choice = course.choice, choice.isUntilEmpty, course.refusals.isEmpty, course.interruptions.isEmpty,
-            !record.hasClockSteps, !isShared(process, until: end, record),
+            !record.clocks.differ(from: course.began, to: end), !record.lacksNetwork(from: course.began, to: end),
+            !isShared(process, until: end, record),
             record.events[end].time - record.events[course.began].time < choice.maxTime ?? .seconds(86_400)
         else { return [] }
         return [Breach(.runStatus, [course.began, end], "a run until the queue is empty ended while operations wait")]
@@ -77,7 +79,8 @@ extension Contract {
 
     private static func left(_ status: Int32, _ process: ProcessID, _ end: Int, _ record: Record) -> [Breach] {
         let course = record.course(of: process)
-        guard status == 0, let choice = course.choice, choice.ids == nil, !record.hasClockSteps,
+        guard status == 0, let choice = course.choice, choice.ids == nil,
+            !record.clocks.differ(from: course.began, to: end),
             course.refusals.isEmpty, course.stops.isEmpty
         else { return [] }
         // At the calm end nothing is paused or held.
@@ -86,12 +89,16 @@ extension Contract {
             && record.events[..<end].contains { event in
                 if case .commands(let command) = event.what { command.verb.stops } else { false }
             }
+        let stops = Stops(record)
         let sent = record.exchanges.filter { $0.process == process }.reduce(0) { $0 + $1.labels.count }
-        if isShared(process, until: end, record) || isStopped || sent >= choice.limit { return [] }
+        if isShared(process, until: end, record) || isStopped || sent >= choice.limit {
+            record.judging.excuses(.process(process))
+            return []
+        }
         return record.lives.indices.compactMap { index in
             let life = record.lives[index]
-            guard isFresh(index, at: course.began, end, record),
-                choice.types.isEmpty || choice.types.contains(life.offer.type)
+            guard isFresh(index, at: course.began, end, record.wall(of: process, at: course.began).lowerBound, record),
+                choice.types.isEmpty || choice.types.contains(life.offer.type), !stops.hold(life)
             else { return nil }
             return Breach(
                 .runStatus, [life.entered, course.began, end],
@@ -100,12 +107,13 @@ extension Contract {
     }
 
     /// Whether an operation without any attempt was due during the whole run and waits for no other operation.
-    private static func isFresh(_ index: Int, at began: Int, _ end: Int, _ record: Record) -> Bool {
+    private static func isFresh(
+        _ index: Int, at began: Int, _ end: Int, _ now: Timestamp, _ record: Record
+    ) -> Bool {
         let life = record.lives[index]
         guard let entered = life.entered, entered < began, life.kind.coalescing == .none, !life.kind.needsKept,
             !life.kind.holdsBehindFailed, !life.offer.isDeadLetter, life.damaged == nil, life.offer.way != .send,
-            life.offer.notBefore.map({ $0 < record.time(at: began) }) ?? true,
-            !life.hasDueTime(after: record.time(at: began)),
+            life.offer.notBefore.map({ $0 < now }) ?? true, !life.hasDueTime(after: now),
             !life.leaves.contains(where: { $0.since < end }), life.touches.isEmpty,
             !life.exchanges.contains(where: { record.exchanges[$0].received < end }),
             !life.reports.contains(where: { $0.at < end }),
@@ -133,7 +141,7 @@ extension Command.Verb {
     fileprivate var stops: Bool {
         switch self {
         case .pause, .hold, .holdDestination: true
-        case .retry, .release, .drop, .resume, .releaseDestination, .repair: false
+        case .retry, .release, .drop, .resume, .releaseDestination, .repair, .exportAndDrop: false
         }
     }
 }

@@ -5,7 +5,12 @@ extension Contract {
     static func superseded(_ record: Record) -> [Breach] {
         record.lives.flatMap { life in
             life.reports.compactMap { at, report in
-                guard case .superseded(_, let by) = report, !record.sharesID(life) else { return nil }
+                guard case .superseded(_, let by) = report else { return nil }
+                record.judging.meets(.life(life.label))
+                if record.sharesID(life) {
+                    record.judging.excuses(.life(life.label))
+                    return nil
+                }
                 guard life.kind.coalescing != .none, life.offer.key != nil else {
                     return Breach(
                         .superseded, [life.offered, at], "operation \(life.label) is of a kind that does not coalesce")
@@ -18,8 +23,8 @@ extension Contract {
                     }
                     // An older value is sent before a value that opens later.
                     if let opens = rival.offer.notBefore, !rival.isReplacing, rival.touches.isEmpty,
-                        !record.hasClockSteps, !record.hasSeveralHosts, !record.isNamed(rival, before: at),
-                        record.time(at: at) + lateness < opens
+                        !record.isNamed(rival, before: at),
+                        record.wall(of: record.events[at].process, at: at, within: lateness).upperBound < opens
                     {
                         return false
                     }

@@ -3,9 +3,12 @@ import Policy
 extension Contract {
     /// No run sends an expired operation, and no operation expires before its time.
     static func expiry(_ record: Record) -> [Breach] {
-        if record.hasClockSteps { return [] }
-        return record.lives.flatMap { life -> [Breach] in
-            if record.sharesID(life) { return [] }
+        record.lives.flatMap { life -> [Breach] in
+            if life.kind.expiresAfter != nil || life.offer.expiresAt != nil { record.judging.meets(.life(life.label)) }
+            if record.sharesID(life) {
+                record.judging.excuses(.life(life.label))
+                return []
+            }
             let expiries = life.leaves.filter { $0.leave == .failed(isExpired: true) }
             guard let expiry = expiry(of: life) else {
                 guard life.kind.expiresAfter == nil else { return [] }
@@ -16,13 +19,20 @@ extension Contract {
             }
             let freed = life.touches.first { $0.verb.frees }?.began ?? .max
             let late = life.exchanges.map { record.exchanges[$0] }.filter { exchange in
-                exchange.received < freed && record.time(at: exchange.received) > expiry + lateness
+                exchange.received < freed
+                    && record.wall(of: exchange.process, at: exchange.received, within: lateness).lowerBound > expiry
+                        + lateness
                     && !record.isExcusedSender(of: exchange) && !record.hasJustWoken(exchange)
             }
             return late.map {
                 Breach(.expiry, [life.offered, $0.received], "operation \(life.label) was sent after it had expired")
             }
-                + expiries.filter { record.time(at: $0.at) < expiry }.map {
+                + expiries.filter { leave in
+                    let process = record.events[leave.at].process
+                    let wall = record.wall(of: process, at: leave.at, within: lateness).upperBound
+                    return wall < expiry
+                        && wall < record.expiry(ofAttempted: life, before: leave.at) ?? Timestamp(microseconds: .max)
+                }.map {
                     Breach(.expiry, [life.offered, $0.at], "operation \(life.label) expired before its time")
                 }
         }
@@ -30,10 +40,13 @@ extension Contract {
 
     /// At the end no expired operation waits, whatever the wait reason. Runs of the calm end come every half an hour.
     static func expired(_ record: Record) -> [Breach] {
-        if record.hasClockSteps || !record.history.endsCalmly { return [] }
+        if !record.history.endsCalmly || Stops(record).stopRuns { return [] }
         let end = record.history.began + (record.events.last?.time ?? .zero) - .seconds(1801)
         return record.lives.flatMap { life -> [Breach] in
-            guard let expiry = expiry(of: life), expiry < end, !life.touches.contains(where: { $0.verb.frees }) else {
+            guard let expiry = expiry(of: life), expiry < end else { return [] }
+            record.judging.meets(.life(life.label))
+            if life.touches.contains(where: \.verb.frees) {
+                record.judging.excuses(.life(life.label))
                 return []
             }
             return life.left.filter { $0.directory == .new || $0.directory == .deferred }.map {
@@ -45,23 +58,30 @@ extension Contract {
     /// Returns the time at which an operation certainly expires; `nil` if the operation does not expire, or its time of
     /// creation is unknown.
     private static func expiry(of life: Life) -> Timestamp? {
-        let age = life.kind.expiresAfter.flatMap { age in life.created.map { $0.upperBound + age } }
+        // An operation that a clock dated before 2001 has no age: the clock was not set.
+        let dated = life.created.flatMap { $0.lowerBound < Timestamp(microseconds: 978_307_200_000_000) ? nil : $0 }
+        let age = life.kind.expiresAfter.flatMap { age in dated.map { $0.upperBound + age } }
         return [life.offer.expiresAt, age].compactMap(\.self).min()
     }
 
-    /// No run sends an operation before its `notBefore`, unless an operator asks for the operation by name.
+    /// No run sends an operation before its `notBefore`, unless an operator retries the operation or names it to a run.
+    /// A release does not lift the time.
     static func notBefore(_ record: Record) -> [Breach] {
-        if record.hasClockSteps { return [] }
-        return record.lives.flatMap { life -> [Breach] in
+        record.lives.flatMap { life -> [Breach] in
             guard let time = life.offer.notBefore, life.offer.way != .send, life.offer.way != .sendUnqueued else {
                 return []
             }
+            if !life.exchanges.isEmpty { record.judging.meets(.life(life.label)) }
             // A replacement keeps the due time of the replaced content.
             if life.isReplacing, case .accepted(let name) = life.answer, name.gate != .notBefore(time) { return [] }
             return life.exchanges.map { record.exchanges[$0] }.filter { exchange in
-                record.time(at: exchange.received) < time
-                    && !life.touches.contains { $0.verb.frees && $0.began < exchange.received }
-                    && !record.isNamed(life, before: exchange.received)
+                record.wall(of: exchange.process, at: exchange.received, within: lateness).upperBound < time
+            }.filter { exchange in
+                let isAsked =
+                    life.touches.contains { $0.verb == .retry && $0.began < exchange.received }
+                    || record.isNamed(life, before: exchange.received)
+                    || record.wasBegun(life, from: time, before: exchange.received)
+                return !(isAsked && record.judging.excuses(.life(life.label)))
             }.map {
                 Breach(
                     .notBefore, [life.offered, $0.received],
@@ -78,6 +98,7 @@ extension Contract {
         }
         return record.exchanges.enumerated().compactMap { place, exchange in
             guard let life = exchange.labels.first.flatMap(record.life), life.kind.needsKept else { return nil }
+            record.judging.meets(.request(place))
             let value = exchange.request.path.split(separator: "/").last.map(String.init)
             let same = givers.filter { place in
                 let giver = record.exchanges[place]
@@ -108,6 +129,28 @@ extension Contract {
 }
 
 extension Record {
+    /// Returns the times by the clocks of the processes that began a request with the operation before an event.
+    private func beginnings(of life: Life, before index: Int) -> [ClosedRange<Timestamp>] {
+        courses.flatMap { process, course in
+            course.submissions.filter { $0.at < index && $0.labels.contains(life.label) }.map {
+                wall(of: process, at: $0.at, within: Contract.lateness)
+            }
+        }
+    }
+
+    /// Returns the earliest expiry of an operation whose age may count from an attempt: the clock of its creation was
+    /// ahead if the attempt was before the creation. `nil` if the operation has no age, or was not attempted.
+    func expiry(ofAttempted life: Life, before index: Int) -> Timestamp? {
+        guard let age = life.kind.expiresAfter else { return nil }
+        return beginnings(of: life, before: index).map(\.lowerBound).min().map { $0 - Contract.arrival + age }
+    }
+
+    /// Whether the time had come by the clock of a process that began an earlier request. Then the operation has the
+    /// due times of its schedule, also on hosts whose clocks are behind.
+    func wasBegun(_ life: Life, from time: Timestamp, before index: Int) -> Bool {
+        beginnings(of: life, before: index).contains { $0.upperBound >= time }
+    }
+
     /// Whether a run that began before an event has the operation's name on its command line.
     func isNamed(_ life: Life, before index: Int) -> Bool {
         courses.values.contains { course in

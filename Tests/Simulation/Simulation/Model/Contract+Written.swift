@@ -4,15 +4,20 @@ extension Contract {
     /// A file of another program keeps the time of its writing, however late a run names the file: operations added
     /// after the file are newer. Only behind an operation from the future the file comes later.
     static func writtenTimes(_ record: Record) -> [Breach] {
-        if record.hasClockSteps { return [] }
         return record.lives.compactMap { life in
             guard life.offer.way == .foreign, let named = life.named, let name = life.firstName,
                 let placed = life.answers.first(where: { $0.answer == .placed })?.at
             else { return nil }
+            record.judging.meets(.life(life.label))
             // Files of the same moment get times that differ by a microsecond each.
-            let latest = record.time(at: placed) + .milliseconds(1)
+            let latest = record.wall(of: life.submitter, at: placed, within: lateness).upperBound + .milliseconds(1)
             if name.createdAt <= latest || life.offer.createdAt.map({ $0 > latest }) ?? false { return nil }
-            if isBehindFuture(life, placed: placed, named: named, in: record) { return nil }
+            // A time before 1970 is no time of writing.
+            let isTimeless = life.offer.createdAt.map { $0 < Timestamp(microseconds: 0) } ?? false
+            if isTimeless || isBehindFuture(life, placed: placed, named: named, in: record) {
+                record.judging.excuses(.life(life.label))
+                return nil
+            }
             return Breach(
                 .writtenTimes, [life.offered, placed, named],
                 "operation \(life.label) was written before \(latest.rfc3339), and its name says \(name.createdAt.rfc3339)"
@@ -28,7 +33,9 @@ extension Contract {
                 guard other.label != life.label, other.offered < named else { return false }
                 guard let created = other.created?.upperBound else { return true }
                 let isOwn = other.offer.createdAt.map { $0 > record.time(at: other.offered) } ?? false
-                return created > record.time(at: isOwn ? placed : named)
+                let moment = isOwn ? placed : named
+                if record.clocks.differ(from: min(other.offered, placed), to: named) { return true }
+                return created > record.wall(of: life.submitter, at: moment).lowerBound
             }
         }
     }

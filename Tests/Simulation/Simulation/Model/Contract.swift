@@ -20,7 +20,19 @@ package enum Contract {
 
     /// Returns the breaches of the given properties alone.
     package static func broken(by history: History, of properties: [Property]) -> [Breach] {
+        judgement(of: history, by: properties).breaches
+    }
+
+    /// Returns the breaches of the given properties, and how many subjects each judged and excused.
+    package static func judgement(
+        of history: History, by properties: [Property]
+    ) -> (breaches: [Breach], counts: [Property: Judging.Count]) {
         let record = Record(of: history)
-        return properties.flatMap { Set($0.judge(record)).sorted() }
+        var counts: [Property: Judging.Count] = [:]
+        let breaches = properties.flatMap { property in
+            defer { counts[property] = record.judging.end() }
+            return Set(property.judge(record)).sorted()
+        }
+        return (breaches, counts)
     }
 }

@@ -26,6 +26,9 @@ indirect enum Document: Equatable {
     /// Whether this patch has the effect of an older patch, too.
     func covers(_ older: Document) -> Bool { older.followed(by: self) == self }
 
+    /// The names of the members of an object; `nil` for another document.
+    var names: Set<String>? { if case .object(let members) = self { Set(members.keys) } else { nil } }
+
     subscript(name: String) -> Document? {
         if case .object(let members) = self { members[name] } else { nil }
     }

@@ -62,6 +62,9 @@ struct Exchange {
         return learned
     }
 
+    /// Whether the process learned that the server took one of the bodies.
+    var hasDelivered: Bool { request.bodies.indices.contains { delivered(body: $0) != nil } }
+
     /// The body that carries the label visibly.
     func body(of label: Label) -> Int? { request.bodies.firstIndex { $0.contains(label) } }
 }

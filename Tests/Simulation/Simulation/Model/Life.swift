@@ -52,7 +52,7 @@ struct Life {
     /// When the operation's file lost a part on the disk.
     var damaged: Int?
     /// When an operator was told that a command did not change the operation.
-    var leftAlone: [Int] = []
+    var leftAlone: [(at: Int, by: ProcessID)] = []
     /// The reports that name the operation's id.
     var reports: [(at: Int, report: Report)] = []
     /// The files at the end with the operation's payload.
@@ -143,9 +143,10 @@ struct Place {
     var name: EntryName?
     /// The payload in the file; `nil` if the file is not an operation.
     var payload: [UInt8]?
+    let bytes: [UInt8]
 
     init(_ file: LeftFile) {
-        path = file.path
+        (path, bytes) = (file.path, file.bytes)
         let parts = file.path.split(separator: "/")
         directory = parts.count > 1 ? Directory(rawValue: String(parts[0])) ?? .other : .other
         name = parts.last.flatMap { EntryName(String($0)) }
@@ -183,5 +184,29 @@ struct Place {
         var bytes = bytes
         while let last = bytes.last, " \n\r\t".utf8.contains(last) { bytes.removeLast() }
         return bytes
+    }
+}
+
+extension Report {
+    /// The operation of the report.
+    var id: OperationID? {
+        switch self {
+        case .delivered(let id), .deferred(let id, counted: _), .putBack(let id), .failed(let id, isExpired: _),
+            .ambiguous(let id), .superseded(let id, by: _), .parked(let id), .evicted(let id):
+            id
+        case .quarantined(let id, path: _): id
+        case .recovered, .destinationHeld, .holdEnded, .tells, .error: nil
+        }
+    }
+
+    var leave: Life.Leave? {
+        switch self {
+        case .delivered: .delivered
+        case .failed(_, let isExpired): .failed(isExpired: isExpired)
+        case .superseded: .superseded
+        case .quarantined: .quarantined
+        case .evicted: .evicted
+        case .deferred, .putBack, .ambiguous, .parked, .recovered, .destinationHeld, .holdEnded, .tells, .error: nil
+        }
     }
 }

@@ -36,6 +36,23 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
     case sentApart = "sent apart"
     case storms
     case credentials
+    case deadLettersStay = "dead letters stay"
+    case patchesStay = "patches stay"
+    case evidence
+    case settled
+    case newestFirst = "newest first"
+    case suspectsAlone = "suspects alone"
+    case replacesPresent = "replaces what is there"
+    case noNetwork = "no network"
+    case staying
+    case prompt
+    case turns
+    case figures
+    case lastRuns = "last runs"
+    case wellIsProven = "well is proven"
+    case troubles
+    case feed
+    case calls
 
     /// Judges a history by the sentence alone.
     var judge: (Record) -> [Breach] {
@@ -76,6 +93,23 @@ package enum Property: String, Hashable, Sendable, CaseIterable {
         case .sentApart: Contract.sentApart
         case .storms: Contract.storms
         case .credentials: Contract.credentials
+        case .deadLettersStay: Contract.deadLettersStay
+        case .patchesStay: Contract.patchesStay
+        case .evidence: Contract.evidence
+        case .settled: Contract.settled
+        case .newestFirst: Contract.newestFirst
+        case .suspectsAlone: Contract.suspectsAlone
+        case .replacesPresent: Contract.replacesPresent
+        case .noNetwork: Contract.noNetwork
+        case .staying: Contract.staying
+        case .prompt: Contract.prompt
+        case .turns: Contract.turns
+        case .figures: Contract.figures
+        case .lastRuns: Contract.lastRuns
+        case .wellIsProven: Contract.wellIsProven
+        case .troubles: Contract.troubles
+        case .feed: Contract.feed
+        case .calls: Contract.calls
         }
     }
 }

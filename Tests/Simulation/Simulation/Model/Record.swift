@@ -3,6 +3,9 @@ import Policy
 /// An index of a history, built once for all properties.
 struct Record {
     let history: History
+    let clocks: Clocks
+    /// What the sentences judge and excuse.
+    let judging = Judging()
     private(set) var lives: [Life] = []
     private(set) var byLabel: [Label: Int] = [:]
     private(set) var exchanges: [Exchange] = []
@@ -10,7 +13,10 @@ struct Record {
     private(set) var powerCuts: [Int] = []
     /// The events at which a process was killed or lost power.
     private(set) var kills: [Int] = []
-    private(set) var hasClockSteps = false
+    /// The times without a network, by events.
+    private(set) var absences: [(from: Int, to: Int)] = []
+    /// The events from which on runs find another token.
+    private(set) var renewals: [Int] = []
     /// The beginning of the calm end; `nil` if the history has none.
     private(set) var calm: Int?
     /// The number of evictions whose id belongs to no known operation.
@@ -25,6 +31,7 @@ struct Record {
 
     init(of history: History) {
         self.history = history
+        clocks = Clocks(history)
         readProcesses()
         readOffers()
         readLeft()
@@ -33,6 +40,11 @@ struct Record {
         readReports()
         readCommands()
         readReplacedDeadLetters()
+        // A dead letter that was created anew has another time of creation, which no event tells.
+        for index in lives.indices where lives[index].touches.contains(where: \.insists) {
+            let life = lives[index]
+            if life.dead != nil || mayHaveEnded(life, after: life.offered) { lives[index].created = nil }
+        }
         for index in lives.indices {
             for sequence in lives[index].sequences { sequences[sequence, default: []].append(index) }
         }
@@ -64,8 +76,6 @@ struct Record {
     /// Returns the true time of day at an event.
     func time(at index: Int) -> Timestamp { history.began + events[index].time }
 
-    var lastKill: Int { kills.last ?? -1 }
-
     func course(of process: ProcessID) -> Course { courses[process] ?? Course() }
 
     // MARK: Reading
@@ -84,7 +94,8 @@ struct Record {
             case .stalled: courses[event.process, default: Course()].stalls.append(index)
             case .woken: courses[event.process, default: Course()].wakes.append(index)
             case .interrupted: courses[event.process, default: Course()].interruptions.append(index)
-            case .submits: courses[event.process, default: Course()].submissions.append(index)
+            case .submits(let labels):
+                courses[event.process, default: Course()].submissions.append((index, Set(labels)))
             case .lists: courses[event.process, default: Course()].listings.append(index)
             case .refusedCall: courses[event.process, default: Course()].refusals.append(index)
             case .cutPower:
@@ -94,8 +105,11 @@ struct Record {
                     courses[process]?.killed = index
                     courses[process]?.ended = index
                 }
-            case .clockStepped: hasClockSteps = true
-            case .calm: calm = index
+            case .renewsToken: renewals.append(index)
+            case .network(isThere: false): if absences.last?.to != .max { absences.append((index, .max)) }
+            case .network(isThere: true), .calm:
+                if absences.last?.to == .max { absences[absences.count - 1].to = index }
+                if event.what == .calm { calm = index }
             default: break
             }
         }
@@ -208,9 +222,14 @@ struct Record {
             if life.id == nil, let first = life.exchanges.first, exchanges[first].labels == [life.label] {
                 lives[index].id = exchanges[first].operationID
             }
-            if life.created == nil, !hasClockSteps, life.offer.way == .send || life.offer.way == .add {
+            let isSteady = !clocks.differ(from: 0, to: max(0, events.count - 1))
+            if life.created == nil, isSteady, life.offer.way == .send || life.offer.way == .add {
                 let last = life.exchanges.first.map { exchanges[$0].received } ?? life.answers.first?.at
-                if let last { lives[index].created = time(at: life.offered)...time(at: last) }
+                if let last {
+                    let span = events[last].time - events[life.offered].time
+                    let ends = wall(of: life.submitter, at: last, within: span)
+                    lives[index].created = min(ends.lowerBound - span, ends.upperBound)...ends.upperBound
+                }
             }
             if let id = lives[index].id, !life.isRejected { byID[id, default: []].append(index) }
         }
@@ -254,7 +273,9 @@ struct Record {
             }
             return last.map { (place, $0) }
         }
-        guard sent.count > 1, let last = sent.max(by: { $0.exchange < $1.exchange }) else {
+        // Only a content that the process has sent can be delivered.
+        let isDelivery = if case .delivered = report { true } else { false }
+        guard sent.count > (isDelivery ? 0 : 1), let last = sent.max(by: { $0.exchange < $1.exchange }) else {
             return lives(of: id, before: index)
         }
         return [last.place]
@@ -271,24 +292,32 @@ struct Record {
 
     private mutating func readCommands() {
         var running: [ProcessID: (at: Int, command: Command)] = [:]
+        var saved: [ProcessID: Set<Label>] = [:]
         for (index, event) in events.enumerated() {
             switch event.what {
-            case .commands(let command): running[event.process] = (index, command)
+            case .commands(let command):
+                running[event.process] = (index, command)
+                saved[event.process] = []
+            case .exports(let label): saved[event.process, default: []].insert(label)
             case .changed(let id):
                 guard let (began, command) = running[event.process] else { continue }
-                for life in lives(of: id, before: index) {
+                for life in meant(by: id, since: began, told: index)
+                where command.verb != .exportAndDrop || saved[event.process]?.contains(lives[life].label) == true {
                     lives[life].touch(command, from: began, told: index)
                 }
+            case .changedFile(let label):
+                guard let (began, command) = running[event.process], let life = byLabel[label] else { continue }
+                lives[life].touch(command, from: began, told: index)
             case .leftAlone(let id):
-                for life in lives(of: id, before: index) { lives[life].leftAlone.append(index) }
+                for life in lives(of: id, before: index) { lives[life].leftAlone.append((index, event.process)) }
             case .ends(status: let status) where status != 0:
                 if let (began, command) = running.removeValue(forKey: event.process) {
-                    breakOff(command, from: began, at: index)
+                    breakOff(command, of: event.process, from: began, at: index, saved[event.process] ?? [])
                 }
             case .done, .ends: running[event.process] = nil
             case .killed, .cutPower:
                 for (process, (began, command)) in running where courses[process]?.killed == index {
-                    breakOff(command, from: began, at: index)
+                    breakOff(command, of: process, from: began, at: index, saved[process] ?? [])
                     running[process] = nil
                 }
             default: break
@@ -296,26 +325,35 @@ struct Record {
         }
     }
 
-    /// A replacement of a dead letter is a dead letter, unless an operator may have queued the dead letter again
-    /// before.
+    /// A replacement of a dead letter is a dead letter, also if the operation has failed since the export, unless an
+    /// operator may have queued the dead letter again before.
     private mutating func readReplacedDeadLetters() {
-        for index in lives.indices where lives[index].isReplacing && lives[index].offer.isDeadLetter {
+        for index in lives.indices where lives[index].isReplacing {
             guard let id = lives[index].id, let answered = lives[index].answers.last?.at else { continue }
-            let began = course(of: lives[index].submitter).began
-            let wasFreed = (byID[id] ?? []).contains { other in
-                lives[other].touches.contains {
-                    $0.verb.frees && $0.began < answered && ($0.told ?? .max) > began
-                }
+            let isDeadLetter = lives[index].offer.isDeadLetter
+            let contents = (byID[id] ?? []).map { lives[$0] }
+            let failed = contents.filter { $0.label != lives[index].label }.compactMap { other in
+                other.leaves.last { if case .failed = $0.leave { $0.at < answered } else { false } }?.since
+            }.max()
+            guard let since = isDeadLetter ? course(of: lives[index].submitter).began : failed else { continue }
+            let wasFreed = contents.contains { content in
+                content.touches.contains { $0.verb.frees && $0.began < answered && ($0.told ?? .max) > since }
             }
-            if wasFreed { lives[index].leaves.removeAll { $0.at == answered } }
+            if isDeadLetter, wasFreed { lives[index].leaves.removeAll { $0.at == answered } }
+            if !isDeadLetter, !wasFreed, case .accepted? = lives[index].answer {
+                lives[index].leaves.append((answered, .failed(isExpired: false), answered))
+            }
         }
     }
 
     /// Notes operations that a command may have changed without a report before it died or failed.
-    private mutating func breakOff(_ command: Command, from began: Int, at index: Int) {
+    private mutating func breakOff(
+        _ command: Command, of process: ProcessID, from began: Int, at index: Int, _ saved: Set<Label>
+    ) {
         for life in lives.indices where lives[life].isMeant(by: command) && lives[life].offered < index {
+            if command.verb == .exportAndDrop, !saved.contains(lives[life].label) { continue }
             let isTold = lives[life].touches.contains { $0.began == began }
-            if !isTold, !lives[life].leftAlone.contains(where: { $0 > began }) {
+            if !isTold, !lives[life].leftAlone.contains(where: { $0.at > began && $0.by == process }) {
                 lives[life].touch(command, from: began, told: nil)
             }
         }
@@ -328,7 +366,7 @@ extension Life {
 
     mutating func touch(_ command: Command, from began: Int, told: Int?) {
         touches.append(Touch(verb: command.verb, began: began, told: told, insists: command.insists))
-        if command.verb == .drop { leaves.append((told ?? began, .dropped, began)) }
+        if command.verb.drops { leaves.append((told ?? began, .dropped, began)) }
     }
 
     /// Whether this content of an id was in the queue before `other`.
@@ -344,57 +382,4 @@ extension Life {
 
 extension Exchange {
     mutating func end(at index: Int) { ended = min(ended ?? index, index) }
-}
-
-extension Report {
-    /// The operation of the report.
-    var id: OperationID? {
-        switch self {
-        case .delivered(let id), .deferred(let id, counted: _), .putBack(let id), .failed(let id, isExpired: _),
-            .ambiguous(let id), .superseded(let id, by: _), .parked(let id), .evicted(let id):
-            id
-        case .quarantined(let id, path: _): id
-        case .recovered, .destinationHeld, .holdEnded, .error: nil
-        }
-    }
-
-    var leave: Life.Leave? {
-        switch self {
-        case .delivered: .delivered
-        case .failed(_, let isExpired): .failed(isExpired: isExpired)
-        case .superseded: .superseded
-        case .quarantined: .quarantined
-        case .evicted: .evicted
-        case .deferred, .putBack, .ambiguous, .parked, .recovered, .destinationHeld, .holdEnded, .error: nil
-        }
-    }
-}
-
-/// The course of a process. All places are indices of events.
-struct Course {
-    var began = 0
-    /// The options of the run; `nil` if the process is none.
-    var choice: RunChoice?
-    /// The ways in which the process hands operations in.
-    var ways: Set<Offer.Way> = []
-    /// When the process ended, by itself or not; `nil` if the history ends before.
-    var ended: Int?
-    /// When the process was killed, or the machine lost power.
-    var killed: Int?
-    var stops: [Int] = []
-    /// When the process got no processor for a while. The process can be killed meanwhile.
-    var stalls: [Int] = []
-    var wakes: [Int] = []
-    var interruptions: [Int] = []
-    var listings: [Int] = []
-    /// When the process gave a request to its agent.
-    var submissions: [Int] = []
-    /// The injected errors of the process's calls.
-    var refusals: [Int] = []
-
-    /// Whether the process only adds: it neither claims nor changes the operations of other processes.
-    var isAdder: Bool { choice == nil && !ways.isEmpty && ways.isDisjoint(with: [.send, .sendUnqueued, .replacing]) }
-
-    /// Returns the first listing from an event on; the event itself if no listing is known.
-    func listing(from index: Int) -> Int { listings.first { $0 >= index } ?? index }
 }

@@ -36,17 +36,25 @@ struct Waits {
                 waiting.insert((member, at), at: place)
             case .leaves(let member): waiting.removeAll { $0.member == member }
             case .sends(let carried):
-                guard !record.isExcusedSender(of: carried.exchange) else { continue }
+                let subject = Judging.Subject.request(carried.exchange)
+                record.judging.meets(subject)
+                guard !record.isExcusedSender(of: carried.exchange) else {
+                    record.judging.excuses(subject)
+                    continue
+                }
                 let newer = record.lives[carried.newest]
                 let cut = record.cut(of: newer, in: carried.exchange)
-                let older = waiting.first {
-                    $0.since < cut && record.lives[$0.member].precedes(newer)
-                        && !isCarried($0.member, by: carried) && isSeen($0.member, after: at)
+                let candidates = waiting.filter {
+                    $0.since < cut && record.lives[$0.member].precedes(newer) && !isCarried($0.member, by: carried)
+                }
+                let older = candidates.first {
+                    isSeen($0.member, after: at)
                         && !(isRefused($0.member, before: at)
                             && (record.exchanges[carried.exchange].delivered(body: carried.body) == nil
                                 || diesSoon(carried, after: at)))
                         && (isWithinValues || !isBehindNewer($0.member, than: newer, in: members, cut, at))
                 }
+                if older == nil, !candidates.isEmpty { record.judging.excuses(subject) }
                 if let older { found.append((older.member, carried.newest, carried.exchange)) }
             }
         }
@@ -58,9 +66,10 @@ struct Waits {
     func spans(of member: Int) -> [(from: Int, to: Int?)] {
         let life = record.lives[member]
         // A retry takes effect at some moment before its answer. An operation that left meanwhile may have left after
-        // that moment.
+        // that moment. A retry of an id that several contents share may be about another content.
         let retries = life.touches.filter { touch in
-            touch.verb == .retry && !life.leaves.contains { $0.at > touch.began && $0.at < touch.told ?? .max }
+            touch.verb == .retry && !record.sharesID(life)
+                && !life.leaves.contains { $0.at > touch.began && $0.at < touch.told ?? .max }
         }
         let starts = [life.entered].compactMap(\.self) + retries.compactMap(\.told)
         let leaves = life.leaves.sorted { $0.at < $1.at }
@@ -87,7 +96,10 @@ struct Waits {
             let newer = record.lives[other]
             guard newer.values == values, life.precedes(newer), newer.mayWait(from: cut, to: index)
             else { return false }
-            return record.hasClockSteps || newer.offer.notBefore.map { $0 <= record.time(at: index) } ?? true
+            let sender = record.events[index].process
+            return newer.offer.notBefore.map {
+                $0 <= record.wall(of: sender, at: index, within: Contract.lateness).upperBound
+            } ?? true
         }
     }
 
@@ -113,11 +125,11 @@ struct Waits {
         if member == carried.newest { return true }
         let exchange = record.exchanges[carried.exchange]
         let life = record.lives[member]
-        guard life.kind.coalescing == .merge, let patch = life.patch,
-            exchange.documents.indices.contains(carried.body)
+        guard life.kind.coalescing == .merge, exchange.documents.indices.contains(carried.body),
+            let document = exchange.documents[carried.body]
         else { return false }
         return life.sequences.filter(\.isValue) == record.lives[carried.newest].sequences.filter(\.isValue)
-            && exchange.documents[carried.body]?.covers(patch) == true
+            && record.document(document, has: life)
     }
 
     /// Whether the operation is visible in the queue after an event. Only a process that died may have removed the
@@ -139,9 +151,11 @@ struct Waits {
     /// Whether the limits of the queue may remove an operation without a report: for a newer value as it enters, or for
     /// an operation of a program with SpoolWriter, which reports no evictions.
     private func mayBeRemovedUnsaid(_ life: Life) -> Bool {
-        guard record.history.setup.operations != nil else { return false }
+        guard record.history.setup.isLimited else { return false }
         if record.history.setup.dropsOldest,
-            record.lives.contains(where: { $0.offer.isQuiet && $0.label != life.label && $0.offered > life.offered })
+            record.lives.contains(where: {
+                $0.offer.isQuiet && $0.label != life.label && $0.answers.last?.at ?? .max > life.offered
+            })
         {
             return true
         }

@@ -22,7 +22,9 @@ extension Universe {
         case .pause, .resume, .holdDestination, .releaseDestination:
             try changeDestinations(planned, spool, process)
         case .repair: repair(spool, process)
-        case .retry: try change(.retry(spacing: planned.spacing), planned, spool, process)
+        case .exportAndDrop: try exportAndDrop(planned, spool, process)
+        case .retry:
+            try change(.retry(spacing: planned.spacing, asNewest: planned.asNewest), planned, spool, process)
         case .hold: try change(.hold, planned, spool, process)
         case .release: try change(.release, planned, spool, process)
         case .drop: try change(.drop(withFollowers: planned.takesFollowers), planned, spool, process)
@@ -75,6 +77,8 @@ extension Universe {
     ) throws(SpoolError) {
         var command = Command(planned.verb)
         command.takesFollowers = planned.takesFollowers
+        command.insists = planned.asNewest
+        let spoilt = disk.files(in: "quarantine").map { (path: $0.path, label: label(in: $0)) }
         let choice: OperationChange.Choice
         if case .all(let type) = planned.target {
             command.type = type
@@ -83,6 +87,13 @@ extension Universe {
             if let type { filter.types = [type] }
             let known = try KnownDestinations(of: spool, configuration, at: now(on: process.host))
             choice = .filter(filter, known, isStrict: !planned.states.isEmpty)
+        } else if case .quarantined(let place) = planned.target {
+            let items = try spool.quarantined()
+            if items.isEmpty { return }
+            let item = items[place % items.count]
+            command.ids = [item.name?.id].compactMap(\.self)
+            note(process.id, .commands(command))
+            choice = .targets([.file(item.fileName)])
         } else {
             let ids = ids(of: planned.target, process)
             if ids.isEmpty { return }
@@ -93,8 +104,53 @@ extension Universe {
         var change = OperationChange(
             action, in: spool, configuration, OperationChange.Options(limit: planned.limit ?? .max),
             clock: clock(of: process)
-        ) { [unowned self] in take($0, of: process) }
+        ) { [unowned self] in
+            // The name of a file that was no operation has no id.
+            if case .changedFile(let item, due: _) = $0, item.name == nil,
+                let label = spoilt.first(where: { $0.path.hasSuffix("/\(item.fileName)") })?.label
+            {
+                note(process.id, .changedFile(label))
+            }
+            take($0, of: process)
+        }
         try change.perform(on: choice)
+        note(process.id, .done)
+    }
+
+    /// Saves the lines of operations that are not in flight, and drops the operations once their lines are synced.
+    private func exportAndDrop(
+        _ planned: Plan.PlannedCommand, _ spool: SpoolDirectory, _ process: SimulatedProcess
+    ) throws(SpoolError) {
+        var command = Command(.exportAndDrop)
+        var entries: [Entry] = []
+        if case .all(let type) = planned.target {
+            command.type = type
+            note(process.id, .commands(command))
+            var filter = OperationFilter(states: [.new, .deferred, .held, .failed])
+            if let type { filter.types = [type] }
+            let known = try KnownDestinations(of: spool, configuration, at: now(on: process.host))
+            entries = try spool.entries(filter, known).entries
+        } else {
+            let ids = ids(of: planned.target, process)
+            command.ids = ids
+            note(process.id, .commands(command))
+            for case .operation(let entry) in try spool.found(ids.map { .id($0) }).values.joined() {
+                entries.append(entry)
+            }
+        }
+        var saved: [SavedOperation] = []
+        for entry in entries where entry.state != .claimed && entry.state != .delivered {
+            guard case .success(let operation)? = try spool.portable(entry),
+                let label = label(in: operation.file)
+            else { continue }
+            saved.append(SavedOperation(entry: entry, fingerprint: operation.fingerprint))
+            note(process.id, .exports(label))
+        }
+        process.sleep(until: scheduler.time + plan.schedule.syncPace * 2)
+        var change = OperationChange(.drop(), in: spool, configuration, clock: clock(of: process)) {
+            [unowned self] in take($0, of: process)
+        }
+        try change.perform(on: .saved(saved))
         note(process.id, .done)
     }
 
@@ -105,7 +161,7 @@ extension Universe {
         case .skipped(let entries): for entry in entries { note(process.id, .leftAlone(entry.name.id)) }
         case .missing(.id(let id)): note(process.id, .leftAlone(id))
         case .changedFile(let item, due: _): if let id = item.name?.id { note(process.id, .changed(id)) }
-        case .refusedFile(let item, reason: _), .fileGone(let item):
+        case .refusedFile(let item, reason: _), .supersededFile(let item, by: _), .fileGone(let item):
             if let id = item.name?.id { note(process.id, .leftAlone(id)) }
         case .madeRoom(let accepted):
             for older in accepted.superseded {
@@ -154,7 +210,7 @@ extension Universe {
     func ids(of target: Plan.Target, _ process: SimulatedProcess) -> [OperationID] {
         switch target {
         case .inFlight, .olderPart: awaitRequest(process)
-        case .waiting, .newest, .failed, .all, .host, .queue: break
+        case .waiting, .newest, .failed, .quarantined, .all, .host, .queue: break
         }
         var offers: [Label: Offer] = [:]
         var names: [Label: EntryName] = [:]
@@ -196,7 +252,7 @@ extension Universe {
         case .waiting(let place): return waiting.isEmpty ? [] : [waiting[place % waiting.count].id]
         case .newest: return Array(waiting.map(\.id).suffix(1))
         case .failed: return Array(failed.suffix(1))
-        case .all, .host, .queue: return []
+        case .quarantined, .all, .host, .queue: return []
         }
     }
 }

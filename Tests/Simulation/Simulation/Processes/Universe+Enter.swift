@@ -11,7 +11,8 @@ extension Universe {
         let replaces = plan.way == .importing(replaces: true)
         var open: [Label] = []
         var adder = Adder(
-            to: spool, configuration, Adder.Options(isAtomic: plan.isAtomic, replaces: replaces),
+            to: spool, configuration,
+            Adder.Options(Reading(replaces ? .replacement : .export), isAtomic: plan.isAtomic, replaces: replaces),
             clock: clock(of: process)
         ) { [unowned self] in take($0, of: process, &open) }
         var status: Int32 = 0
@@ -66,6 +67,7 @@ extension Universe {
         if let target = planned.idOf {
             // As `export ID | edit | import --replace`: the line has all but the payload of the old operation.
             guard let id = ids(of: target, process).first, let old = exported(id, spool) else { return nil }
+            if planned.edit > .zero { process.sleep(until: scheduler.time + planned.edit) }
             operation = Policy.Operation(header: old.header, body: operation.body)
             entry = old.entry
             offer.type = old.header.type
@@ -120,6 +122,7 @@ extension Universe {
         case .accepted(let name): .accepted(name)
         case .duplicate: .duplicate
         case .inFlight: .inFlight
+        case .isGone: .notAttempted
         case .rejected: .full
         case .refused: .refused
         case .notAttempted: .notAttempted

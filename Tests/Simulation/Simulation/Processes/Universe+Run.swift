@@ -1,3 +1,4 @@
+internal import CSystem
 internal import Drain
 internal import Policy
 internal import Spool
@@ -15,11 +16,31 @@ extension Universe {
             case .foreign: break
             case .send(let offers, let plan): try send(offers, plan, spool, process)
             case .command(let commands): try command(commands, spool, process)
+            case .keepLock(let path, let time): keepLock(path, time, process)
             }
         } catch {
             note(process.id, .reports(.error("\(error)")))
             note(process.id, .ends(status: 74))
         }
+    }
+
+    /// Takes a lock of the queue and keeps it for a time.
+    private func keepLock(_ path: String, _ time: Duration, _ process: SimulatedProcess) {
+        let calls = calls(of: process)
+        keepers.insert(process.id)
+        do throws(Errno) {
+            if path.hasPrefix("state/sequences/") {
+                // try?: a run may have made the directory.
+                try? calls.makeDirectory(AT_FDCWD, "\(Self.queue)/state/sequences".rawCString, 0o700)
+            }
+            let file = try calls.open(AT_FDCWD, "\(Self.queue)/\(path)".rawCString, O_RDWR | O_CREAT, 0o600)
+            while try !calls.lock(file) { process.sleep(until: scheduler.time + .milliseconds(5)) }
+            process.sleep(until: scheduler.time + time)
+            try calls.close(file)
+        } catch {
+            note(process.id, .reports(.error("\(error)")))
+        }
+        note(process.id, .ends(status: 0))
     }
 
     // MARK: - Runs
@@ -37,15 +58,18 @@ extension Universe {
         choice.ids = options.ids
         choice.types = plan.types
         choice.limit = plan.limit
+        choice.concurrency = plan.concurrency
         choice.isNow = plan.ignoresBackoff
         choice.maxTime = plan.maxTime
         choice.stays = plan.stay != .no
         choice.isUntilEmpty = plan.stay == .untilEmpty
         note(process.id, .runs(choice))
         let run = Run(spool: spool, configuration: configuration, options: options, world: world(of: process)) {
-            [unowned self] event in take(event, of: process)
+            [unowned self] event in
+            take(event, of: process)
         }
         let summary = try run()
+        callHooks(of: process)
         note(
             process.id,
             .endsRun(
@@ -84,15 +108,32 @@ extension Universe {
         switch event {
         case .attempted(let attempt), .settledUnsent(let attempt): [report(of: attempt)]
         case .quarantined(let item): [.quarantined(item.name?.id, path: item.fileName)]
-        case .destinationHeld(let destination, _, _): [.destinationHeld(destination)]
-        case .holdEnded(let destination): [.holdEnded(destination)]
+        case .changed(let change): reports(of: change)
         case .parked(let id, _, _, _): [.parked(id)]
         case .superseded(let name, let newer, _): [.superseded(name.id, by: newer)]
-        case .evicted(let name): [.evicted(name.id)]
-        case .recovered(let recovery): [.recovered(recovery.returned.map(\.name.id))]
+        case .evicted(let name, destination: _): [.evicted(name.id)]
+        case .recovered(let recovery):
+            [.recovered(recovery.returned.map(\.name.id))]
+                + recovery.quarantined.map { .quarantined($0.name?.id, path: $0.fileName) }
         case .inputOutputError(let error): [.error("\(error)")]
         case .agentsFailed(let reason): [.error(reason)]
-        case .chosen, .destinationChanged, .networkAbsent, .notKept, .stopping: []
+        case .chosen, .withheld, .networkAbsent, .notKept, .stopping: []
+        }
+    }
+
+    private func reports(of change: LogEvent) -> [Report] {
+        switch change.kind {
+        case .held: [.destinationHeld(change.destination ?? "")]
+        case .released: [.holdEnded(change.destination ?? "")]
+        case .down: [.tells(Told(.down, Self.host(of: change.destination ?? "")))]
+        case .up:
+            [
+                .tells(
+                    Told(
+                        change.ended == LogEvent.Ending.delivery.rawValue ? .up : .forgotten,
+                        Self.host(of: change.destination ?? "")))
+            ]
+        default: []
         }
     }
 
@@ -132,6 +173,7 @@ extension Plan.Role {
             }
         case .foreign: "a program that renames files into new/"
         case .send(_, let plan): plan.isQueued ? "send" : "send --no-queue"
+        case .keepLock(let path, _): "a process that keeps \(path)"
         case .command(let commands): commands.first.map { "an operator: \($0.verb.rawValue)" } ?? "an operator"
         }
     }

@@ -15,6 +15,20 @@ package struct Plan: Sendable {
     package var isOpenToAll = false
     /// Whether the history ends with a calm time. The queue has to get empty in the calm time.
     package var endsCalmly = true
+    /// Whether the calm end begins with the end of every hold and pause.
+    package var endsReleased = true
+    /// Whether the file system moves a file only by a link and an unlink (NFS).
+    package var movesByLink = false
+    /// Whether several hosts share the file system, whose clients remember names for a second (NFS, GlusterFS).
+    package var isShared = false
+    /// Whether the machine has another name after each power cut.
+    package var renamesHost = false
+    /// The times at which drainq.json gets a route more, which no operation has.
+    package var renewals: [Duration] = []
+    /// The times in which the machine has no network.
+    package var absences: [AbsencePlan] = []
+    /// The tokens after the first: when servers ask for each, and when runs can look it up.
+    package var tokens: [TokenPlan] = []
 
     package init(setup: Setup) {
         self.setup = setup
@@ -31,6 +45,16 @@ package struct Plan: Sendable {
         }
 
         package func hash(into hasher: inout Hasher) { hasher.combine(ahead) }
+    }
+
+    package struct AbsencePlan: Hashable, Sendable {
+        package var from: Duration
+        package var time: Duration
+    }
+
+    package struct TokenPlan: Hashable, Sendable {
+        package var asked: Duration
+        package var known: Duration
     }
 
     /// A process of the history.
@@ -50,6 +74,8 @@ package struct Plan: Sendable {
         case foreign([PlannedOffer])
         case send([PlannedOffer], SendPlan)
         case command([PlannedCommand])
+        /// A process that keeps a lock of the queue for a time.
+        case keepLock(path: String, time: Duration)
     }
 
     /// The options of a run that matter here.
@@ -110,6 +136,8 @@ package struct Plan: Sendable {
         /// The member of the payload: a merge overwrites an equal member.
         package var member: String
         package var wait: Duration = .zero
+        /// `import --replace`: the time between the export of the operation and the import.
+        package var edit: Duration = .zero
         /// For foreign files: whether the writer syncs.
         package var isDurable = true
 
@@ -134,6 +162,8 @@ package struct Plan: Sendable {
         package var takesFollowers = false
         /// `retry`: the time between two operations that become due; `nil` makes all due at once.
         package var spacing: Duration?
+        /// `retry`: whether a dead letter is created anew.
+        package var asNewest = false
 
         package init(_ verb: Command.Verb, _ target: Target) {
             self.verb = verb
@@ -173,6 +203,8 @@ package struct Plan: Sendable {
         /// The newest accepted operation.
         case newest
         case failed
+        /// The nth file in quarantine.
+        case quarantined(Int)
         case all(TypeName?)
         case host(String)
         case queue
@@ -202,6 +234,9 @@ package struct Plan: Sendable {
         package var stalls = 0.0
         /// The share of requests whose answer arrives byte by byte, for up to the time of a whole attempt and longer.
         package var trickles = 0.0
+        /// The time between two operations of a key that the server takes; `nil` limits no key. The server answers other
+        /// operations of the key with 429 and a Retry-After of a second.
+        package var keyPause: Duration?
         /// The labels of the operations that the server refuses for good.
         package var bad: Set<Label> = []
         /// The operation whose request kills the sender.
@@ -236,5 +271,15 @@ package struct Plan: Sendable {
         case damage(at: Duration, place: Int)
         /// The disk has only `free` free bytes, for this time.
         case fillDisk(at: Duration, free: Int, time: Duration)
+        /// Of the actor's calls of a kind, `count` from the nth on fail with the code.
+        case errors(actor: Int, of: Call.Name, from: Int, count: Int, code: Int32)
+        /// The actor's nth call of a kind takes effect and fails with the code.
+        case lateError(actor: Int, of: Call.Name, nth: Int, code: Int32)
+        /// Each call that opens or moves a waiting operation's file fails with the code, for this time.
+        case refuseFile(at: Duration, place: Int, code: Int32, time: Duration)
+        /// A file of a directory has a flipped bit, or zeros only.
+        case spoil(at: Duration, directory: String, place: Int, zeros: Bool)
+        /// The machine stands still for a time.
+        case standStill(at: Duration, time: Duration)
     }
 }

@@ -31,7 +31,7 @@ package struct SchedulePlan: Hashable, Sendable {
     /// The typical duration of a sync.
     package var syncPace: Duration = .milliseconds(1)
     /// The number of system calls after which a history is broken off, because a process does not end.
-    package var mostSteps = 400_000
+    package var mostSteps = 1_000_000
 
     package init() {}
 

@@ -11,6 +11,8 @@ package final class Scheduler: @unchecked Sendable {
     /// The number of calls that tell or change shared names and locks.
     private var tellings = 0
     private(set) var processes: [SimulatedProcess] = []
+    /// The processes that have neither ended nor died, in the order of `processes`.
+    private var live: [SimulatedProcess] = []
     /// The digest of everything that the schedule has seen. The same plan gives the same digest.
     private(set) var digest = TraceDigest()
     /// Whether the history was broken off because a process did not end.
@@ -44,6 +46,7 @@ package final class Scheduler: @unchecked Sendable {
             body: body)
         process.priority = self.chance.below(1_000_000) + 1
         processes.append(process)
+        live.append(process)
         return process
     }
 
@@ -58,6 +61,7 @@ package final class Scheduler: @unchecked Sendable {
     /// Called by the process's own thread when the process has done its work.
     func end(_ process: SimulatedProcess) {
         process.state = .done
+        live.removeAll { $0 === process }
         ended(process)
         digest.add(UInt64(process.id.number) << 8 | 2)
         if let next = choose(after: process) { next.take() } else { home.hand() }
@@ -70,6 +74,7 @@ package final class Scheduler: @unchecked Sendable {
     /// (`isCurrent`); then call `kill` last.
     func kill(_ process: SimulatedProcess, isCurrent: Bool) {
         process.state = .dead
+        live.removeAll { $0 === process }
         ended(process)
         digest.add(UInt64(process.id.number) << 8 | 3)
         if isCurrent { giveAway(process) }
@@ -158,7 +163,7 @@ package final class Scheduler: @unchecked Sendable {
                 digest.add(UInt64(next.id.number) << 8 | 5)
                 return next
             }
-            guard let moment = ([agenda.first] + processes.map(\.ready)).compactMap({ $0 }).min() else { return nil }
+            guard let moment = ([agenda.first] + live.map(\.ready)).compactMap({ $0 }).min() else { return nil }
             time = max(time, moment)
         }
     }
@@ -167,13 +172,13 @@ package final class Scheduler: @unchecked Sendable {
         switch plan.style {
         case .priorities, .turns:
             var best: SimulatedProcess?
-            for other in processes {
+            for other in live {
                 guard let ready = other.ready, ready <= time else { continue }
                 if other.priority > best?.priority ?? .min { best = other }
             }
             return best
         case .random:
-            let ready = processes.filter { $0.ready.map { $0 <= time } ?? false }
+            let ready = live.filter { $0.ready.map { $0 <= time } ?? false }
             return ready.isEmpty ? nil : ready[chance.below(ready.count)]
         }
     }

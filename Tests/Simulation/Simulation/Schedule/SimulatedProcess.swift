@@ -30,6 +30,8 @@ package final class SimulatedProcess: @unchecked Sendable {
     var stoppedUntil: Duration?
     /// The number of system calls so far.
     var calls = 0
+    /// The number of calls by kind, if the process has a fault at calls of a kind.
+    var callsOfKinds: [Call.Name: Int] = [:]
     /// The signals received.
     package var signals: [Int32] = []
     /// The times of the operations that the process hands in, and the last of these times.
@@ -39,6 +41,8 @@ package final class SimulatedProcess: @unchecked Sendable {
     var priority = 0
     /// Whether an answer or a signal ends the present wait.
     var isWakeable = false
+    /// Whether an operator looks at the queue when the process has ended.
+    var isWatched = true
     private let baton = Baton()
     private let body: (SimulatedProcess) -> Void
     private unowned let scheduler: Scheduler

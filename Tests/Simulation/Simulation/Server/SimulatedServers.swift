@@ -7,15 +7,22 @@ final class SimulatedServers {
     private var chance: Chance
     private unowned let world: Universe
     private var count = 0
+    /// The key of each operation, and the time at which a server last took an operation of a key.
+    private let keys: [Label: String]
+    private var taken: [String: Duration] = [:]
     /// Whether every server is well from now on: the calm end.
     var isCalm = false
     /// The token that servers accept.
-    var token = "good"
+    private var token: String { "token\(plan.tokens.count { isCalm || $0.asked <= world.scheduler.time })" }
+    /// The token that a run finds.
+    var knownToken: String { "token\(plan.tokens.count { isCalm || $0.known <= world.scheduler.time })" }
 
     init(_ plan: Plan, _ chance: Chance, in world: Universe) {
         self.plan = plan
         self.chance = chance
         self.world = world
+        let offers = plan.actors.flatMap(\.role.offers)
+        keys = Dictionary(offers.compactMap { offer in offer.key.map { (offer.label, $0) } }) { first, _ in first }
     }
 
     /// A request whose sender may die meanwhile.
@@ -38,6 +45,7 @@ final class SimulatedServers {
                 sink.deliver(sent.ticket, AttemptReport(result: result, duration: time - start), since: start)
             }
         }
+        if !world.hasNetwork { return report(.failure(.unreachable, detail: "no route"), at: start + latency / 10) }
         if case .down = mode(of: plan, at: start) {
             return report(.failure(.refused, detail: "connection refused"), at: start + latency / 10)
         }
@@ -112,6 +120,7 @@ final class SimulatedServers {
         case .storm(let other): status = other
         }
         if let secret = request.secret, secret != "Bearer \(token)" { status = 401 }
+        if status == 200, !isCalm, isLimited(all, plan) { (status, retryAfter) = (429, 1) }
         var reply = Reply(kind: .status(status), applied: status == 200 ? all : [])
         reply.retryAfter = retryAfter
         let isBad = request.bodies.map { !plan.bad.isDisjoint(with: $0) }
@@ -125,6 +134,16 @@ final class SimulatedServers {
         }
         if !isCalm, chance.happens(plan.losesAfter) { reply.kind = .lost }
         return reply
+    }
+
+    /// Whether the server has just taken another operation of a key. Notes that it takes these otherwise.
+    private func isLimited(_ labels: [Label], _ plan: Plan.ServerPlan) -> Bool {
+        guard let pause = plan.keyPause else { return false }
+        let now = world.scheduler.time
+        let these = labels.compactMap { keys[$0] }
+        if these.contains(where: { key in taken[key].map { now - $0 < pause } ?? false }) { return true }
+        for key in these { taken[key] = now }
+        return false
     }
 
     private func answer(

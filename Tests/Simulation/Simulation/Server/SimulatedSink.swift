@@ -45,7 +45,8 @@ final class SimulatedSink: Sink {
 
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
         if isClosed { throw SinkError("the sink is closed") }
-        world.note(process.id, .submits)
+        world.note(
+            process.id, .submits(SimulatedServers.labels(in: String(decoding: request.body ?? [], as: UTF8.self))))
         send(SimulatedServers.Sent(ticket: ticket, request: request))
     }
 
@@ -74,11 +75,11 @@ final class SimulatedSink: Sink {
     }
 
     func reports(
-        until deadline: ContinuousClock.Instant, wakeup: Int32
+        until deadline: ContinuousClock.Instant, wakeups: [Int32]
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         if isClosed { throw SinkError("the sink is closed") }
         let end = deadline - world.beginning
-        while reports.isEmpty, world.scheduler.time < end, wakeup < 0 || process.signals.isEmpty {
+        while reports.isEmpty, world.scheduler.time < end, wakeups.allSatisfy({ $0 < 0 }) || process.signals.isEmpty {
             process.sleep(until: end, isWakeable: true)
         }
         for number in learned { world.note(process.id, .takesIn(request: number)) }

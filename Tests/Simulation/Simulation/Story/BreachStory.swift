@@ -103,12 +103,12 @@ package struct BreachStory {
         case .killed, .stopped, .stalled, .woken, .interrupted, .refusedCall, .movesUnlocked, .begins, .runs, .ends,
             .endsRun, .commands:
             return subjects.processes.contains(event.process) ? 2 : 4
-        case .cutPower, .clockStepped, .calm: return 2
-        case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded):
+        case .cutPower, .clockStepped, .calm, .renewsToken, .network: return 2
+        case .serverTurns, .reports(.destinationHeld), .reports(.holdEnded), .reports(.tells), .calls:
             return mention.hosts.isDisjoint(with: subjects.hosts) ? 4 : 3
         case .done: return subjects.processes.contains(event.process) ? 3 : 4
         case .offers, .answers, .names, .damaged, .submits, .receives, .replies, .learns, .takesIn, .loses, .reports,
-            .changed, .leftAlone, .lists:
+            .changed, .leftAlone, .changedFile, .exports, .lists, .looks:
             return 4
         }
     }
@@ -124,22 +124,26 @@ package struct BreachStory {
         case .offers(let offer):
             mention.labels = [offer.label]
             mention.hosts = [history.setup.kind(of: offer.type).host]
-        case .answers(let label, _), .names(let label, _), .damaged(let label): mention.labels = [label]
+        case .answers(let label, _), .names(let label, _), .damaged(let label), .exports(let label),
+            .changedFile(let label):
+            mention.labels = [label]
+        case .submits(let labels): mention.labels = Set(labels)
         case .receives(let request): add(request)
         case .replies(let number, _), .learns(let number), .takesIn(let number), .loses(let number):
             add(requests[number])
-        case .serverTurns(let host, _): mention.hosts = [host]
+        case .serverTurns(let host, _), .calls(_, let host): mention.hosts = [host]
         case .reports(let report): mention.ids = Set(report.ids)
         case .commands(let command):
             mention.ids = Set(command.ids ?? [])
             if let host = command.host { mention.hosts = [host] }
         case .changed(let id), .leftAlone(let id): mention.ids = [id]
         case .begins, .runs, .ends, .endsRun, .killed, .stopped, .stalled, .woken, .interrupted, .cutPower,
-            .clockStepped, .refusedCall, .movesUnlocked, .calm, .done, .lists, .submits:
+            .clockStepped, .refusedCall, .movesUnlocked, .calm, .done, .lists, .renewsToken, .network, .looks:
             break
         }
         if case .reports(.destinationHeld(let name)) = event.what { mention.hosts = [Self.host(of: name)] }
         if case .reports(.holdEnded(let name)) = event.what { mention.hosts = [Self.host(of: name)] }
+        if case .reports(.tells(let told)) = event.what { mention.hosts = [told.host] }
         return mention
     }
 

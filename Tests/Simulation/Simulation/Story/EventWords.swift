@@ -29,16 +29,22 @@ struct EventWords {
         case .movesUnlocked(let from, let to, let lock): "renames '\(from)' to '\(to)' without the lock on \(lock)"
         case .receives(let request): words(for: request)
         case .replies(let number, let reply): "request \(number) is answered: \(words(for: reply))"
-        case .submits: "gives a request to its agent"
+        case .submits(let labels): "gives a request with \(names(labels)) to its agent"
         case .takesIn(let number): "takes in the answer to request \(number)"
         case .learns(let number): "has the answer to request \(number)"
         case .loses(let number): "loses request \(number) with its agent"
         case .serverTurns(let host, let mode): "the server \(host) turns: \(mode)"
+        case .network(let isThere): isThere ? "the network is there again" : "the network is gone"
+        case .renewsToken: "a new token can be read"
         case .calm: "the calm end begins"
         case .reports(let report): "reports: \(words(for: report))"
+        case .looks(let look): "status says: \(words(for: look))"
+        case .calls(let event, let host): "calls the hook '\(event)' for \(host)"
         case .commands(let command): "commands: \(words(for: command))"
         case .changed(let id): "has changed \(name(id))"
         case .leftAlone(let id): "has left \(name(id)) alone"
+        case .changedFile(let label): "has changed the file of #\(label)"
+        case .exports(let label): "has saved #\(label)"
         case .done: "has done it"
         }
     }
@@ -140,8 +146,20 @@ struct EventWords {
         case .recovered(let ids): "recovered \(ids.map(name).joined(separator: ", "))"
         case .destinationHeld(let destination): "\(destination) is held"
         case .holdEnded(let destination): "the hold of \(destination) has ended"
+        case .tells(let told): "\(told.host) is \(told.kind.rawValue)"
         case .error(let words): "error, \(words)"
         }
+    }
+
+    private func words(for look: Look) -> String {
+        var words = look.findings.map(\.rawValue).joined(separator: ", ")
+        words += ", \(look.figures.waiting) wait, \(look.due) due"
+        if let last = look.lastRun { words += ", last run \(last.rfc3339)" }
+        for (host, destination) in look.destinations.sorted(by: { $0.key < $1.key }) {
+            words += "; \(host) \(destination.state.rawValue)"
+            if let since = destination.since { words += " since \(since.rfc3339)" }
+        }
+        return words
     }
 
     private func words(for command: Command) -> String {
@@ -165,7 +183,7 @@ extension Report {
         case .superseded(let id, let newer): [id] + [newer].compactMap(\.self)
         case .quarantined(let id, _): [id].compactMap(\.self)
         case .recovered(let ids): ids
-        case .destinationHeld, .holdEnded, .error: []
+        case .destinationHeld, .holdEnded, .tells, .error: []
         }
     }
 }

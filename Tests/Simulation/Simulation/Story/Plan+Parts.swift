@@ -11,9 +11,9 @@ extension Plan.Fault {
     var actor: Int? {
         switch self {
         case .kill(let actor, _), .stop(let actor, _, _), .stall(let actor, _, _), .interrupt(let actor, _),
-            .error(let actor, _, _):
+            .error(let actor, _, _), .errors(let actor, _, _, _, _), .lateError(let actor, _, _, _):
             actor
-        case .cutPower, .cutPowerAfter, .damage, .fillDisk: nil
+        case .cutPower, .cutPowerAfter, .damage, .fillDisk, .refuseFile, .spoil, .standStill: nil
         }
     }
 }
@@ -39,7 +39,7 @@ extension Plan.Role {
             switch self {
             case .enter(let plan): plan.offers
             case .foreign(let offers), .send(let offers, _): offers
-            case .run, .command: []
+            case .run, .command, .keepLock: []
             }
         }
         set {
@@ -49,7 +49,7 @@ extension Plan.Role {
                 self = .enter(plan)
             case .foreign: self = .foreign(newValue)
             case .send(_, let plan): self = .send(newValue, plan)
-            case .run, .command: break
+            case .run, .command, .keepLock: break
             }
         }
     }

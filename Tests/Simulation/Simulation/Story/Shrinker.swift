@@ -138,7 +138,13 @@ package struct Shrinker {
         hasChanged = set(\.schedule.pace, to: SchedulePlan().pace) || hasChanged
         hasChanged = set(\.schedule.syncPace, to: SchedulePlan().syncPace) || hasChanged
         hasChanged = set(\.endsCalmly, to: false) || hasChanged
-        hasChanged = set(\.isOpenToAll, to: false) || hasChanged
+        for isSet: WritableKeyPath<Plan, Bool> in [\.isOpenToAll, \.movesByLink, \.isShared, \.renamesHost] {
+            hasChanged = set(isSet, to: false) || hasChanged
+        }
+        hasChanged = set(\.endsReleased, to: true) || hasChanged
+        hasChanged = thin(\.renewals) || hasChanged
+        hasChanged = thin(\.tokens) || hasChanged
+        hasChanged = thin(\.absences) || hasChanged
         for index in plan.hosts.indices {
             hasChanged = thin(\.hosts[index].steps) || hasChanged
             hasChanged = set(\.hosts[index].ahead, to: .zero) || hasChanged
@@ -152,6 +158,7 @@ package struct Shrinker {
         hasChanged = set(\.setup, to: standard) || hasChanged
         hasChanged = set(\.setup.journal, to: standard.journal) || hasChanged
         hasChanged = set(\.setup.operations, to: standard.operations) || hasChanged
+        hasChanged = set(\.setup.bytes, to: standard.bytes) || hasChanged
         hasChanged = set(\.setup.dropsOldest, to: standard.dropsOldest) || hasChanged
         hasChanged = set(\.setup.keepsDelivered, to: standard.keepsDelivered) || hasChanged
         hasChanged = set(\.setup.keepsFailed, to: standard.keepsFailed) || hasChanged
@@ -197,6 +204,7 @@ package struct Shrinker {
             hasChanged = set(\.actors[index].role.commands[command].limit, to: nil) || hasChanged
             hasChanged = set(\.actors[index].role.commands[command].takesFollowers, to: false) || hasChanged
             hasChanged = set(\.actors[index].role.commands[command].spacing, to: nil) || hasChanged
+            hasChanged = set(\.actors[index].role.commands[command].asNewest, to: false) || hasChanged
         }
         for offer in plan.actors[index].role.offers.indices { hasChanged = simplifyOffer(index, offer) || hasChanged }
         return hasChanged
@@ -226,6 +234,7 @@ package struct Shrinker {
             hasChanged = set(\.actors[index].role.offers[offer], time, to: nil) || hasChanged
         }
         hasChanged = set(\.actors[index].role.offers[offer].wait, to: .zero) || hasChanged
+        hasChanged = set(\.actors[index].role.offers[offer].edit, to: .zero) || hasChanged
         return hasChanged
     }
 }

@@ -70,7 +70,7 @@ extension PlanMaker {
             }
             for index in commands.indices { vary(&commands[index]) }
             role = .command(commands)
-        case .run, .foreign, .send: break
+        case .run, .foreign, .send, .keepLock: break
         }
     }
 
@@ -91,7 +91,7 @@ extension PlanMaker {
         case .retry: command.states = variety.pick([[.failed], [.deferred], [.held]])
         case .drop: command.states = variety.pick([[.failed], [.deferred], [.held], [.new]])
         case .hold: command.states = variety.pick([[.new], [.deferred]])
-        case .release, .pause, .resume, .holdDestination, .releaseDestination, .repair: break
+        case .release, .pause, .resume, .holdDestination, .releaseDestination, .repair, .exportAndDrop: break
         }
     }
 

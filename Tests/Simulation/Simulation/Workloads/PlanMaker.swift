@@ -7,8 +7,11 @@ struct PlanMaker {
     var chance: Chance
     /// The chance of the variations: their draws change nothing else of a plan.
     var variety: Chance
-    private var label = 0
-    private var actor = 0
+    /// The chance of a feature: its draws change no other feature.
+    var act = Chance(seed: 0)
+    private let acts: UInt64
+    var label = 0
+    private(set) var actor = 0
     /// The moments at which processes come together.
     var moments: [Duration] = []
 
@@ -18,9 +21,19 @@ struct PlanMaker {
         var mixed = Chance(seed: seed ^ place << 56)
         chance = Chance(seed: mixed.next())
         variety = Chance(seed: mixed.next())
+        acts = mixed.next()
     }
 
-    mutating func plan(of workload: Workload) -> Plan {
+    mutating func plan(of workload: Workload, _ seed: UInt64, _ features: [Feature]) -> Plan {
+        var plan = workload == .pairs ? pairs(seed) : drawnPlan(of: workload)
+        for feature in features {
+            act = Chance(seed: acts &+ feature.number &* 0x9E37_79B9_7F4A_7C15)
+            add(feature, to: &plan)
+        }
+        return plan
+    }
+
+    private mutating func drawnPlan(of workload: Workload) -> Plan {
         var plan = Plan(setup: setup(of: workload))
         let count = 2 + chance.below(4)
         var moment = Duration.zero
@@ -69,6 +82,8 @@ struct PlanMaker {
             main.order = chance.pick([.any, .key])
         case .batches:
             main.order = chance.pick([.any, .any, .key])
+        // Its plans are counted, see `pairs`.
+        case .pairs: break
         }
         if main.order == .key || main.order == .strict { main.holdsBehindFailed = chance.happens(0.3) }
         // A batch leaves no values (drainq-config(5), `keep`).
@@ -103,7 +118,7 @@ struct PlanMaker {
 
     // MARK: - The schedule
 
-    private mutating func schedule(_ plan: inout Plan) {
+    mutating func schedule(_ plan: inout Plan) {
         plan.schedule.seed = chance.next()
         switch chance.below(10) {
         case 0..<6:

@@ -24,17 +24,27 @@ package enum Workload: String, Hashable, Sendable, CaseIterable {
     case storms
     /// Several hosts with clocks of their own.
     case hosts
+    /// Two verbs at the same moment on one operation: each pair, counted by the seed.
+    case pairs
 
-    /// Returns the plan of a history. The same seed gives the same plan.
-    package func plan(seed: UInt64) -> Plan {
-        var maker = PlanMaker(seed: seed, place: UInt64(Self.allCases.firstIndex(of: self)!))
-        return maker.plan(of: self)
+    /// Returns the plan of a history. The same seed gives the same plan. `features` takes the place of the features
+    /// that the seed draws; without them the plan has no feature with an open defect, unless `isOpen`.
+    package func plan(seed: UInt64, features: [Feature]? = nil, isOpen: Bool = false) -> Plan {
+        var maker = PlanMaker(seed: seed, place: place)
+        return maker.plan(of: self, seed, features ?? drawn(seed, isOpen))
+    }
+
+    private var place: UInt64 { UInt64(Self.allCases.firstIndex(of: self)!) }
+
+    private func drawn(_ seed: UInt64, _ isOpen: Bool) -> [Feature] {
+        self == .pairs
+            ? [] : Feature.drawn(seed: seed, place: place).filter { isOpen || OpenDefects.features[$0] == nil }
     }
 
     /// Returns the same plan on a file system that keeps no order between directories, with a power cut.
     package func weakPlan(seed: UInt64) -> Plan {
-        var maker = PlanMaker(seed: seed, place: UInt64(Self.allCases.firstIndex(of: self)!))
-        var plan = maker.plan(of: self)
+        var maker = PlanMaker(seed: seed, place: place)
+        var plan = maker.plan(of: self, seed, drawn(seed, false))
         plan.setup.journal = .perDirectory
         maker.cutPower(&plan)
         return plan

@@ -1,0 +1,84 @@
+import Delivery
+import Policy
+import Spool
+
+/// Attempts that wait for a command or a token endpoint, beside the deliveries. Each keeps its slot. After a crash they
+/// are like claims that were not sent.
+extension Dispatch {
+    struct Waiting {
+        var attempt: Attempt
+        let work: CredentialWork
+        /// The answer that refused the secrets of the attempt; `nil` before its request.
+        var report: AttemptReport?
+    }
+
+    /// Lets an attempt wait for work.
+    mutating func wait(_ attempt: Attempt, for work: CredentialWork, _ report: AttemptReport? = nil) {
+        waitingCount += 1
+        waiting[waitingCount] = Waiting(attempt: attempt, work: work, report: report)
+        sender.begin(work, ticket: waitingCount)
+    }
+
+    /// Goes on with the attempts whose work has ended.
+    mutating func resumeWaiting(_ settling: inout Settling) {
+        for ticket in sender.takeEnded() {
+            guard let ended = waiting.removeValue(forKey: ticket) else { continue }
+            if let report = ended.report {
+                end(ended.attempt.destination)
+                judge(report, of: ended.attempt, &settling, hasFreshSecrets: ended.work.hasChanged)
+            } else if !ended.attempt.isProbe,
+                !ended.attempt.destination.control.admits(attempts: ended.attempt.attempts)
+            {
+                putBack(ended.attempt, &settling)
+            } else {
+                var attempt = ended.attempt
+                attempt.signature = ended.work.signature
+                send(attempt, &settling)
+            }
+        }
+    }
+
+    /// Puts the waiting operations back, for a run that ends. Judges the answers that refused secrets.
+    mutating func putBackWaiting(_ settling: inout Settling) {
+        let all = waiting.sorted { $0.key < $1.key }.map(\.value)
+        waiting = [:]
+        for one in all {
+            if let report = one.report {
+                end(one.attempt.destination)
+                judge(report, of: one.attempt, &settling, hasFreshSecrets: false)
+            } else {
+                putBack(one.attempt, &settling)
+            }
+        }
+    }
+
+    private mutating func putBack(_ attempt: Attempt, _ settling: inout Settling) {
+        end(attempt.destination)
+        settling.putBack(attempt.members.flatMap(\.claims))
+        for member in attempt.members { queue.advance(member.sequence, continues: false) }
+    }
+
+    /// Looks up the secrets of an attempt again after a 401, if they may have changed. Returns `false` if they may not.
+    /// After a refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
+    mutating func looksUpSecrets(
+        of attempt: Attempt, refusedBy report: AttemptReport, _ settling: inout Settling
+    ) -> Bool {
+        let destination = attempt.destination
+        let now = world.clock.instant()
+        if attempt.hasFreshSecrets {
+            destination.refusedFreshSecrets = now
+            return false
+        }
+        if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
+        if attempt.secrets.values.isEmpty { return false }
+        let (refresh, used) = (world.credentials.refresh, attempt.secrets)
+        if world.credentials.waitsBeside {
+            begin(destination)
+            wait(attempt, for: CredentialWork { $0.hasChanged = refresh(used) }, report)
+        } else {
+            settling.settleDecided()
+            judge(report, of: attempt, &settling, hasFreshSecrets: refresh(used))
+        }
+        return true
+    }
+}

@@ -1,0 +1,71 @@
+import Policy
+import Spool
+
+/// Operations of a sequence whose permanent answers the storm guard withholds. The operations behind them go on as if
+/// they had failed, and so they have on the disk: no run sends one of them after its successor. If the guard holds the
+/// destination instead, they come back.
+extension Settling {
+    /// Row C → X: fails the operations of a withheld answer that have an order, before the operations behind them go
+    /// on. A death of the run leaves them failed, so none of them is sent after its successor. Returns what became of
+    /// each.
+    mutating func release(_ answer: AttemptAnswer) -> [Settlement] {
+        let attempt = answer.attempt
+        return attempt.members.map { member in
+            var settlement = settlement(
+                of: member, answer, as: answer.verdict, at: world.now(), using: chance)
+            // The storm guard may still find that the operation is not to blame.
+            settlement.record.counted = false
+            guard let claim = member.claim, let sequence = member.sequence, !hasSubmitter,
+                continues(sequence, of: member.name.type, after: settlement.disposition)
+            else {
+                settlement.disposition = .putBack
+                return settlement
+            }
+            do throws(SpoolError) {
+                let settled = try spoolRun.settle(disposal(of: claim, settlement, nil), now: world.now())
+                released[member.name.id] = Decision(
+                    settlement: settlement, member: member, attempt: attempt, isSent: true, receipt: nil,
+                    settled: settled, stormStatus: answer.stormStatus)
+            } catch {
+                setAside(member, error)
+                settlement.disposition = .putBack
+            }
+            return settlement
+        }
+    }
+
+    /// Row X → C: takes back an operation that `release` has failed, if its verdict is another one, or if a newer value
+    /// supersedes it. Returns false if it stays failed, or is not there any more.
+    mutating func takeBack(_ failed: Decision, _ settlement: Settlement) throws(SpoolError) -> Bool {
+        var stays = false
+        if case .failed = settlement.disposition { stays = try !lookForSuccessor(of: failed.member.name) }
+        if !stays, case .moved(let entry)? = failed.settled, let claim = failed.member.claim,
+            try spoolRun.takeBack(entry, as: claim)
+        {
+            return true
+        }
+        fail(failed)
+        return false
+    }
+
+    private mutating func lookForSuccessor(of name: EntryName) throws(SpoolError) -> Bool {
+        guard let newer = try proposals.newer(than: name) else { return false }
+        return spool.successor(named: newer) != nil
+    }
+
+    /// Counts and reports the failures that `release` has brought to the disk and that no verdict has taken back.
+    mutating func failReleased() {
+        for failed in released.values.sorted(by: { $0.member.name.createdAt < $1.member.name.createdAt }) {
+            fail(failed)
+        }
+        released = [:]
+    }
+
+    private mutating func fail(_ failed: Decision) {
+        note(failed.settlement, failed.member, failed.attempt)
+        tell(failed.settled, failed.settlement, failed.member, failed.attempt, isSent: true)
+        if let status = failed.stormStatus {
+            book.apply(.failed(status: status), to: failed.attempt.destination, at: world.now())
+        }
+    }
+}

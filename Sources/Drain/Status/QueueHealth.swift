@@ -1,0 +1,111 @@
+package import Policy
+package import Spool
+
+/// What is known of a queue: whether runs come, what its destinations take, and what needs an operator. DrainqCLI has
+/// the words.
+///
+/// "Well" is a claim that needs evidence: every finding that has no evidence says so.
+package struct QueueHealth {
+    /// A fact that an operator wants to know, the first of `findings` before all others.
+    package enum Finding: Hashable, Sendable {
+        /// Files of `state/` cannot be read: they are damaged, or of a newer version.
+        case unreadable([String])
+        case paused
+        /// Operations wait, and no run has ever come.
+        case neverRun
+        /// Operations are due, and no run has come since.
+        case notRunning(since: Timestamp)
+        /// This machine cannot send, and why.
+        case offline(String)
+        /// Destinations are held or down.
+        case trouble
+        /// Operations failed for good, and no operator's command has named them since.
+        case failed
+        case quarantined
+        /// Operations are held by themselves.
+        case heldAlone
+        /// A run is at work.
+        case working
+        case well
+        /// Nothing has ever been sent.
+        case fresh
+    }
+
+    package let at: Timestamp
+    package var pause: (since: Timestamp, user: String?)?
+    package var states: [ShownState: Int] = [:]
+    package var destinations: [DestinationHealth] = []
+    /// The number of operations that are due now.
+    package var due = 0
+    /// The time of creation of the oldest operation that waits or is in flight.
+    package var oldest: Timestamp?
+    package var heldAlone = 0
+    /// The numbers of failed operations and of files in quarantine that no operator's command has named.
+    package var newFailed = 0
+    package var newQuarantined = 0
+    package var runs = RunTimes()
+    package var lastSuccess: Timestamp?
+    /// Why network or power keep this machine from sending; `nil` if they do not.
+    package var conditions: String?
+    /// The files of `state/` that cannot be read.
+    package var unreadable: [String] = []
+
+    package init(at now: Timestamp) { at = now }
+
+    package init(
+        of spool: SpoolDirectory, _ count: QueueCount, _ known: KnownDestinations, at now: Timestamp
+    ) throws(SpoolError) {
+        self.init(at: now)
+        pause = try spool.pause
+        states = count.states
+        destinations = count.destinationCounts.map { $0.health(at: now) }
+        oldest = count.destinationCounts.compactMap(\.oldest).min()
+        heldAlone = count.heldByThemselves
+        (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
+        runs = try spool.runTimes()
+        // A run at work leaves its time each minute.
+        due = count.due + (runs.areMissing(at: now) ? count.oldClaims : 0)
+        // The next run writes its time into a damaged file, and one time is enough.
+        unreadable = known.unreadable + (runs.isDamaged && runs.times.isEmpty ? ["runs"] : [])
+        lastSuccess = known.states.values.compactMap(\.lastSuccess).max()
+    }
+
+    /// The number of operations that wait, for whatever reason, or are in flight.
+    package var waiting: Int { [.new, .deferred, .held, .claimed].reduce(0) { $0 + (states[$1] ?? 0) } }
+
+    /// The destinations in trouble: held ones first, then those with the most waiting operations.
+    package var troubles: [DestinationHealth] {
+        destinations.filter(\.isTrouble).sorted { left, right in
+            let (leftHeld, rightHeld) = (left.state == .held ? 0 : 1, right.state == .held ? 0 : 1)
+            return (leftHeld, right.waiting, left.name) < (rightHeld, left.waiting, right.name)
+        }
+    }
+
+    /// The destinations that a route or an operation names.
+    package var named: [DestinationHealth] { destinations.filter { $0.state != .unnamed } }
+
+    /// The findings, the most important first; never empty.
+    package var findings: [Finding] {
+        var findings: [Finding] = []
+        if !unreadable.isEmpty { findings.append(.unreadable(unreadable)) }
+        if pause != nil { findings.append(.paused) }
+        if due > 0, pause == nil {
+            if let last = runs.last(at: at) {
+                if runs.areMissing(at: at) { findings.append(.notRunning(since: last)) }
+            } else if runs.times.isEmpty {
+                if !runs.isDamaged { findings.append(.neverRun) }
+            } else {
+                // Every time is ahead: the clock has been set back, and when runs came is not known.
+                findings.append(.unreadable(["runs"]))
+            }
+        }
+        if let conditions { findings.append(.offline(conditions)) }
+        if !troubles.isEmpty { findings.append(.trouble) }
+        if newFailed > 0 { findings.append(.failed) }
+        if newQuarantined > 0 { findings.append(.quarantined) }
+        if heldAlone > 0 { findings.append(.heldAlone) }
+        if !findings.isEmpty { return findings }
+        if states[.claimed] ?? 0 > 0, !runs.areMissing(at: at) { return [.working] }
+        return [lastSuccess == nil ? .fresh : .well]
+    }
+}

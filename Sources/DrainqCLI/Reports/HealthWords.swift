@@ -1,0 +1,261 @@
+import Drain
+import Policy
+
+/// What is known of a queue in words: one sentence that answers whether something is broken, and a second one that
+/// answers who has to act. The first line of `status`, the page, its title and `status --check` say the same.
+struct HealthWords {
+    /// The kind of a sentence: its sign, its colour, and the status of `status --check`.
+    enum Kind: String {
+        case ok, idle, warn, held, bad, unknown
+    }
+
+    /// The answer of `status --check`, as monitoring plugins give it.
+    enum Level: String, CaseIterable {
+        case ok, warning, critical, unknown
+    }
+
+    var level: Level {
+        switch kind {
+        case .ok, .idle: .ok
+        case .unknown: .unknown
+        case .warn: .warning
+        case .bad: .critical
+        case .held: finding == .paused ? .ok : finding == .heldAlone ? .warning : .critical
+        }
+    }
+
+    let health: QueueHealth
+    /// Why the configuration cannot be read; `nil` if it can.
+    var brokenConfiguration: String?
+    private let finding: QueueHealth.Finding
+    private let troubles: [DestinationHealth]
+
+    init(_ health: QueueHealth) {
+        self.health = health
+        finding = health.findings[0]
+        troubles = health.troubles
+    }
+
+    private var now: Timestamp { health.at }
+
+    var kind: Kind {
+        if brokenConfiguration != nil { return .bad }
+        return switch finding {
+        case .unreadable: .unknown
+        case .paused: .held
+        case .notRunning: .bad
+        case .trouble: troubles.allSatisfy { $0.state == .held } ? .held : .bad
+        case .neverRun, .offline, .failed, .quarantined: .warn
+        case .heldAlone: .held
+        case .working, .well: .ok
+        case .fresh: .idle
+        }
+    }
+
+    /// The sentence of a page: a capital letter and a period.
+    var sentence: String { text.prefix(1).uppercased() + text.dropFirst() + "." }
+
+    /// The same for a line: `1 of 3 destinations is in trouble: crm is held`.
+    var text: String {
+        if let brokenConfiguration { return "drainq.json cannot be read: \(brokenConfiguration)" }
+        let waiting = health.waiting
+        switch finding {
+        case .unreadable(let files):
+            return
+                "it is not known how this queue is: \(files.map { "state/\($0)" }.joined(separator: " and ")) cannot be read"
+        case .paused: return "the queue is paused: \(waits(waiting))"
+        case .neverRun: return "no run has come yet: \(waits(waiting)) for the first"
+        case .notRunning(let since): return "nobody runs this queue: no run for \(InWords.rough(now - since))"
+        case .offline(let reason): return "\(reason): \(waits(waiting))"
+        case .trouble: return troubleText
+        case .failed: return "\(Self.count(health.newFailed, "operation")) failed for good"
+        case .quarantined:
+            let count = health.newQuarantined
+            return "\(Self.count(count, "file")) \(count == 1 ? "is" : "are") in quarantine: the text is no operation"
+        case .heldAlone:
+            return
+                "\(Self.count(health.heldAlone, "operation")) \(health.heldAlone == 1 ? "is" : "are") held one by one: the outcome is unknown"
+        case .working:
+            return
+                "all is well: a run is at work, \(Self.count(waiting, "operation")) \(waiting == 1 ? "is" : "are") left"
+        case .well: return "all is well: " + (waiting == 0 ? "nothing waits" : waits(waiting, forTime: true))
+        case .fresh:
+            let isTried = health.destinations.contains { $0.state == .missed }
+            return "nothing has been \(isTried ? "delivered" : "sent") yet"
+                + (waiting == 0 ? "" : ": \(waits(waiting, forTime: true))")
+        }
+    }
+
+    /// The second sentence: who has to act, or the evidence; empty if there is nothing to add.
+    var lede: String {
+        if brokenConfiguration != nil { return "Runs send nothing until it can be read." }
+        var parts: [String] = []
+        switch finding {
+        case .unreadable: parts = ["The next run moves a damaged file aside."]
+        case .paused:
+            let since = health.pause.map { "\(clock($0.since)), \(ago($0.since))" } ?? ""
+            parts = [
+                "\(health.pause?.user ?? "Somebody") paused it at \(since).",
+                "Runs come and send nothing until somebody resumes it.",
+            ]
+        case .neverRun: parts = ["drainq sends only while something runs it: your hand, cron or a timer."]
+        case .notRunning:
+            let age = health.oldest.map { ", the oldest for \(InWords.rough(max(now - $0, .zero)))" } ?? ""
+            parts = [
+                "\(Self.count(health.due, "operation")) \(health.due == 1 ? "is" : "are") due\(age).",
+                "What the servers would say nobody knows.",
+            ]
+        case .trouble: parts = troubleLede
+        case .offline: break
+        case .failed:
+            let waiting = health.waiting
+            parts = [
+                "drainq does not try \(health.newFailed == 1 ? "it" : "them") again by itself.",
+                waiting == 0
+                    ? "Nothing else waits."
+                    : "\(Self.count(waiting, "other")) \(waiting == 1 ? "waits for its" : "wait for their") time.",
+            ]
+        case .quarantined, .heldAlone: break
+        case .working, .well: parts = [proof]
+        case .fresh:
+            parts = [
+                health.runs.last(at: now).map { "Runs come, the last at \(clock($0))." } ?? "No run has come yet."
+            ]
+        }
+        return (parts + others).joined(separator: " ")
+    }
+
+    /// The title of the page.
+    var short: String {
+        if brokenConfiguration != nil { return "drainq.json is broken" }
+        return switch finding {
+        case .unreadable: "not known"
+        case .paused: "paused"
+        case .neverRun: "no run yet"
+        case .notRunning: "nobody runs it"
+        case .offline: "cannot send"
+        case .trouble: "\(troubles.count) of \(health.named.count) in trouble"
+        case .failed: "\(InWords.grouped(health.newFailed)) failed"
+        case .quarantined: "\(InWords.grouped(health.newQuarantined)) in quarantine"
+        case .heldAlone: "\(InWords.grouped(health.heldAlone)) held"
+        case .working: "well, a run is at work"
+        case .well: "well"
+        case .fresh: "nothing sent yet"
+        }
+    }
+
+    // MARK: - Parts
+
+    /// What is found besides the first finding, in a few words each.
+    private var others: [String] {
+        health.findings.dropFirst().compactMap { finding -> String? in
+            switch finding {
+            case .unreadable, .neverRun, .working, .well, .fresh, .paused: nil
+            case .notRunning(let since): "No run came for \(InWords.rough(now - since))."
+            case .offline(let reason): reason.prefix(1).uppercased() + reason.dropFirst() + "."
+            case .trouble: troubleText.prefix(1).uppercased() + troubleText.dropFirst() + "."
+            case .failed: "\(Self.count(health.newFailed, "operation")) failed for good."
+            case .quarantined:
+                "\(Self.count(health.newQuarantined, "file")) \(health.newQuarantined == 1 ? "is" : "are") in quarantine."
+            case .heldAlone:
+                "\(Self.count(health.heldAlone, "operation")) \(health.heldAlone == 1 ? "is" : "are") held one by one."
+            }
+        }
+    }
+
+    private var proof: String {
+        let last = health.runs.last(at: now).map { ago($0) } ?? "not known"
+        guard let delivery = health.lastSuccess else { return "Last run: \(last)." }
+        let run = finding == .working ? "at work" : last
+        return "Last delivery: \(clock(delivery)), \(ago(delivery)). Last run: \(run)."
+    }
+
+    private var troubleText: String {
+        let (count, all) = (troubles.count, health.named.count)
+        let head =
+            "\(InWords.grouped(count)) of \(Self.count(all, "destination")) \(count == 1 ? "is" : "are") in trouble"
+        if count == 1 {
+            let text = "\(head): \(Self.state(troubles[0]))"
+            return text.count <= Self.longest ? text : "\(head): \(Self.state(troubles[0], as: "it"))"
+        }
+        if let cause = commonCause {
+            let state = troubles[0].state == .held ? "held" : "down"
+            return
+                "\(InWords.grouped(count)) of \(Self.count(all, "destination")) are \(state) for one cause: \(CauseWords.plain(cause))"
+        }
+        let named = "\(head): " + Self.listed(troubles.map { Self.state($0) })
+        if count <= 3, named.count <= Self.longest { return named }
+        let kinds: [(Int, String, String)] = [
+            (troubles.count { $0.state == .held }, "is held", "are held"),
+            (troubles.count { $0.state == .down && !$0.answersWithoutTaking }, "is down", "are down"),
+            (troubles.count { $0.answersWithoutTaking }, "answers errors", "answer errors"),
+        ]
+        return "\(head): "
+            + Self.listed(kinds.filter { $0.0 > 0 }.map { "\(InWords.grouped($0.0)) \($0.0 == 1 ? $0.1 : $0.2)" })
+    }
+
+    private var troubleLede: [String] {
+        let held = troubles.filter { $0.state == .held }
+        let down = troubles.filter { $0.state == .down }
+        if troubles.count > 1, commonCause != nil {
+            let well = health.named.count { $0.state == .well }
+            return [
+                "One repair helps all \(troubles.count)"
+                    + (down.isEmpty ? ": they need a person." : "; drainq goes on trying."),
+                well == 0 ? "" : "\(InWords.grouped(well)) \(well == 1 ? "other is" : "others are") well.",
+            ].filter { !$0.isEmpty }
+        }
+        func name(_ few: [DestinationHealth], _ many: String) -> String {
+            few.count == 1 ? (few[0].name.count <= 40 ? few[0].name : "One") : many
+        }
+        var parts: [String] = []
+        if !held.isEmpty {
+            let who = name(held, down.isEmpty ? "They" : "The \(held.count) held")
+            parts.append("\(who) \(held.count == 1 ? "needs" : "need") a person.")
+        }
+        if !down.isEmpty {
+            let who = name(down, held.isEmpty ? "They" : "\(down.count) others")
+            parts.append("\(who) \(down.count == 1 ? "needs its" : "need their") server; drainq goes on trying.")
+        }
+        return parts
+    }
+
+    /// The one cause of all troubles; `nil` if there are several.
+    private var commonCause: Cause? {
+        guard let first = troubles.first, let cause = first.cause, cause.status != nil || cause.error != nil,
+            troubles.allSatisfy({ $0.state == first.state && $0.cause?.group == cause.group })
+        else { return nil }
+        return cause
+    }
+
+    private func waits(_ count: Int, forTime: Bool = false) -> String {
+        let time = count == 1 ? " for its time" : " for their time"
+        return "\(Self.count(count, "operation")) \(count == 1 ? "waits" : "wait")"
+            + (forTime ? health.due > 0 ? " for the next run" : time : "")
+    }
+
+    private func ago(_ time: Timestamp) -> String { InWords.moment(time, from: now) }
+    private func clock(_ time: Timestamp) -> String { InWords.clock(time, at: now) }
+
+    /// The most characters of a sentence with names.
+    private static let longest = 100
+
+    static func state(_ one: DestinationHealth, as name: String? = nil) -> String {
+        let name = name ?? one.name
+        switch one.state {
+        case .held: return "\(name) is held"
+        case .down where one.answersWithoutTaking: return "\(name) answers \(one.cause?.status ?? 0) to everything"
+        case .down: return "\(name) is down"
+        case .paused: return "\(name) is paused"
+        case .missed, .asked, .well, .fresh, .unnamed: return name
+        }
+    }
+
+    static func count(_ count: Int, _ noun: String) -> String {
+        "\(InWords.grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    static func listed(_ parts: [String]) -> String {
+        parts.count < 2 ? parts.first ?? "" : parts.dropLast().joined(separator: ", ") + " and " + parts.last!
+    }
+}

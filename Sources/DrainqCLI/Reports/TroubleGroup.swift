@@ -1,0 +1,55 @@
+import Drain
+import Policy
+
+/// Destinations that are in trouble for one cause: one repair helps all of them.
+struct TroubleGroup {
+    let state: DestinationHealth.State
+    let cause: Cause
+    /// The destinations, by name.
+    let rows: [QueueCount.DestinationCount]
+    /// The earliest beginning.
+    let since: Timestamp?
+    private let isByHand: Bool
+
+    /// Returns the troubles of a queue by cause: what needs a person first, then those for which most wait.
+    static func all(of status: QueueStatus) -> [TroubleGroup] {
+        let rows = Dictionary(status.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var groups: [String: [DestinationHealth]] = [:]
+        for trouble in status.health.troubles {
+            let isByHand = rows[trouble.name]?.state.hold?.isByHand == true
+            let key = "\(trouble.state) \(isByHand) \(trouble.cause?.group ?? "")"
+            groups[key, default: []].append(trouble)
+        }
+        return groups.values.map { troubles in
+            let sorted = troubles.sorted { $0.name < $1.name }
+            return TroubleGroup(
+                state: sorted[0].state, cause: sorted[0].cause ?? Cause(), rows: sorted.compactMap { rows[$0.name] },
+                since: sorted.compactMap(\.since).min(),
+                isByHand: rows[sorted[0].name]?.state.hold?.isByHand == true)
+        }.sorted { left, right in
+            let (first, second) = (left.state == .held ? 0 : 1, right.state == .held ? 0 : 1)
+            return (first, right.waiting, left.rows[0].name) < (second, left.waiting, right.rows[0].name)
+        }
+    }
+
+    var waiting: Int { rows.reduce(0) { $0 + $1.waiting } }
+
+    var oldest: Timestamp? { rows.compactMap(\.oldest).min() }
+
+    /// The next probe of a hold, or the next attempt.
+    var next: Timestamp? {
+        if state != .held { return rows.compactMap(\.next).min() }
+        return rows.compactMap { row in
+            if case .blocked(let block) = row.availability { block.until } else { nil }
+        }.min()
+    }
+
+    /// The options that choose exactly these destinations for `release`, `hold` and the filters.
+    var options: [String] {
+        if rows.count > 3, !isByHand, let status = cause.status { return ["--status", "\(status)"] }
+        return rows.flatMap { ["--destination", $0.name] }
+    }
+
+    /// The command that ends the hold of all of them.
+    var command: String { pasted(["release"] + options) }
+}

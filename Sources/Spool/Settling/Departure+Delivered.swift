@@ -1,0 +1,54 @@
+import CSystem
+import Policy
+
+/// The evidence that an operation was delivered: the receipt of its answer, or the mark of a run that died after it.
+package struct Delivery: ~Copyable {
+    let file: DepartingFile
+    fileprivate let name: EntryName
+
+    fileprivate init(of claim: Claim) { (file, name) = (DepartingFile(claim), claim.name) }
+}
+
+extension SpoolRun {
+    /// Returns the evidence of a delivery by this run. The receipt covers the claim.
+    func delivery(of claim: Claim, by receipt: Receipt?) -> Delivery {
+        precondition(receipt?.covers(claim) == true, "a delivery has a receipt")
+        return Delivery(of: claim)
+    }
+
+    /// Returns the evidence of a delivery by a dead run; `nil` if the run's mark says nothing of one.
+    func delivery(of claim: Claim, marked meaning: ClaimMarks.Meaning?) -> Delivery? {
+        guard case .delivered? = meaning else { return nil }
+        return Delivery(of: claim)
+    }
+
+    /// Row C → gone or K, for an operation that was delivered. `loss` is the error that kept the answer from the copy.
+    /// Throws `notRemovedAfterDelivery` if the file cannot be removed.
+    ///
+    /// Removes the file if its copy cannot be kept: the operation must not be sent again for the sake of a copy.
+    func finish(_ delivery: consuming Delivery, keep: Bool, loss: SpoolError? = nil) throws(SpoolError) -> Settled {
+        guard keep else {
+            try remove(delivery)
+            return .gone
+        }
+        var name = delivery.name
+        (name.interruptions, name.isHeld, name.gate) = (0, false, .open)
+        let entry = Entry(state: .delivered, name: name)
+        do throws(Errno) {
+            try queue.move(delivery.file.path, QueuePath(entry.path))
+            noteAddition(in: entry.state.path)
+            noteRemoval(in: directory.path)
+            return if let loss { .unkept(loss) } else { .moved(entry) }
+        } catch {
+            try remove(delivery)
+            return .unkept(SpoolError(error, "keep a copy in", QueuePath(entry.path)))
+        }
+    }
+
+    private func remove(_ delivery: consuming Delivery) throws(SpoolError) {
+        do throws(SpoolError) { _ = try queue.depart("remove", .delivered(delivery)) } catch {
+            throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
+        }
+        noteRemoval(in: directory.path)
+    }
+}

@@ -1,0 +1,123 @@
+import Delivery
+import Dispatch
+import Spool
+import Synchronization
+import Testing
+
+@testable import Drain
+@testable import Policy
+
+struct `Attempts that wait for credentials` {
+    /// The work of a thread that ends once the other destination has got its operations, and whether it ended so.
+    private final class Command: Sendable {
+        private let mayEnd = DispatchSemaphore(value: 0)
+        private let ends = Mutex([Bool]())
+
+        func end() { mayEnd.signal() }
+
+        func callAsFunction() {
+            let isInTime = mayEnd.wait(timeout: .now() + 60) == .success
+            mayEnd.signal()
+            ends.withLock { $0.append(isInTime) }
+        }
+
+        /// `nil` while the command goes on.
+        var wasInTime: Bool? { ends.withLock { $0.isEmpty ? nil : $0.allSatisfy(\.self) } }
+    }
+
+    private func bench() throws -> Bench {
+        let bench = try Bench()
+        bench.credentials.waitsBeside = true
+        bench.configuration.secrets = ["token": .command(["token"], ttl: nil)]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        return bench
+    }
+
+    @Test func `operations that wait for a command of their secret delay no others`() throws {
+        let (bench, command) = (try bench(), Command())
+        bench.credentials.mayWait = { !$0.isEmpty && command.wasInTime == nil }
+        bench.credentials.values = { names, _ in
+            if !names.isEmpty, command.wasInTime == nil { command() }
+            return SecretValues(values: ["token": "x"])
+        }
+        try bench.add(2)
+        try bench.add(2, type: "other")
+        var left = 2
+        let summary = try bench.run(RunOptions(concurrency: 5)) { request in
+            if request.url.hasPrefix("http://two") { left -= 1 }
+            if left == 0 { command.end() }
+            return .status(204)
+        }
+        #expect(summary.delivered == 4 && command.wasInTime == true)
+    }
+
+    @Test func `operations that wait for their route's command delay no others`() throws {
+        let (bench, command) = (try bench(), Command())
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        bench.configuration.defaultRoute.headers = []
+        bench.credentials.signed = { _, _ in
+            command()
+            return [HeaderField(name: "X-Signature", value: "1")]
+        }
+        try bench.add(2)
+        try bench.add(1, type: "other")
+        var signatures: [String] = []
+        let summary = try bench.run(RunOptions(concurrency: 5)) { request in
+            if request.url.hasPrefix("http://two") { command.end() }
+            signatures += request.headers.filter { $0.isNamed("X-Signature") }.map(\.value)
+            return .status(204)
+        }
+        #expect(summary.delivered == 3 && command.wasInTime == true && signatures == ["1", "1"])
+    }
+
+    @Test func `a refused secret is looked up beside the deliveries, and the operation is sent again`() throws {
+        let (bench, command) = (try bench(), Command())
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": command.wasInTime == nil ? "old" : "new"]) }
+        bench.credentials.refresh = { _ in
+            command()
+            return true
+        }
+        try bench.add(1)
+        try bench.add(1, type: "other")
+        let summary = try bench.run(RunOptions(concurrency: 5)) { request in
+            if request.url.hasPrefix("http://two") { command.end() }
+            return request.headers.contains { $0.value == "old" } ? .status(401) : .status(204)
+        }
+        #expect(summary.delivered == 2 && summary.attempts == 3 && command.wasInTime == true)
+    }
+
+    @Test func `a run that must stop puts back what waits`() throws {
+        let (bench, command) = (try bench(), Command())
+        bench.credentials.mayWait = { !$0.isEmpty && command.wasInTime == nil }
+        bench.credentials.values = { names, _ in
+            if !names.isEmpty, command.wasInTime == nil { command() }
+            return SecretValues(values: ["token": "x"])
+        }
+        try bench.add(1)
+        try bench.add(1, type: "other")
+        let summary = try bench.run(RunOptions(concurrency: 5)) { _ in
+            bench.signals = [15]
+            return .status(204)
+        }
+        command.end()
+        #expect(summary.delivered == 1 && summary.attempts == 1)
+        #expect(try bench.names(.new).map(\.attempts) == [0] && bench.names(.claimed).isEmpty)
+    }
+
+    @Test func `an operation without credentials for now is deferred, uncharged and without a record`() throws {
+        let bench = try bench()
+        bench.credentials.values = { _, _ in
+            SecretValues(failures: ["token": "comes late"], unavailable: ["token": .seconds(7)])
+        }
+        try bench.add(1)
+        let summary = try bench.run()
+        #expect(summary.deferred == 1 && summary.attempts == 0 && summary.held == 0)
+        let name = try #require(try bench.names(.deferred).first)
+        #expect(name.attempts == 0 && name.gate == .retryAt((bench.now + .seconds(7)).roundedUpToMilliseconds))
+        guard case .operation(let stored) = try bench.spool.read(Entry(state: .deferred, name: name)) else {
+            Issue.record("no operation")
+            return
+        }
+        #expect(stored.operation.attempts.isEmpty)
+    }
+}

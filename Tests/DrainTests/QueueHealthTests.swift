@@ -1,0 +1,145 @@
+import Foundation
+import Spool
+import Testing
+
+@testable import Drain
+@testable import Policy
+
+/// What is known of a queue, after the same runs that an operator would see.
+struct QueueHealthTests {
+    private func health(_ bench: Bench) throws -> QueueHealth {
+        let known = try KnownDestinations(showing: bench.spool, bench.configuration, at: bench.now)
+        let count = try QueueCount(of: bench.spool, bench.configuration, known, at: bench.now)
+        return try QueueHealth(of: bench.spool, count, known, at: bench.now)
+    }
+
+    private func found(_ bench: Bench) throws -> [QueueHealth.Finding] { try health(bench).findings }
+
+    @Test func `a queue that no run has touched is not well as soon as something is due`() throws {
+        let bench = try Bench()
+        #expect(try found(bench) == [.fresh])
+        try bench.add(1)
+        bench.pass(.seconds(4 * 86_400))
+        #expect(try found(bench) == [.neverRun])
+    }
+
+    @Test func `well needs a delivery, and a run within five usual intervals while something is due`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        for _ in 0..<3 {
+            _ = try bench.run()
+            bench.pass(.seconds(600))
+        }
+        #expect(try found(bench) == [.well])
+        try bench.add(1)
+        bench.pass(.seconds(2390))
+        #expect(try found(bench) == [.well])
+        bench.pass(.seconds(20))
+        let last = try health(bench).runs.last(at: bench.now)
+        #expect(try found(bench) == [.notRunning(since: try #require(last))])
+        #expect(bench.changes(.gap).isEmpty)
+        _ = try bench.run()
+        #expect(try bench.changes(.gap).map(\.since) == [last] && found(bench) == [.well])
+    }
+
+    @Test func `what a dead run has claimed is due once runs are missing`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run()
+        try bench.add(1)
+        let dead = try bench.spool.beginRun(now: bench.now)
+        _ = try #require(try dead.claim(Entry(state: .new, name: bench.names(.new)[0])))
+        #expect(try found(bench) == [.working] && health(bench).due == 0)
+        bench.pass(.seconds(86_400))
+        let last = try #require(try health(bench).runs.last(at: bench.now))
+        #expect(try found(bench) == [.notRunning(since: last)] && health(bench).due == 1)
+        withExtendedLifetime(dead) {}
+    }
+
+    @Test(arguments: [500, 408, 409, 422])
+    func `a destination that answers and takes nothing is in trouble after a quarter of an hour`(status: Int) throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run { _ in .status(status) }
+        let early = try health(bench)
+        #expect(early.destinations.map(\.state) == [.missed] && early.destinations[0].cause?.status == status)
+        bench.pass(.seconds(901))
+        try bench.add(1)
+        _ = try bench.run { _ in .status(status) }
+        let late = try health(bench)
+        #expect(late.troubles.map(\.state) == [.down] && late.findings.first == .trouble)
+        #expect(late.troubles[0].answersWithoutTaking && bench.changes(.down).map(\.status) == [status])
+        bench.pass(.seconds(86_400))
+        try bench.add(1)
+        _ = try bench.run()
+        #expect(try health(bench).troubles.isEmpty && bench.changes(.up).map(\.ended) == ["delivery"])
+    }
+
+    @Test func `time alone makes a trouble, and a run without an attempt tells it`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(7200)]))
+        try bench.add(1)
+        _ = try bench.run { _ in .status(500) }
+        bench.pass(.seconds(901))
+        #expect(try found(bench) == [.trouble] && bench.changes(.down).isEmpty)
+        _ = try bench.run()
+        #expect(bench.changes(.down).count == 1)
+        _ = try bench.run()
+        #expect(bench.changes(.down).count == 1)
+    }
+
+    @Test func `a corrected url leaves the old host in nobody's trouble, and the next run ends its state`() throws {
+        let bench = try Bench()
+        try bench.add(6)
+        _ = try bench.run { _ in .failure(.refused, detail: "") }
+        bench.configuration.defaultRoute.url = "http://three/"
+        #expect(try health(bench).troubles.isEmpty)
+        bench.pass(.seconds(86_400))
+        #expect(try bench.run().delivered == 6)
+        #expect(try bench.state(of: "http://one").trouble == nil && found(bench) == [.well])
+    }
+
+    @Test func `an operation with the old url of its own keeps the old host in trouble`() throws {
+        let bench = try Bench()
+        try bench.add(6) { $0.url = "http://own/x" }
+        _ = try bench.run { _ in .failure(.refused, detail: "") }
+        _ = try bench.run { _ in .failure(.refused, detail: "") }
+        #expect(try health(bench).troubles.map(\.name) == ["http://own"])
+    }
+
+    @Test func `a pause is told, and what is paused is not due`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        try bench.spool.setPaused(true, by: "ada", at: bench.now)
+        let paused = try health(bench)
+        #expect(paused.findings == [.paused] && paused.due == 0 && paused.pause?.user == "ada")
+        try bench.spool.setPaused(false)
+        #expect(try health(bench).due == 2)
+    }
+
+    @Test func `a damaged or newer state is not known, and never well`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run()
+        #expect(try found(bench) == [.well])
+        try bench.spool.writeState("destinations.json", Array("{\"version\":9}\n".utf8))
+        #expect(try found(bench).first == .unreadable(["destinations.json"]))
+        try bench.spool.writeState("destinations.json", Array("nothing\n".utf8))
+        #expect(try found(bench).first == .unreadable(["destinations.json"]))
+        try bench.spool.writeState("destinations.json", Array("{\"version\":1,\"destinations\":{}}\n".utf8))
+        try bench.spool.writeState("runs", Array("a newer drainq's times\n".utf8))
+        #expect(try found(bench).first == .unreadable(["runs"]))
+    }
+
+    @Test func `a failed operation is new until an operator names it, and again if it comes back`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        _ = try bench.run { $0.body == Array("1".utf8) ? .status(422) : .status(204) }
+        #expect(try health(bench).newFailed == 1)
+        let names = try bench.names(.failed).map { "\($0)" }
+        try SeenFiles.note(names, in: bench.spool)
+        #expect(try health(bench).newFailed == 0 && found(bench) == [.well])
+        try SeenFiles.forget(names, in: bench.spool)
+        #expect(try found(bench) == [.failed])
+    }
+}

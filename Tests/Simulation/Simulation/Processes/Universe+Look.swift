@@ -1,0 +1,123 @@
+internal import CSystem
+internal import Drain
+internal import Policy
+internal import Spool
+
+/// What an operator sees after each process has ended.
+extension Universe {
+    /// Looks at the queue as `status` does, at one moment: no process goes on meanwhile, and nothing on the disk
+    /// changes.
+    func look() {
+        let now = now(on: 0)
+        do throws(SpoolError) {
+            let spool = try SpoolDirectory(opening: Self.queue, system: lookingCalls)
+            let known = try KnownDestinations(showing: spool, configuration, at: now)
+            let count = try QueueCount(of: spool, configuration, known, at: now)
+            let health = try QueueHealth(of: spool, count, known, at: now)
+            var look = Look(health.findings.map { Look.Finding($0) })
+            for destination in health.destinations {
+                look.destinations[Self.host(of: destination.name)] = Look.Destination(
+                    Look.Destination.State(destination.state), since: destination.since, waiting: destination.waiting)
+            }
+            look.due = health.due
+            look.lastRun = health.runs.last(at: now)
+            look.figures = Look.Figures(
+                waiting: health.waiting, failed: health.states[.failed] ?? 0,
+                quarantined: health.states[.quarantined] ?? 0)
+            // Between a link and an unlink an operation has two names.
+            look.files = plan.movesByLink || plan.isShared ? look.figures : countFiles()
+            note(.world, .looks(look))
+        } catch {
+            note(.world, .looks(Look([.unreadable])))
+        }
+        disk.end(.world)
+    }
+
+    /// System calls that take no time and never fail: a look is no process.
+    private var lookingCalls: SystemCalls {
+        let gate = Gate(
+            before: { (_) throws(Errno) in }, now: { [unowned self] in now(on: 0) },
+            elapsed: { [unowned self] in scheduler.time }, sleep: { _ in }, random: { 0 })
+        return disk.calls(of: .world, user: 0, host: "look", through: gate)
+    }
+
+    private func countFiles() -> Look.Figures {
+        func count(_ directory: String, _ isCounted: (String) -> Bool = { EntryName($0) != nil }) -> Int {
+            disk.files(in: directory).count { isCounted(String($0.path.split(separator: "/").last ?? "")) }
+        }
+        return Look.Figures(
+            waiting: count("new") { $0.first != "." } + count("deferred") + count("claimed"), failed: count("failed"),
+            quarantined: count("quarantine") { !$0.hasSuffix(".reason") })
+    }
+
+    /// The host of a destination such as `http://one`.
+    static func host(of destination: String) -> String {
+        destination.split(separator: "/").last.map(String.init) ?? destination
+    }
+
+    // MARK: - Hooks
+
+    /// The hooks of every history: one for each event that begins or ends something.
+    static let hooks: Hooks = {
+        var hooks = Configuration().hooks
+        for event in [Hooks.Event.held, .released, .down, .up] { hooks.commands[event] = ["true"] }
+        hooks.atMostEvery = .zero
+        hooks.downAfter = hookPatience
+        return hooks
+    }()
+
+    /// The time without a delivery after which a hook is called.
+    static let hookPatience = Duration.seconds(60)
+
+    /// Calls the hooks of a run that has ended, as `run` does.
+    func callHooks(of process: SimulatedProcess) {
+        let now = now(on: process.host)
+        do throws(SpoolError) {
+            let spool = try SpoolDirectory(opening: Self.queue, system: lookingCalls)
+            let known = try KnownDestinations(showing: spool, configuration, at: now)
+            let conditions = Self.hooks.conditions(of: known, at: now)
+            for call in reportLedger.takeDue(by: Self.hooks, conditions, at: now) {
+                note(process.id, .calls(call.event.rawValue, host: Self.host(of: call.destination ?? "")))
+            }
+        } catch {
+            // Without the ledger no hook is called: the next run does it.
+        }
+        disk.end(.world)
+    }
+}
+
+extension Look.Finding {
+    fileprivate init(_ finding: QueueHealth.Finding) {
+        self =
+            switch finding {
+            case .unreadable: .unreadable
+            case .paused: .paused
+            case .neverRun: .neverRun
+            case .notRunning: .notRunning
+            case .offline: .offline
+            case .trouble: .trouble
+            case .failed: .failed
+            case .quarantined: .quarantined
+            case .heldAlone: .heldAlone
+            case .working: .working
+            case .well: .well
+            case .fresh: .fresh
+            }
+    }
+}
+
+extension Look.Destination.State {
+    fileprivate init(_ state: DestinationHealth.State) {
+        self =
+            switch state {
+            case .held: .held
+            case .down: .down
+            case .paused: .paused
+            case .missed: .missed
+            case .asked: .asked
+            case .well: .well
+            case .fresh: .fresh
+            case .unnamed: .unnamed
+            }
+    }
+}
