@@ -27,9 +27,8 @@ extension Settling {
         if !settlement.kept.isEmpty, let chain = attempt.route.chainOrNone(of: member.operation) {
             settlement.record.kept = ChainValues(chain: chain, kept: settlement.kept)
         }
-        let record = ofPart(of: member, settlement).record
-        return try spoolRun.receipt(
-            of: request, for: member.parts.map { ($0.claim, record) } + [(claim, settlement.record)], keep: keep)
+        let parts = member.parts.map { ($0.claim, ofPart(of: member, settlement).record) }
+        return try spoolRun.receipt(of: request, for: parts + [(claim, settlement.record)], keep: keep)
     }
 
     /// Decides what becomes of an operation. No copy is kept for a submitter.

@@ -28,7 +28,7 @@ extension SpoolRun {
                 try control.recordBatch(in: queue)
                 _ = try queue.publish([file], durable: true, allOrNone: false, claimedBy: self)
                 if !control.needsLock { AdmissionRecord.invalidate(in: queue) }
-                let claim = Claim(name: name, from: file.entry.state, path: path(of: name))
+                let claim = Claim(name, from: file.entry.state, by: self)
                 claimed(claim)
                 return .accepted(claim)
             }

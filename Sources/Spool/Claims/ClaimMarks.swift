@@ -41,16 +41,16 @@ struct ClaimMarks {
     /// Marks a claim, or changes its mark. Returns false if the system refuses.
     @discardableResult
     mutating func mark(
-        _ name: EntryName, _ meaning: Meaning, in directory: LockedDirectory, _ system: SystemCalls
+        _ claim: Claim, _ meaning: Meaning, in directory: LockedDirectory, _ system: SystemCalls
     ) -> Bool {
         if count == 0 {
             directory.write(Self.record("\(directory.name) \(system.boot())"), at: 0)
             count = 1
         }
-        let record = marks[name]?.record ?? free.popLast() ?? count
+        let record = marks[claim.name]?.record ?? free.popLast() ?? count
         count = max(count, record + 1)
-        marks[name] = (record, meaning)
-        return directory.write(Self.record(meaning.prefix + name.description), at: record * Self.length)
+        marks[claim.name] = (record, meaning)
+        return directory.write(Self.record(meaning.prefix, claim.fileName), at: record * Self.length)
     }
 
     /// Ends the mark of a claim whose file has left the directory. `isBack`: the file may be claimed again under its
@@ -82,8 +82,13 @@ struct ClaimMarks {
         return meanings
     }
 
-    private static func record(_ text: String) -> [UInt8] {
-        Array(text.utf8.prefix(length))
-            + [UInt8](repeating: UInt8(ascii: "\n"), count: max(0, length - text.utf8.count))
+    private static func record(_ prefix: String, _ text: String = "") -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length)
+        bytes += prefix.utf8
+        bytes += text.utf8
+        bytes += repeatElement(UInt8(ascii: "\n"), count: max(0, length - bytes.count))
+        bytes.removeLast(bytes.count - length)
+        return bytes
     }
 }

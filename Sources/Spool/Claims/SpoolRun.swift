@@ -54,10 +54,10 @@ package final class SpoolRun {
     /// Returns what the mark of a file in the run's directory says; `nil` without a mark.
     func mark(of name: EntryName) -> ClaimMarks.Meaning? { changes.withLock { $0.marks[name] } }
 
-    /// Marks a file in the run's directory. Returns false if the system refuses.
+    /// Marks the file of a claim. Returns false if the system refuses.
     @discardableResult
-    func mark(_ name: EntryName, _ meaning: ClaimMarks.Meaning) -> Bool {
-        changes.withLock { $0.marks.mark(name, meaning, in: directory, queue.system) }
+    func mark(_ claim: Claim, _ meaning: ClaimMarks.Meaning) -> Bool {
+        changes.withLock { $0.marks.mark(claim, meaning, in: directory, queue.system) }
     }
 
     /// Ends the mark of a file that has left the run's directory.
@@ -155,22 +155,21 @@ package final class SpoolRun {
         guard entry.state == .new || entry.state == .deferred, !hasClaimed(entry.name) else { return nil }
         try confirm()
         try syncRunDirectory()
+        let claim = Claim(entry.name, from: entry.state, by: self)
         let home = entry.state.path
-        let file = entry.name.description.utf8
-        let (from, to) = (QueuePath(in: home, file), path(of: entry.name))
-        let (source, target) = (queue.openDirectories.place(of: from), queue.openDirectories.place(of: to))
+        let from = QueuePath(in: home, claim.fileName.utf8)
+        let (source, target) = (queue.openDirectories.place(of: from), queue.openDirectories.place(of: claim.path))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
                 try queue.system.rename(source.directory, source.name.bytes, target.directory, target.name.bytes)
                 return true
             } catch {
-                if try hasInDirectory(to) { return true }
+                if try hasInDirectory(claim.path) { return true }
                 if error == .missing { return false }
                 throw error
             }
         }
         guard won else { return nil }
-        let claim = Claim(name: entry.name, from: entry.state, path: to)
         claimed(claim)
         noteRemoval(in: home)
         return claim

@@ -64,8 +64,10 @@ extension SpoolDirectory {
     /// Adds the lines of operations that an answer has delivered: the time, and the name of the file. Takes no lock on
     /// a local file system, where a write at the end of a file is one step. A line begins with a line break, too: it
     /// ends one that a crash has torn.
-    func noteDeliveries(_ names: [EntryName], at now: Timestamp) {
-        let lines = names.flatMap { Array("\n\(now.compactMicroseconds) \($0)\n".utf8) }
+    func noteDeliveries(of claims: [Claim], at now: Timestamp) {
+        let time = now.compactMicroseconds
+        var lines: [UInt8] = []
+        for claim in claims { lines += "\n\(time) \(claim.fileName)\n".utf8 }
         do throws(SpoolError) {
             var lock = fileSystem.isLocal ? nil : try lockLog()
             defer { lock?.release() }

@@ -87,19 +87,19 @@ extension SpoolRun {
                     try returnForeign(from, bytes, &recovery)
                     continue
                 }
-                let meaning = marks[name.description] ?? mark(of: name)
+                let claim = Claim(name, from: .home(of: name), by: self)
+                let meaning = marks[claim.fileName] ?? mark(of: name)
                 // If this run dies too, or cannot move the file on, the next recovery does what the mark says.
-                if let meaning { mark(name, meaning) }
-                if try take(name, from: from) {
-                    let mine = path(of: name)
-                    let claim = Claim(name: name, from: .home(of: name), path: mine)
+                if let meaning { mark(claim, meaning) }
+                if try take(claim, from: from) {
                     if case .delivered(let keep) = meaning, let delivery = delivery(of: claim, marked: meaning) {
                         finish(claim)
                         try keepValuesLeft(in: claim, now)
                         _ = try self.finish(delivery, keep: keep)
                         recovery.delivered.append(name)
                     } else {
-                        try returnClaim(mine, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
+                        try returnClaim(
+                            claim.path, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
                     }
                 }
                 unmark(name)
@@ -112,11 +112,11 @@ extension SpoolRun {
 
     /// Row C of a dead run → C of this run. Returns false if the file has gone: a host that was cut off is back, and
     /// its run has just settled the claim.
-    private func take(_ name: EntryName, from: QueuePath) throws(SpoolError) -> Bool {
+    private func take(_ claim: Claim, from: QueuePath) throws(SpoolError) -> Bool {
         if from.parent == directory.path { return true }
         let isThere = try queue.attempt("recover", from) { () throws(Errno) in
             do throws(Errno) {
-                try queue.move(from, path(of: name))
+                try queue.move(from, claim.path)
                 return true
             } catch let error where error == .missing {
                 return false

@@ -33,7 +33,7 @@ extension SpoolRun {
     /// counts an interruption of each.
     @discardableResult
     package func begin(_ claims: [Claim]) -> RequestInFlight {
-        for claim in claims where isOpen(claim) && mark(of: claim.name) == nil { mark(claim.name, .begun) }
+        for claim in claims where isOpen(claim) && mark(of: claim.name) == nil { mark(claim, .begun) }
         return RequestInFlight(of: claims)
     }
 
@@ -56,9 +56,9 @@ extension SpoolRun {
         }
         // Before the marks: what a mark delivers, `wait` knows as delivered.
         if let now = deliveries.map({ $1.at + $1.duration }).max() {
-            queue.noteDeliveries(claims.map(\.name), at: now)
+            queue.noteDeliveries(of: claims, at: now)
         }
-        let isMarked = queue.fileSystem.isLocal && claims.allSatisfy { mark($0.name, .delivered(keep: keep)) }
+        let isMarked = queue.fileSystem.isLocal && claims.allSatisfy { mark($0, .delivered(keep: keep)) }
         return Receipt(of: claims, isMarked: isMarked, losses: losses)
     }
 
