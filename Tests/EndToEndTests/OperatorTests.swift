@@ -327,7 +327,8 @@ struct OperatorTests {
     @Test func `list shows why an operation failed unsent`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         try queue.run("add", input: "{}")
-        try queue.write("{ routes: { default: { url: \"https://a.example/{payload.host}\" } } }", as: "queue/drainq.json")
+        try queue.write(
+            "{ routes: { default: { url: \"https://a.example/{payload.host}\" } } }", as: "queue/drainq.json")
         #expect(try queue.run("run").status == 1)
         #expect(try queue.run("list").output.contains("the operation has no value for '{payload.host}'"))
     }
