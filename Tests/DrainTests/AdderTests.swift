@@ -1,3 +1,4 @@
+import CSystem
 import Scratch
 import Spool
 import Testing
@@ -119,5 +120,25 @@ struct AdderTests {
         #expect(try second.end())
         #expect(reports.lines == ["default-0 replaced", "default-1 replaced", "default-2 replaced"])
         #expect(try bench.names(.new).count == 3)
+    }
+
+    @Test func `a refused value is in quarantine before a later operation has its name`() throws {
+        var counts: [Int] = []
+        var queue: SpoolDirectory?
+        var calls = SystemCalls.real
+        calls.renameNoReplace = { (directory, from, to) throws(Errno) in
+            if String(cString: to).hasPrefix("new/") { counts.append((try? queue?.quarantined().count) ?? -1) }
+            try SystemCalls.real.renameNoReplace(directory, from, to)
+        }
+        let bench = try Bench(system: calls)
+        queue = bench.spool
+        var adder = Adder(
+            to: bench.spool, bench.configuration, Adder.Options(Reading(.payload), isDurable: false),
+            clock: bench.clock
+        ) { [reports] in reports.take($0) }
+        try adder.take(submission(1, key: String(repeating: "k", count: 1025)), given(1))
+        try adder.take(submission(2), given(2))
+        #expect(try adder.end())
+        #expect(counts == [1] && reports.lines == ["2 accepted", "line 1 kept"])
     }
 }

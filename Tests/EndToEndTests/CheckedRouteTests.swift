@@ -29,6 +29,22 @@ struct CheckedRouteTests {
         #expect(check.status == 0 && check.output.contains("note: an operation of type 'crm' needs "), "\(check)")
     }
 
+    @Test func `a host with a port names no destination if several are there`() throws {
+        let queue = try Drainq("{ routes: { a: { url: 'http://x.example:80/' }, b: { url: 'https://y.example:8/' } } }")
+        #expect(try queue.run("hold", "--destination", "y.example:8").lines == ["https://y.example:8"])
+        try queue.write(
+            "{ routes: { a: { url: 'http://y.example:8/' }, b: { url: 'https://y.example:8/' } } }",
+            as: "queue/drainq.json")
+        let finished = try queue.run("hold", "--destination", "y.example:8")
+        #expect(finished.status == 64 && finished.error.contains("several destinations are at 'y.example:8'"))
+        #expect(finished.error.contains("such as 'http://y.example:8'"))
+    }
+
+    @Test func `check notes a debounce without coalescing, also of the default route`() throws {
+        let note = try checked("{ routes: { default: { url: 'http://a.example/', debounce: '1s' } } }")
+        #expect(note.output.contains("'default' has 'debounce' and does not coalesce"))
+    }
+
     @Test func `check notes a secret too short to hide, and does not print the secret`() throws {
         let queue = try Drainq(
             """

@@ -73,6 +73,15 @@ struct EyesTests {
         #expect(check.error.contains("/none/page.html' of 'metrics.page'"))
     }
 
+    @Test func `a directory in the place of a file of metrics is told once with a hint, and check names it`() throws {
+        let queue = try Drainq("{ metrics: { page: '../queue/state' } }")
+        let runs = try (0..<2).map { _ in try queue.run("run") }
+        #expect(runs.map(\.error.isEmpty) == [false, true])
+        #expect(runs[0].error.contains("Is a directory") && runs[0].error.contains("hint: the path is that of a file"))
+        let check = try queue.run("check")
+        #expect(check.status == 78 && check.error.contains("state' of 'metrics.page': it is a directory"))
+    }
+
     // MARK: - The feed
 
     @Test func `what add and import put into quarantine is logged, counted, and told by the next run's hook`() throws {

@@ -31,12 +31,14 @@ struct InputTests {
     @Test func `without a default route, a type without a route is refused with the nearest name`() throws {
         let drainq = try Drainq("{ routes: { updateProfile: { url: 'http://a.example/' } } }")
         let mistyped = try drainq.run("add", "--type", "upadteProfile", input: "1")
-        #expect(mistyped.status == 65)
+        #expect(mistyped.status == 64)
         #expect(
             mistyped.error.contains("no route for the type 'upadteProfile'")
                 && mistyped.error.contains("did you mean 'updateProfile'?"))
         #expect(try drainq.run("add", input: "1").error.contains("the types are updateProfile"))
-        #expect(try drainq.run("send", "--type", "other", input: "1").status == 65)
+        #expect(try drainq.run("send", "--type", "other", input: "1").status == 64)
+        // A value that names its type itself is a bad line.
+        #expect(try drainq.run("add", "--type", "{payload}", input: "\"other\"").status == 65)
         #expect(try drainq.run("add", "--type", "updateProfile", input: "1").status == 0)
         // An operation with its own url needs no route, and a queue without routes is not configured yet.
         #expect(try drainq.run("add", "--type", "other", "--url", "http://b.example/", input: "1").status == 0)

@@ -121,7 +121,7 @@ struct MetricsTests {
         #expect(
             finished.error == """
                 drainq: warning: cannot write '/nowhere/at/all/x.prom': No such file or directory
-                drainq: hint: its directory must be there, and writable by the user that runs drainq
+                drainq: hint: the path is that of a file, in a directory that is there and that runs can write
 
                 """)
     }

@@ -281,10 +281,8 @@ struct OperatorTests {
     // MARK: - Refusals of add
 
     @Test(arguments: [
-        (["-H", "Host: evil"], "{\"content\":\"x\"}", "the operation's header 'Host' is not for users to set"),
         ([], "{\"content\":\"  \"}", "the payload does not meet the route's 'require': /content is empty"),
-        (["--url", "https://else.example"], "{\"content\":\"x\"}", "the route lets no operation bring its own url"),
-        (["--method", "CONNECT"], "{\"content\":\"x\"}", "the operation's method 'CONNECT' cannot be used"),
+        (["--type", "{payload.type}", "-H", "Host: evil"], #"{"type":"own"}"#, "the operation's header 'Host' is not"),
         (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}'"),
     ])
     func `add refuses an operation that can never be sent`(options: [String], payload: String, reason: String) throws {
@@ -293,7 +291,7 @@ struct OperatorTests {
             { routes: {
               default: { url: "https://a.example", require: { pointer: "/content", notEmpty: true },
                          overrides: ["headers", "method"] },
-              keyed: { url: "https://a.example/{key}" },
+              keyed: { url: "https://a.example/{key}" }, own: { url: "https://a.example" },
             } }
             """)
         let finished = try queue.run(["add"] + options, input: "{\"content\":0}\n\(payload)\n")
@@ -301,6 +299,38 @@ struct OperatorTests {
         #expect(finished.error.contains("of 'standard input': \(reason)"), "\(finished.error)")
         #expect(finished.error.contains("kept as 'quarantine/"))
         #expect(try queue.names("quarantine").count >= 2)
+    }
+
+    @Test(arguments: [
+        (["-H", "Host: evil"], "the operation's header 'Host' is not for users to set"),
+        (["--url", "https://else.example/"], "the route lets no operation bring its own url"),
+        (["--method", "CONNECT"], "the operation's method 'CONNECT' cannot be used"),
+        (["--type", "secret", "--url", "https://else.example/"], "the route's credentials and kept values go to"),
+        (["--content-type", "text/\nplain"], "it has a value with control characters"),
+        (["--delay", "2h", "--expires", "1h"], "the operations would expire before they are due"),
+    ])
+    func `options with which no operation can be sent are a mistake of the command`(
+        options: [String], reason: String
+    ) throws {
+        let queue = try Drainq(
+            """
+            { routes: {
+              default: { url: "https://a.example", overrides: ["headers", "method"] },
+              secret: { url: "https://a.example", overrides: ["url"], headers: { Authorization: "Bearer 1" } },
+            } }
+            """)
+        let finished = try queue.run(["add"] + options, input: "1\n2\n")
+        #expect(finished.status == 64 && finished.error.contains(reason), "\(finished)")
+        #expect(try queue.names("quarantine").isEmpty && queue.waiting() == 0)
+    }
+
+    @Test func `list shows why an operation failed unsent`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        try queue.run("add", input: "{}")
+        try queue.write(
+            "{ routes: { default: { url: \"https://a.example/{payload.host}\" } } }", as: "queue/drainq.json")
+        #expect(try queue.run("run").status == 1)
+        #expect(try queue.run("list").output.contains("the operation has no value for '{payload.host}'"))
     }
 
     @Test func `add --atomic adds no operation if a line can never be sent`() throws {
@@ -465,9 +495,13 @@ struct OperatorTests {
         let status = try queue.status()
         #expect(status["heldBehindFailed"] as? Int == 2 && status["heldByThemselves"] as? Int == 0)
         #expect((status["states"] as? [String: Int])?["held"] == 2)
-        #expect(try queue.run("status").output.contains("held behind failed operations: 2"))
+        #expect(try queue.run("status").output.contains("held behind failed or quarantined ones: 2"))
         #expect(try states(queue, "--state", "held") == ["held", "held"])
         #expect(try queue.run("list").output.contains("held behind \(ids[0])"))
+        // An operator has seen the failed one, and what it holds waits all the same.
+        #expect(try queue.run("export", "--state", "failed").status == 0)
+        let check = try queue.run("status", "--check")
+        #expect(check.status == 1 && check.output.contains("2 operations are held behind failed or quarantined ones"))
         let shown = try queue.run("show", ids[1]).output
         #expect(
             shown.contains("held: held behind '\(ids[0])', which failed: 'drainq retry \(ids[0])' sends that one first")
@@ -475,7 +509,7 @@ struct OperatorTests {
         let row = try #require(try queue.operations(["--state", "held"]).first?["waitsFor"] as? [String: Any])
         #expect(row["what"] as? String == "failed" && row["id"] as? String == ids[0])
         let dropped = try queue.run("drop", ids[0])
-        #expect(dropped.error.contains("2 operations are no longer held behind a failed operation"))
+        #expect(dropped.error.contains("2 operations are no longer held behind a failed or quarantined one"))
         #expect(try queue.run("run").status == 0)
         #expect(receiver.requests().map(\.text) == ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"])
     }

@@ -89,7 +89,9 @@ struct PipelineTests {
     // MARK: - Closed outputs
 
     @Test(arguments: [">&-", "2>&-", "<&-", ">&- 2>&-", ">&- 2>&- <&-"])
-    func `closed standard descriptors cause no messages and no damage to files of the queue`(closed: String) throws {
+    func `a closed standard output is an error, and closed descriptors damage no file of the queue`(closed: String)
+        throws
+    {
         let queue = try Drainq()
         let input = closed.contains("<&-") ? "" : "echo '{\"n\":1.10}' | "
         let file = closed.contains("<&-") ? "payload" : ""
@@ -101,7 +103,8 @@ struct PipelineTests {
             drainq add --json /none \(closed); echo $?
             """
         let finished = try queue.shell(script)
-        #expect(finished.lines.filter { $0.count < 3 } == ["0", "0", "74"])
+        let printed = closed.hasPrefix(">") ? "74" : "0"
+        #expect(finished.lines.filter { $0.count < 3 } == [printed, printed, "74"])
         let names = try queue.names("new")
         #expect(names.count == 1)
         let written = try String(contentsOf: queue.queue.appending(path: "new/\(names[0])"), encoding: .utf8)
@@ -169,6 +172,32 @@ struct PipelineTests {
         #expect(ended.lines.first == "status 74")
         let count = try queue.names("new").count
         #expect(ended.output.contains("\(count) operation"), "\(ended)")
+    }
+
+    @Test(arguments: [
+        ("add", "1 operation of this input entered the queue"), ("list", "cannot write standard output: Bad file"),
+        ("status --json", "cannot write standard output: Bad file"),
+    ])
+    func `a closed standard output is told, with what was done`(command: String, words: String) throws {
+        let queue = try Drainq()
+        let ended = try queue.shell("echo 1 | drainq add; echo 2 | drainq \(command) >&-; echo $?")
+        #expect(ended.lines.last == "74" && ended.error.contains(words), "\(ended)")
+    }
+
+    @Test func `a closed standard input is an error, and not an empty input`() throws {
+        let ended = try Drainq().shell("drainq add <&-")
+        #expect(ended.status == 74 && ended.error.contains("cannot read 'standard input': Bad file descriptor"))
+    }
+
+    @Test(arguments: [
+        "id=$(echo 1 | drainq add); drainq run; drainq wait \"$id\" >&-", "echo 1 | drainq send >&-",
+    ])
+    func `an answer that nobody reads is an error`(command: String) throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "hello")))
+        defer { receiver.stop() }
+        let ended = try Drainq(to: receiver, "keepAnswer: true").shell(command)
+        #expect(ended.status == 74 && ended.error.contains("standard output takes no more answers"), "\(ended)")
+        #expect(receiver.receivedCount == 1)
     }
 
     @Test func `a value in the place of a file has a hint`() throws {

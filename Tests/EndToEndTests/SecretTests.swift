@@ -168,7 +168,7 @@ struct SecretTests {
         let elsewhere = try LoopbackReceiver()
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")
-        #expect(try drainq.run("add", "--url", elsewhere.url + "/x", input: "1").status == 65)
+        #expect(try drainq.run("add", "--url", elsewhere.url + "/x", input: "1").status == 64)
         try drainq.drop(Data("{\"drainq\":1,\"url\":\"\(elsewhere.url)/x\",\"payload\":1}".utf8), as: "dropped")
         #expect(try drainq.run("run").status == 65)
         #expect(elsewhere.receivedCount == 0)

@@ -37,10 +37,9 @@ package struct Adder {
     private let report: (AdderEvent) -> Void
     private var control: AdmissionControl
     private var batch: [(submission: Submission, given: GivenValue)] = []
-    private var refused: [(value: GivenValue, reason: String, reading: Reading)] = []
-    /// The bytes of the batch, and of the refused values.
+    private var refused: RefusedValues
+    /// The bytes of the batch.
     private var bytes = 0
-    private var refusedBytes = 0
     private var times = SubmissionClock()
     private var hasRefused = false
     /// Whether a batch is in the queue.
@@ -55,6 +54,7 @@ package struct Adder {
         self.clock = clock
         self.report = report
         control = AdmissionControl(configuration)
+        refused = RefusedValues(spool, options, control.rule, clock)
     }
 
     // MARK: - Input
@@ -73,7 +73,8 @@ package struct Adder {
 
     /// Takes a value that is no operation, and why.
     package mutating func refuse(_ given: GivenValue, reason: String) throws(AdderError) {
-        append(given, reason)
+        hasRefused = true
+        refused.append(given, reason)
         try flushIfFull()
     }
 
@@ -82,13 +83,13 @@ package struct Adder {
 
     /// Adds what has been gathered, because the next part of the input may come late or not at all.
     package mutating func pause() throws(AdderError) {
-        if options.gathersAll { reportRefused() } else { try flush() }
+        if options.gathersAll { refused.tell(report) } else { try flush() }
     }
 
     /// Ends the input. Returns false if nothing was added because a part of the input was refused, and all or none had
     /// to enter.
     package mutating func end() throws(AdderError) -> Bool {
-        reportRefused()
+        refused.tell(report)
         if options.isAtomic, hasRefused { return false }
         while !batch.isEmpty { try flush() }
         return !(options.isAtomic && hasRefused)
@@ -96,10 +97,10 @@ package struct Adder {
 
     private mutating func flushIfFull() throws(AdderError) {
         if !options.gathersAll {
-            let isFull = batch.count + refused.count >= Self.batchSize || bytes + refusedBytes >= Self.batchBytes
+            let isFull = batch.count + refused.count >= Self.batchSize || bytes + refused.bytes >= Self.batchBytes
             if isFull { try flush() }
-        } else if refused.count >= Self.batchSize || refusedBytes >= Self.batchBytes {
-            reportRefused()
+        } else if refused.count >= Self.batchSize || refused.bytes >= Self.batchBytes {
+            refused.tell(report)
         }
     }
 
@@ -107,75 +108,33 @@ package struct Adder {
 
     /// Gives the batch to the spool, and reports the results.
     private mutating func flush() throws(AdderError) {
-        reportRefused()
+        refused.tell(report)
         if batch.isEmpty { return }
         let taken = options.isAtomic ? batch : Array(batch.prefix(Self.batchSize))
         batch.removeFirst(taken.count)
         bytes = batch.reduce(0) { $0 + $1.given.text.count }
-        let accepted: Accepted
-        do throws(SpoolError) {
-            accepted = try spool.accept(
+        var refused = refused
+        let result = Result { () throws(SpoolError) in
+            try spool.accept(
                 taken.map(\.submission), within: &control, durable: options.isDurable, allOrNone: options.isAtomic,
-                replacing: options.replaces)
-        } catch {
+                replacing: options.replaces
+            ) { results in
+                refused.append(results, of: taken)
+                refused.keep()
+            }
+        }
+        if refused.count > 0 { hasRefused = true }
+        let accepted: Accepted
+        do throws(SpoolError) { accepted = try result.get() } catch {
+            refused.tell(report)
             throw AdderError(error: error, place: taken[0].given.place, hasAdded: hasAdded)
         }
         let replaced = Set(accepted.replaced.map(\.name.id))
-        for ((submission, given), result) in zip(taken, accepted.results) {
-            switch result {
-            case .rejected(let limit) where !limit.isOfQueue: append(given, "\(limit)", of: submission.header)
-            case .refused(let reason): append(given, reason, of: submission.header)
-            case .accepted, .duplicate, .inFlight, .isGone, .rejected, .notAttempted:
-                report(.answered(submission, result, given.place, replaces: replaced.contains(submission.header.id)))
-            }
+        for ((submission, given), result) in zip(taken, accepted.results) where result.refusal == nil {
+            report(.answered(submission, result, given.place, replaces: replaced.contains(submission.header.id)))
         }
-        reportRefused()
+        refused.tell(report)
         hasAdded = true
         report(.added(accepted))
-    }
-
-    // MARK: - Refused values
-
-    /// `header` is that of the operation that the value would be, if it was made.
-    private mutating func append(_ given: GivenValue, _ reason: String, of header: OperationHeader? = nil) {
-        hasRefused = true
-        var reading = options.reading
-        (reading.id, reading.createdAt) = (header?.id, header?.createdAt)
-        refused.append((given, reason, reading))
-        refusedBytes += given.text.count
-    }
-
-    /// Puts the refused values into quarantine, so that no input is lost, and reports each.
-    private mutating func reportRefused() {
-        let taken = refused
-        refused = []
-        refusedBytes = 0
-        var paths: [Int: String] = [:]
-        var failure: SpoolError?
-        do throws(SpoolError) {
-            paths = try keep(taken)
-        } catch {
-            failure = error
-        }
-        for (index, (value, reason, _)) in taken.enumerated() {
-            report(
-                .refused(
-                    value.place, reason: reason, keptAs: paths[index], lostBy: value.text.isEmpty ? nil : failure))
-        }
-    }
-
-    /// Quarantines the values that the caller does not have in a file. Returns the path of each.
-    private func keep(_ taken: [(value: GivenValue, reason: String, reading: Reading)]) throws(SpoolError) -> [Int:
-        String]
-    {
-        let kept = taken.indices.filter { !taken[$0].value.text.isEmpty }
-        if kept.isEmpty || options.isAtomic { return [:] }
-        let inputs = kept.map { index in
-            let (value, reason, reading) = taken[index]
-            return SpoolDirectory.BadInput(
-                value.text, reason: reason, source: "\(value.place.source) line \(value.place.line)", reading: reading)
-        }
-        let items = try spool.keepBadInput(inputs, by: control.rule, durable: options.isDurable, now: clock.now())
-        return Dictionary(uniqueKeysWithValues: zip(kept, items.map { "quarantine/\($0.fileName)" }))
     }
 }

@@ -24,6 +24,8 @@ package struct QueueHealth {
         case quarantined
         /// Operations are held by themselves.
         case heldAlone
+        /// Operations are held behind failed or quarantined ones.
+        case heldBehind
         /// A run is at work.
         case working
         case well
@@ -40,6 +42,7 @@ package struct QueueHealth {
     /// The time of creation of the oldest operation that waits or is in flight.
     package var oldest: Timestamp?
     package var heldAlone = 0
+    package var heldBehind = 0
     /// The numbers of failed operations and of files in quarantine that no operator's command has named.
     package var newFailed = 0
     package var newQuarantined = 0
@@ -60,7 +63,7 @@ package struct QueueHealth {
         states = count.states
         destinations = count.destinationCounts.map { $0.health(at: now) }
         oldest = count.destinationCounts.compactMap(\.oldest).min()
-        heldAlone = count.heldByThemselves
+        (heldAlone, heldBehind) = (count.heldByThemselves, count.heldBehindFailed)
         (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
         runs = try spool.runTimes()
         // A run at work leaves its time each minute.
@@ -104,6 +107,7 @@ package struct QueueHealth {
         if newFailed > 0 { findings.append(.failed) }
         if newQuarantined > 0 { findings.append(.quarantined) }
         if heldAlone > 0 { findings.append(.heldAlone) }
+        if heldBehind > 0 { findings.append(.heldBehind) }
         if !findings.isEmpty { return findings }
         if states[.claimed] ?? 0 > 0, !runs.areMissing(at: at) { return [.working] }
         return [lastSuccess == nil ? .fresh : .well]

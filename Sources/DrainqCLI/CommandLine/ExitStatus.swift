@@ -35,7 +35,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
             "there is no such queue, no id on standard input, or no operation that `drainq wait` names"
         case .permission: "no permission to read or write the queue; no attempt was made"
         case .internalError: "a defect in drainq; the work may be incomplete"
-        case .inputOutput: "input or output failed, for example on a full disk; the other work was done"
+        case .inputOutput: "input or output failed (a full disk, or no reader); the other work was done"
         case .held:
             "a destination, or an operation that the command names, is held until a person acts or a credential changes"
         case .failed: "operations failed for good in this run; a warning of `drainq status --check`"

@@ -71,6 +71,16 @@ extension ValueSyntax<String> {
         ) { text in Origin(url: text) == nil ? nil : text }
     }
 
+    /// The value of a Content-Type field.
+    static var mediaType: Self {
+        Self(.text("MEDIATYPE")) { text throws(ValueDefect) in
+            try checkText(text)
+            let defect = HeaderField(name: "Content-Type", value: text).defectInRequest
+            if let defect { throw ValueDefect("it \(defect)") }
+            return text
+        }
+    }
+
     private static func nonempty(_ kind: ValueKind) -> Self {
         Self(kind) { text throws(ValueDefect) in
             try checkText(text)

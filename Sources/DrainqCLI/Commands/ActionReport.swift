@@ -177,7 +177,7 @@ private final class ActionReport {
 /// Reports operations that a change to failed ones has released.
 func reportReleased(_ count: Int, isQuiet: Bool) {
     if isQuiet { return }
-    Messages.notice("\(InWords.are(count, "operation")) no longer held behind a failed operation")
+    Messages.notice("\(InWords.are(count, "operation")) no longer held behind a failed or quarantined one")
 }
 
 extension OperatorAction.Objection {

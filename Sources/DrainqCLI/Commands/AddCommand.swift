@@ -69,9 +69,9 @@ struct AddCommand: Command {
         With --content-type each file, or the whole of standard input, is the body of one operation and need not be \
         JSON. With --body-file the body stays in its file until it is sent.
 
-        An operation that can never be sent is treated as a bad line: one with a line break in a header \
-        field, one whose payload does not meet the `require` of its route, or one that lacks a value that a template \
-        of its route needs.
+        An operation that can never be sent is treated as a bad line: one whose payload does not meet the `require` of \
+        its route, or one that lacks a value that a template of its route needs. \
+        Options that fit no operation are a mistake of the command, with status 64.
         """,
         operands: .files,
         exclusive: [

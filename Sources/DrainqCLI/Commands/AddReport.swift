@@ -39,10 +39,6 @@ final class AddReport {
         do {
             try work(&adder)
             try stopIfUnread()
-        } catch is Unread {
-            throw CommandFailure(
-                .inputOutput, "standard output takes no more ids: drainq reads no further line",
-                hint: "\(InWords.count(entered, "operation")) of this input entered the queue: '\(pasted("list"))'")
         } catch let failure as AdderError {
             throw CommandFailure(
                 failure.error, hasBegun: failure.hasAdded, verb: verb, from: failure.place.line,
@@ -92,12 +88,11 @@ final class AddReport {
             "cannot \(verb) '\(path)': \(reason)", hint: refusal.isFault ? nil : "see bodyFiles in drainq-config(5)")
     }
 
-    /// The reader of standard output has gone.
-    private struct Unread: Error {}
-
     /// Ends the input if nobody reads the output any more: who does not see the ids cannot know what was added.
-    func stopIfUnread() throws {
-        if standardOutput.isClosed { throw Unread() }
+    func stopIfUnread() throws(CommandFailure) {
+        try standardOutput.requireReader(
+            of: "ids", "drainq reads no further line",
+            hint: "\(InWords.count(entered, "operation")) of this input entered the queue: '\(pasted("list"))'")
     }
 
     /// Returns the failure of a command that had to take all operations or none, and took none.

@@ -202,7 +202,8 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
         let needed = form.needed
         if !needed.isEmpty { findings.note("an operation of type '\(type)' needs \(needed.joined(separator: ", "))") }
     }
-    for (type, route) in queue.configuration.routes where route.debounce != nil && !route.coalesce {
+    for (type, route) in [(.default, queue.configuration.defaultRoute)] + routes
+    where route.debounce != nil && !route.coalesce {
         findings.note("the route '\(type)' has 'debounce' and does not coalesce: its operations do not wait")
     }
     checkDeliveringRules(queue, &findings)
@@ -297,8 +298,6 @@ private func checkTransports(
     if isFine { findings.ok("transports") }
 }
 
-/// Reports programs of the configuration that this user cannot start. Looks up a program without a path in PATH, and in
-/// the directories that a service has there.
 /// Checks that runs can write the files of `metrics`: their directories must be there.
 private func checkPublished(_ queue: OpenQueue, _ findings: inout Findings) {
     for (key, path) in [
@@ -306,11 +305,12 @@ private func checkPublished(_ queue: OpenQueue, _ findings: inout Findings) {
     ] {
         guard let path, let reason = queue.spool.objectionToPublish(at: path) else { continue }
         findings.problem(
-            .configuration, "runs cannot write '\(path)' of '\(key)': its directory cannot be used: \(reason)",
-            hint: "make the directory, writable by the user that runs drainq")
+            .configuration, "runs cannot write '\(path)' of '\(key)': \(reason)", hint: RunObserver.hintToPublish)
     }
 }
 
+/// Reports programs of the configuration that this user cannot start. Looks up a program without a path in PATH, and in
+/// the directories that a service has there.
 private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     var programs: [(name: String, command: [String], hint: String)] = []

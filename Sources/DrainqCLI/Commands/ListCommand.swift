@@ -141,10 +141,9 @@ private func row(
 }
 
 extension EntryView {
-    /// The result of the last attempt in a word; without one the reason of the hold.
+    /// The result of the last attempt, or why there was none; without either the reason of the hold.
     fileprivate var lastResult: String? {
-        last?.status.map { "\($0)" } ?? last?.error
-            ?? last.map { String($0.rule.prefix { $0 != " " && $0 != ":" }) } ?? destinationHold?.reason
+        last?.status.map { "\($0)" } ?? last?.error ?? last?.rule ?? destinationHold?.reason
     }
 }
 

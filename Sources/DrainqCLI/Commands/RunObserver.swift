@@ -116,6 +116,8 @@ struct RunObserver {
         }
     }
 
+    static let hintToPublish = "the path is that of a file, in a directory that is there and that runs can write"
+
     /// Writes a file for others in one step. The metrics are written also after a run without work: waiting operations
     /// and blocked destinations may differ.
     private mutating func publish(to file: String, _ text: (OpenQueue) throws -> String) {
@@ -125,8 +127,7 @@ struct RunObserver {
                 try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
                 let complaint = Complaint(
-                    text: error.description,
-                    hint: error.hint ?? "its directory must be there, and writable by the user that runs drainq")
+                    text: error.description, hint: error.hint ?? RunObserver.hintToPublish)
                 guard causes.insert(error.code).inserted, complaint.isDue(in: queue.spool, at: .now()) else { return }
                 Messages.warning(complaint.text, hint: complaint.hint)
             }

@@ -162,6 +162,9 @@ struct SendCommand: Command {
                 }
                 standardOutput.flush()
                 counting.write()
+                try standardOutput.requireReader(
+                    of: "answers", "drainq reads no further line",
+                    hint: "drainq has sent, queued or refused \(InWords.count(applying.count, "value")) of this input")
             }
             return .first(of: applying)
         }
@@ -170,8 +173,8 @@ struct SendCommand: Command {
     /// Throws if `--no-queue` is given for a type whose route has an order: an operation without a file has no place in
     /// it. If the input gives the types, each operation is checked by itself.
     private func checkOrder(by configuration: Configuration) throws(CommandFailure) {
-        let given = input.type.map { TypeName($0.text) } ?? (input.isEnvelope ? nil : .default)
-        guard neverQueues, let type = given, configuration.route(of: type).isSequential else { return }
+        guard neverQueues, let type = input.reading(at: .now()).fixedType, configuration.route(of: type).isSequential
+        else { return }
         throw CommandFailure(
             .usage, "--no-queue cannot send type '\(type)': its route has an order, which needs the queue",
             hint: "leave out --no-queue, or use a type without 'ordering' and 'coalesce'")

@@ -128,6 +128,8 @@ struct Waiting {
             let start = clock.instant()
             let hasMoved = try look()
             standardOutput.flush()
+            try standardOutput.requireReader(
+                of: "answers", "drainq waits no longer", hint: "'\(pasted("wait", "ID"))' prints the answer again")
             if open.isEmpty { return .first(of: statuses) }
             if let end, clock.instant() >= end { return try giveUp() }
             // A listing of a large queue takes long: the pause is in proportion to it.

@@ -18,7 +18,7 @@ final class InputSource {
             let isValue = path.utf8.first.map("{[\"".utf8.contains) ?? false
             throw CommandFailure(
                 .inputOutput, "cannot read '\(path)': \(Errno(errno))",
-                hint: isValue ? "operands are files; a value comes by standard input: echo '…' | drainq add" : nil)
+                hint: isValue ? "operands are files; a value comes by standard input" : nil)
         }
     }
 

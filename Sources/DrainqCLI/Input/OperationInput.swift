@@ -50,10 +50,17 @@ struct OperationInput {
     }
 
     /// Reads the sources that the command line names, else standard input. Calls `pause` if the next part of the input
-    /// may come late, and before it throws.
+    /// may come late, and before it throws. Reads nothing if no operation can be sent with the options.
     ///
     /// If the command line names an id, reads the whole input first: only its end shows that there is one operation.
     mutating func read(_ take: (Item) throws -> Void, pause: () throws -> Void = {}) throws {
+        if let due = reading.notBefore, let end = reading.expiresAt, end <= due {
+            throw CommandFailure(.usage, "the operations would expire before they are due")
+        }
+        if let refusal = AdmissionRule(queue.configuration).objection(toOptions: reading) {
+            throw CommandFailure(
+                .usage, "no operation can be sent with these options: \(refusal)", hint: "drainq has read no input")
+        }
         guard options.id != nil else { return try readSources(take, pause) }
         var items: [Item] = []
         try readSources({ items.append($0) }, {})

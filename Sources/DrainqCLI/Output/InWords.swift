@@ -45,7 +45,7 @@ enum InWords {
 
     /// Returns a number with its noun and verb: `1 operation is`, `3 operations are`.
     static func are(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
-        count == 1 ? "1 \(noun) is" : "\(count) \(plural ?? noun + "s") are"
+        count == 1 ? "1 \(noun) is" : "\(grouped(count)) \(plural ?? noun + "s") are"
     }
 
     /// Returns a duration in at most two units, the smaller one rounded down.

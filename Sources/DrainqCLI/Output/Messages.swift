@@ -63,6 +63,13 @@ package final class Output: Sendable {
         state.withLock { $0.isClosed }
     }
 
+    /// Throws if output is lost from now on: who does not see the results cannot know them. `rest` is what the command
+    /// then leaves undone.
+    func requireReader(of results: String, _ rest: String, hint: String) throws(CommandFailure) {
+        guard isClosed else { return }
+        throw CommandFailure(.inputOutput, "standard output takes no more \(results): \(rest)", hint: hint)
+    }
+
     /// Flushes. Returns the reason why output was lost, `nil` if it was not or the reader went away.
     package func finish() -> String? {
         state.withLock { state in
@@ -201,11 +208,12 @@ func keepOwnerPermissions() {
 }
 
 /// Opens /dev/null for each closed standard descriptor. Otherwise the next file opened would get the descriptor, and
-/// results would be written into it.
+/// results would be written into it. Reads of input and writes of results still fail, as on the closed descriptor.
 func occupyStandardDescriptors() {
-    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+    for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
+    where fcntl(descriptor, F_GETFD) < 0 {
         // `open` returns the lowest free descriptor: this one.
-        _ = open("/dev/null", O_RDWR)
+        _ = open("/dev/null", mode)
     }
 }
 

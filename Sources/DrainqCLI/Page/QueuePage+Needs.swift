@@ -11,7 +11,9 @@ extension QueuePage {
             case .paused: blocks.append(paused)
             case .neverRun: blocks.append(neverRun)
             case .notRunning(let since): blocks.append(notRunning(since))
-            case .unreadable, .offline, .trouble, .failed, .quarantined, .heldAlone, .working, .well, .fresh: break
+            case .unreadable, .offline, .trouble, .failed, .quarantined, .heldAlone, .heldBehind, .working, .well,
+                .fresh:
+                break
             }
         }
         if let broken = status.brokenConfiguration {
@@ -35,15 +37,21 @@ extension QueuePage {
                         ("You", "see the reasons, and correct what wrote them:\(list)"),
                     ]))
         }
-        if status.health.heldAlone > 0 {
+        let held = [
+            (
+                status.health.heldAlone, "one by one",
+                "not send them: nobody knows whether their server has received them.",
+                "look at them, and send them again (retry) or take them out (drop)"
+            ),
+            (
+                status.health.heldBehind, "behind failed or quarantined ones", "send them once those are gone.",
+                "retry those or drop them; the list names them"
+            ),
+        ]
+        for (count, how, will, what) in held where count > 0 {
             let list = Self.command(pasted("list", "--state", "held"))
-            blocks.append(
-                block(
-                    "held", "\(HealthWords.count(status.health.heldAlone, "operation")) held one by one",
-                    [
-                        ("drainq will", "not send them: nobody knows whether their server has received them."),
-                        ("You", "look at them, and send them again (retry) or take them out (drop):\(list)"),
-                    ]))
+            let head = "\(HealthWords.count(count, "operation")) held \(how)"
+            blocks.append(block("held", head, [("drainq will", "\(will)"), ("You", "\(what):\(list)")]))
         }
         return "\(blocks)"
     }

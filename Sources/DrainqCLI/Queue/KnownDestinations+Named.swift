@@ -4,9 +4,11 @@ import Policy
 extension KnownDestinations {
     /// Returns an error that suggests the nearest known destination.
     func unknown(_ name: String) -> CommandFailure {
-        CommandFailure(
-            .usage, "there is no destination '\(name)'",
-            hint: nearest(to: name, in: names).map { "did you mean '\($0)'?" }
+        let fitting = names.filter { $0.hasSuffix("://\(name)") }
+        return CommandFailure(
+            .usage, fitting.isEmpty ? "there is no destination '\(name)'" : "several destinations are at '\(name)'",
+            hint: fitting.first.map { "name one with its scheme, such as '\($0)'" }
+                ?? nearest(to: name, in: names).map { "did you mean '\($0)'?" }
                 ?? "'\(pasted("status", "--json"))' lists all; name a new one in 'destinations' of drainq.json"
         )
     }

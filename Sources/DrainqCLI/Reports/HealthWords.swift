@@ -20,7 +20,7 @@ struct HealthWords {
         case .unknown: .unknown
         case .warn: .warning
         case .bad: .critical
-        case .held: finding == .paused ? .ok : finding == .heldAlone ? .warning : .critical
+        case .held: finding == .paused ? .ok : [.heldAlone, .heldBehind].contains(finding) ? .warning : .critical
         }
     }
 
@@ -46,7 +46,7 @@ struct HealthWords {
         case .notRunning: .bad
         case .trouble: troubles.allSatisfy { $0.state == .held } ? .held : .bad
         case .neverRun, .offline, .failed, .quarantined: .warn
-        case .heldAlone: .held
+        case .heldAlone, .heldBehind: .held
         case .working, .well: .ok
         case .fresh: .idle
         }
@@ -70,14 +70,10 @@ struct HealthWords {
         case .trouble: return troubleText
         case .failed: return "\(Self.count(health.newFailed, "operation")) failed for good"
         case .quarantined:
-            let count = health.newQuarantined
-            return "\(Self.count(count, "file")) \(count == 1 ? "is" : "are") in quarantine: the text is no operation"
-        case .heldAlone:
-            return
-                "\(Self.count(health.heldAlone, "operation")) \(health.heldAlone == 1 ? "is" : "are") held one by one: the outcome is unknown"
-        case .working:
-            return
-                "all is well: a run is at work, \(Self.count(waiting, "operation")) \(waiting == 1 ? "is" : "are") left"
+            return "\(InWords.are(health.newQuarantined, "file")) in quarantine: the text is no operation"
+        case .heldAlone: return "\(heldAlone): the outcome is unknown"
+        case .heldBehind: return heldBehind
+        case .working: return "all is well: a run is at work, \(InWords.are(waiting, "operation")) left"
         case .well: return "all is well: " + (waiting == 0 ? "nothing waits" : waits(waiting, forTime: true))
         case .fresh:
             let isTried = health.destinations.contains { $0.state == .missed }
@@ -108,14 +104,15 @@ struct HealthWords {
         case .trouble: parts = troubleLede
         case .offline: break
         case .failed:
-            let waiting = health.waiting
-            parts = [
-                "drainq does not try \(health.newFailed == 1 ? "it" : "them") again by itself.",
-                waiting == 0
-                    ? "Nothing else waits."
-                    : "\(Self.count(waiting, "other")) \(waiting == 1 ? "waits for its" : "wait for their") time.",
-            ]
+            let left = health.waiting - health.heldAlone - health.heldBehind
+            parts = ["drainq does not try \(health.newFailed == 1 ? "it" : "them") again by itself."]
+            if left > 0 {
+                parts.append("\(Self.count(left, "other")) \(left == 1 ? "waits for its" : "wait for their") time.")
+            } else if health.waiting == 0 {
+                parts.append("Nothing else waits.")
+            }
         case .quarantined, .heldAlone: break
+        case .heldBehind: parts = ["Runs send them once those are retried or dropped."]
         case .working, .well: parts = [proof]
         case .fresh:
             parts = [
@@ -138,6 +135,7 @@ struct HealthWords {
         case .failed: "\(InWords.grouped(health.newFailed)) failed"
         case .quarantined: "\(InWords.grouped(health.newQuarantined)) in quarantine"
         case .heldAlone: "\(InWords.grouped(health.heldAlone)) held"
+        case .heldBehind: "\(InWords.grouped(health.heldBehind)) held"
         case .working: "well, a run is at work"
         case .well: "well"
         case .fresh: "nothing sent yet"
@@ -155,12 +153,17 @@ struct HealthWords {
             case .offline(let reason): reason.prefix(1).uppercased() + reason.dropFirst() + "."
             case .trouble: troubleText.prefix(1).uppercased() + troubleText.dropFirst() + "."
             case .failed: "\(Self.count(health.newFailed, "operation")) failed for good."
-            case .quarantined:
-                "\(Self.count(health.newQuarantined, "file")) \(health.newQuarantined == 1 ? "is" : "are") in quarantine."
-            case .heldAlone:
-                "\(Self.count(health.heldAlone, "operation")) \(health.heldAlone == 1 ? "is" : "are") held one by one."
+            case .quarantined: "\(InWords.are(health.newQuarantined, "file")) in quarantine."
+            case .heldAlone: heldAlone + "."
+            case .heldBehind: heldBehind + "."
             }
         }
+    }
+
+    private var heldAlone: String { "\(InWords.are(health.heldAlone, "operation")) held one by one" }
+
+    private var heldBehind: String {
+        "\(InWords.are(health.heldBehind, "operation")) held behind failed or quarantined ones"
     }
 
     private var proof: String {

@@ -50,9 +50,8 @@ struct StatusReport {
         let counts = [
             (status.health.heldAlone, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
             (
-                status.heldBehindFailed, "held behind failed operations",
-                "'\(pasted("retry", "--state", "failed"))' sends the failed ones first, "
-                    + "'\(pasted("list", "--state", "held"))' lists them"
+                status.heldBehindFailed, "held behind failed or quarantined ones",
+                "'\(pasted("list", "--state", "held"))' lists them, and behind which"
             ),
             (
                 count(.failed), "failed",

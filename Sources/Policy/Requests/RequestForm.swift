@@ -146,20 +146,11 @@ package final class RequestForm: Sendable {
     func head(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
         guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
         let header = operation.header
-        try checkOverrides(by: header)
         let method = try method(for: header)
+        let routeFields = try fields(besides: header)
         try checkChain(of: operation)
         let url = try address(values)
         if let defect { throw defect }
-        if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
-        var own = Set(header.headers.map { $0.name.lowercased() })
-        // The route's Content-Type is for JSON payloads and for what its templates make of them. A body sent unchanged
-        // keeps its own media type.
-        if body == nil, route.batch == nil, let type = header.contentType, type != "application/json" {
-            own.insert("content-type")
-        }
-        let routeFields = own.isEmpty ? fields : fields.filter { !own.contains($0.name.lowercased()) }
-        try checkCredentials(routeFields, goingTo: header.url)
         try checkRequirements(of: operation)
         var headers: [HeaderField] = []
         for field in routeFields {
@@ -178,13 +169,35 @@ package final class RequestForm: Sendable {
         return files
     }
 
+    /// Returns the route's fields of a request. Throws if the operation's own fields cannot be used, whatever its body.
+    private func fields(besides header: OperationHeader) throws(RequestError) -> [Field] {
+        try checkOverrides(by: header)
+        if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
+        var own = Set(header.headers.map { $0.name.lowercased() })
+        // The route's Content-Type is for JSON payloads and templates. A body sent unchanged keeps its own.
+        if body == nil, route.batch == nil, let type = header.contentType, type != "application/json" {
+            own.insert("content-type")
+        }
+        let routeFields = own.isEmpty ? fields : fields.filter { !own.contains($0.name.lowercased()) }
+        try checkCredentials(routeFields, goingTo: header.url)
+        return routeFields
+    }
+
+    /// Returns why no operation with these fields of its own can be sent, whatever its body.
+    package func defect(ofFields header: OperationHeader) -> RequestError? {
+        do throws(RequestError) {
+            _ = (try method(for: header), try fields(besides: header))
+            return nil
+        } catch {
+            return error.outcome == .failed ? error : nil
+        }
+    }
+
     /// Returns why the operation can never be sent, whatever the secrets: such an operation is refused when it is
     /// added. `nil` if the operation can be sent, or if the route must be fixed.
     package func defect(of operation: Operation) -> RequestError? {
         do throws(RequestError) {
-            _ = try draft(of: operation)
-            _ = try idempotencyKey(of: operation).quotedKey
-            _ = try key(of: operation)
+            _ = (try draft(of: operation), try idempotencyKey(of: operation).quotedKey, try key(of: operation))
             return nil
         } catch {
             return error.outcome == .failed ? error : nil

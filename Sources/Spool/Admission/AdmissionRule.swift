@@ -84,6 +84,21 @@ package final class AdmissionRule {
         return form(of: header.type).defect(of: operation).map { .defect("\($0)") }
     }
 
+    /// Returns why no operation with the options of a command can enter, whatever its body; `nil` if one may, or if the
+    /// bodies choose the route.
+    package func objection(toOptions reading: Reading) -> AdmissionRefusal? {
+        guard let type = reading.fixedType else { return nil }
+        var header = OperationHeader(
+            id: OperationID("0")!, type: type, createdAt: Timestamp(microseconds: 0), contentType: reading.contentType)
+        (header.url, header.method, header.headers) = (reading.url, reading.method, reading.headers)
+        let limit = OperationFile.headerLimit
+        if OperationFile.encode(header, length: 0).count > limit { return .limit(.headerBytes(limit)) }
+        if header.url == nil, !reading.hasOwnFields, let reason = configuration.refusal(ofType: type) {
+            return .defect(reason)
+        }
+        return form(of: type).defect(ofFields: header).map { .defect("\($0)") }
+    }
+
     private func form(of type: TypeName) -> RequestForm {
         if let form = forms[type] { return form }
         let form = RequestForm(configuration.route(of: type), sources: configuration.secrets)

@@ -17,20 +17,23 @@ extension SpoolDirectory {
     /// after a crash, one of the two is there. Type, key and time of creation must be the same. An operation in flight
     /// stays unchanged. An operation that has no other to replace does not enter: the other may have been delivered.
     ///
+    /// Calls `keep` with the results before the first file has its name: a refused value of a sequence is in quarantine
+    /// before a later one is in the queue.
+    ///
     /// A caller with several batches keeps the `AdmissionControl` between them.
     package func accept(
         _ submissions: [Submission], within control: inout AdmissionControl, durable: Bool = true,
-        allOrNone: Bool = false, replacing: Bool = false
+        allOrNone: Bool = false, replacing: Bool = false, keep: ([Acceptance]) -> Void = { _ in }
     ) throws(SpoolError) -> Accepted {
         let ids = submissions.filter { $0.hasOwnID || replacing }.map(\.header.id)
         return try withIDs(ids) { found throws(SpoolError) in
-            try accept(submissions, found, within: &control, durable, allOrNone, replacing)
+            try accept(submissions, found, within: &control, durable, allOrNone, replacing, keep)
         }
     }
 
     private func accept(
         _ submissions: [Submission], _ found: [OperationID: Entry], within control: inout AdmissionControl,
-        _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool
+        _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool, _ keep: ([Acceptance]) -> Void
     ) throws(SpoolError) -> Accepted {
         var isDone = false
         defer { control.endBatch(isDone: isDone, in: self) }
@@ -76,6 +79,7 @@ extension SpoolDirectory {
                 results.append(.accepted(file.entry.name))
             }
         }
+        keep(results)
         var accepted = Accepted(results: results)
         if allOrNone, results.contains(where: \.keepsOthersOut) {
             for (index, _) in taken { accepted.results[index] = .notAttempted }

@@ -2,21 +2,23 @@ import CSystem
 package import Policy
 
 extension SpoolDirectory {
-    /// Returns when a file was published; `nil` if it is not there.
+    /// Returns when a file was published; `nil` if no file is there.
     package func timeOfPublished(_ path: String) -> Timestamp? {
         // try?: whoever publishes the file reports the error.
-        (try? status(QueuePath(path), "look at")).flatMap(\.self)?.modifiedAt
+        (try? status(QueuePath(path), "look at")).flatMap { $0?.kind == .regular ? $0?.modifiedAt : nil }
     }
 
-    /// Returns why no file can be published at the path, in the system's words; `nil` if its directory takes one.
+    /// Returns why no file can be published at the path; `nil` if its directory takes one.
     package func objectionToPublish(at path: String) -> String? {
-        let directory = QueuePath(path).parent
+        let file = QueuePath(path)
         do throws(Errno) {
-            let status = try system.statusAt(root, directory.bytes)
-            return status.kind == .directory || status.kind == .symbolicLink ? nil : "it is no directory"
+            let status = try system.statusAt(root, file.parent.bytes)
+            if ![.directory, .symbolicLink].contains(status.kind) { return "its directory is no directory" }
         } catch {
-            return "\(error)"
+            return "its directory cannot be used: \(error)"
         }
+        // try?: a missing file is published, and the run reports any other error.
+        return (try? system.statusAt(root, file.bytes))?.kind == .directory ? "it is a directory" : nil
     }
 
     /// Replaces a file outside the queue in one step, readable by every user: a reader sees the old or the new file.

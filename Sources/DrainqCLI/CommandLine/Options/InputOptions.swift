@@ -56,7 +56,7 @@ struct InputOptions {
             """
         )
         Option(
-            .contentType, .text("MEDIATYPE"), \.contentType, "take the input as one body of this media type",
+            .contentType, .mediaType, \.contentType, "take the input as one body of this media type",
             """
             Each file, or the whole of standard input, is the body of one operation, sent unchanged with this \
             media type.

@@ -13,6 +13,7 @@ package struct Look: Hashable, Sendable {
         case failed
         case quarantined
         case heldAlone = "held one by one"
+        case heldBehind = "held behind failed ones"
         case working = "well, a run is at work"
         case well
         case fresh = "nothing sent yet"

@@ -99,6 +99,7 @@ extension Look.Finding {
             case .failed: .failed
             case .quarantined: .quarantined
             case .heldAlone: .heldAlone
+            case .heldBehind: .heldBehind
             case .working: .working
             case .well: .well
             case .fresh: .fresh
