@@ -127,6 +127,19 @@ struct DispatchOrderTests {
         #expect(next(0) == 0)
     }
 
+    @Test(arguments: [DispatchOrder.Trust.unknown, .fails])
+    func `destinations without a delivery take turns, whatever the age of their operations`(trust: DispatchOrder.Trust)
+    {
+        var order = DispatchOrder()
+        // 0 and 1 do not answer, and have the older operations. 2 is new, 3 delivers.
+        for line in [0, 0, 0, 1, 1, 2, 3, 3] { order.append(to: line) }
+        let turns = (0..<8).compactMap { _ in
+            order.next(free: 1, inFlight: { _ in 0 }, trust: { $0 == 3 ? .delivers : $0 == 2 ? .unknown : trust })
+        }.map { order.line(of: $0) }
+        #expect(turns.prefix(3) == [0, 1, 2])
+        #expect(turns.filter { $0 < 3 } == [0, 1, 2, 0, 1, 0])
+    }
+
     @Test func `a single destination uses every slot in its order`() {
         var order = order(3, "aaaaa")
         #expect(fill(&order) == ["a0", "a1", "a2"])

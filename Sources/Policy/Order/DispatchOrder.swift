@@ -1,7 +1,8 @@
 /// The dispatch order: oldest first, but a slot is kept for every destination with operations to send and none in
 /// flight, also if its rate lets it send in a moment. Destinations whose attempts only time out cannot take every slot
-/// from the others: one slot is for destinations whose last answer was a delivery, and destinations with a failure
-/// since their last answer get a fifth of the slots. Operations of one sequence are handed out one after the other.
+/// from the others: one slot is for destinations whose last answer was a delivery, destinations with a failure since
+/// their last answer get a fifth of the slots, and those without a delivery take turns. Operations of one sequence are
+/// handed out one after the other.
 ///
 /// Holds numbers only: an operation is its position, the number of operations appended before it, and each destination
 /// has a line, numbered from 0 by the caller.
@@ -22,6 +23,8 @@ package struct DispatchOrder {
         /// The first of them, as in `heads`; `nil` if there is none.
         var head: Int?
         var waiting = 0
+        /// The number of operations that had been handed out when one of its own was handed out last; 0 before.
+        var lastTurn = 0
     }
 
     private struct Sequence {
@@ -35,6 +38,7 @@ package struct DispatchOrder {
 
     /// The number of operations still to be attempted, including operations behind another of their sequence.
     package private(set) var waiting = 0
+    private var handedOut = 0
     private var places: [Place] = []
     private var lines: [Line] = []
     private var sequences: [SequenceKey: Sequence] = [:]
@@ -120,14 +124,15 @@ package struct DispatchOrder {
     /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line,
     /// `turn` whether it gets an attempt now, and `trust` how its attempts end; `room` limits the attempts of lines
     /// with less trust. A destination with an attempt in flight gets another only while more slots are free than other
-    /// destinations wait for their first.
+    /// destinations wait for their first. Of destinations without an attempt in flight and without a delivery, the one
+    /// is next whose last attempt was longest ago.
     package mutating func next(
         free: Int, inFlight: (_ line: Int) -> Int, turn: (_ line: Int) -> Turn = { _ in .ready(upTo: .max) },
-        trust: (_ line: Int) -> Trust = { _ in .unknown }, room: Room = Room()
+        trust: (_ line: Int) -> Trust = { _ in .delivers }, room: Room = Room()
     ) -> Int? {
         guard free > 0 else { return nil }
         var busy: Int?
-        var idle: Int?
+        var idle: (turn: Int, position: Int)?
         var idleCount = 0
         func isKept(for most: Trust) -> Bool {
             lines.indices.contains { lines[$0].waiting > 0 && trust($0) <= most && turn($0) != .never }
@@ -149,13 +154,14 @@ package struct DispatchOrder {
             if flying > 0 {
                 busy = busy ?? head.position
             } else {
-                idle = idle ?? head.position
+                let turn = standing == .delivers ? 0 : lines[head.line].lastTurn
+                if idle.map({ (turn, head.position) < $0 }) ?? true { idle = (turn, head.position) }
                 idleCount += 1
-                if busy == nil || idleCount >= free { break }
+                if idle!.turn == 0, busy == nil || idleCount >= free { break }
             }
         }
-        // A busy head, if found, is older than the idle head.
-        let next = idleCount < free ? busy ?? idle : idle
+        // A busy head, if found, is older than the idle head, or the idle head has had its turn.
+        let next = idleCount < free ? busy ?? idle?.position : idle?.position
         if let next { take(next) }
         return next
     }
@@ -205,6 +211,8 @@ package struct DispatchOrder {
 
     private mutating func take(_ position: Int) {
         if let key = places[position].sequence { sequences[key]!.isHandedOut = true }
+        handedOut += 1
+        lines[places[position].line].lastTurn = handedOut
         remove(position)
     }
 
