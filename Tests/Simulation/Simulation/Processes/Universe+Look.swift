@@ -98,7 +98,10 @@ extension Look.Finding {
             case .trouble: .trouble
             case .failed: .failed
             case .quarantined: .quarantined
+            case .unsent: .unsent
+            case .unserved: .unserved
             case .heldAlone: .heldAlone
+            case .heldBehind: .heldBehind
             case .working: .working
             case .well: .well
             case .fresh: .fresh
