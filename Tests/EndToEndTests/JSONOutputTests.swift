@@ -183,7 +183,8 @@ struct JSONOutputTests {
 
     private func statuses() throws {
         let queue = try Drainq(
-            "{ routes: { default: { url: \"https://a.example\" }, b: { url: \"https://b.example\" } } }")
+            "{ routes: { default: { url: \"https://a.example\" }, b: { url: \"https://b.example\" }, d: { url: \"https://d.example\" } } }"
+        )
         let id = try queue.run("add", input: "1").lines[0]
         let soon = Date(timeIntervalSinceNow: 60).formatted(.iso8601)
         try Data(
@@ -204,6 +205,12 @@ struct JSONOutputTests {
         try runs.write(to: queue.queue.appending(path: "state/runs"))
         witness.check(try queue.run("list", "--json"), by: "list")
         witness.check(try queue.run("show", "--json", id), by: "show")
+        let unsent = try queue.run("add", "--type", "d", input: "1").lines[0]
+        try Data(
+            "{\"version\":1,\"operations\":[{\"id\":\"\(unsent)\",\"since\":\"\(Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))\",\"reason\":\"r\"}]}"
+                .utf8
+        ).write(to: queue.queue.appending(path: "state/withheld.json"))
+        witness.check(try queue.run("status", "--json"), by: "status")
         try queue.run("pause")
         witness.check(try queue.run("status", "--json"), by: "status")
     }

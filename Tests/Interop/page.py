@@ -3,6 +3,7 @@
 
     page.py                 runs the tests
     page.py --picture FILE  also writes a picture of the page, 1280 pixels wide, for README
+    page.py --pictures DIR  also writes pictures of all pages, to be looked at
 
 Prints `ok …` or `not ok …`, a line for each test; status 1 if one failed. The browser is told what to do through a pipe, by
 the DevTools protocol (https://chromedevtools.github.io/devtools-protocol).
@@ -114,6 +115,7 @@ class Browser:
             self.events.append(self.message())
 
     def picture(self):
+        self.ask("Emulation.setScrollbarsHidden", hidden=True)
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         return base64.b64decode(self.ask("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"])
@@ -148,17 +150,20 @@ CONTRASTS = """(() => {
 
 
 class Server:
-    """Answers by path: well, 503, 401 and 400 with hostile words."""
+    """Answers by path: well, late, 503, 500, 401 and 400 with hostile words."""
 
     def __enter__(self):
         answers = {"/ok": (204, ""), "/down": (503, "busy, come again"), "/token": (401, f'{{"error": "token expired {HOSTILE}"}}'),
-                   "/bad": (400, f"no such field: {HOSTILE}"), "/expired": (401, '{"error": "token expired on Tuesday"}')}
+                   "/bad": (400, f"no such field: {HOSTILE}"), "/expired": (401, '{"error": "token expired on Tuesday"}'), "/slow": (204, ""),
+                   "/fails": (500, "<html><head><title>500</title></head><body><h1>maintenance</h1></body></html>")}
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if self.path == "/slow":
+                    time.sleep(2)
                 status, body = answers[self.path]
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body.encode())))
@@ -177,27 +182,111 @@ class Server:
         self.server.server_close()
 
 
-def page(place, name, routes, counts, runs=1):
-    """Makes a queue with these routes, adds so many operations of each, makes runs, and writes its page to a file."""
-    queue = place / name
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("DRAINQ")} | {"HOME": str(place)}
+class Queue:
+    def __init__(self, place, name, configuration):
+        self.path, self.file = place / name, place / f"{name}.html"
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith("DRAINQ")} | {"HOME": str(place)}
+        self.drainq("init")
+        (self.path / "drainq.json").write_text(json.dumps(configuration))
 
-    def drainq(*words, input="", allowed=(0, 1, 69, 75)):
+    def begin(self, *words):
+        return subprocess.Popen([binary, *words, "--queue", self.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                env=self.environment)
+
+    def drainq(self, *words, input="", allowed=(0, 1, 69, 75)):
         ended = subprocess.run(
-            [binary, *words, "--queue", queue], input=input, capture_output=True, text=True, env=environment, timeout=60)
+            [binary, *words, "--queue", self.path], input=input, capture_output=True, text=True, env=self.environment, timeout=60)
         assert ended.returncode in allowed, f"drainq {words}: {ended.returncode}: {ended.stderr}"
         return ended.stdout
 
-    drainq("init")
-    (queue / "drainq.json").write_text(json.dumps({"routes": routes}))
-    for kind, count in counts.items():
-        drainq("add", "--type", kind, input="".join(f'{{"n":{n}}}\n' for n in range(count)))
+    def add(self, counts):
+        for kind, count in counts.items():
+            self.drainq("add", "--type", kind, input="".join(f'{{"n":{n}}}\n' for n in range(count)))
+
+    def run(self):
+        self.drainq("run", "--now", "--limit", "1000")
+
+    def page(self):
+        self.file.write_text(self.drainq("status", "--html"))
+        return self.file
+
+    def ran(self, last=0):
+        """Lets runs have come each minute for a day, the last one so many seconds ago."""
+        ring, now = bytearray(1500 * 11), int(time.time()) - last
+        for second in range(now - 86_400, now + 1, 60):
+            slot = second // 60 % 1500 * 11
+            ring[slot:slot + 11] = b"%d\n" % second
+        (self.path / "state/runs").write_bytes(ring)
+
+    def since(self, destination, key, seconds):
+        """Lets the hold or the incident of a destination have begun so many seconds ago."""
+        ledger = self.path / "state/destinations.json"
+        text = json.loads(ledger.read_text())
+        text["destinations"][destination][key]["since"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
+        ledger.write_text(json.dumps(text))
+
+
+def page(place, name, routes, counts, runs=1):
+    """Makes a queue with these routes, adds so many operations of each, makes runs, and writes its page to a file."""
+    queue = Queue(place, name, {"routes": routes})
+    queue.add(counts)
     for _ in range(runs):
-        drainq("run", "--now", "--limit", "1000")
-    drainq("drop", "--type", "down", "--limit", "3")
-    file = place / f"{name}.html"
-    file.write_text(drainq("status", "--html"))
-    return file
+        queue.run()
+    queue.drainq("drop", "--type", "down", "--limit", "3")
+    return queue.page()
+
+
+def states(place, url):
+    """A page for each thing that the first sentence can say, with the beginning of that sentence."""
+    ok = {"ok": {"url": f"{url}/ok", "destination": "metrics"}, "bad": {"url": f"{url}/bad", "destination": "metrics"}}
+
+    def queue(name, routes=ok, counts={"ok": 40}, runs=2):
+        queue = Queue(place, name, {"routes": routes})
+        queue.add(counts)
+        for _ in range(runs):
+            queue.run()
+        queue.ran()
+        return queue
+
+    yield "All is well: nothing waits.", queue("well").page()
+    late = queue("late")
+    late.add({"ok": 12})
+    late.ran(last=3 * 3600)
+    yield "Nobody runs this queue: no run for 3h.", late.page()
+    new = queue("new", runs=0)
+    (new.path / "state/runs").unlink()
+    yield "No run has come yet: 40 operations wait for the first.", new.page()
+    fails = queue("fails", {"ok": {"url": f"{url}/fails", "destination": "orders"}}, {"ok": 148})
+    fails.since("orders", "incident", 2 * 86_400)
+    yield "1 of 1 destination is in trouble: orders answers 500 to everything.", fails.page()
+    forty = {f"t{n}": {"url": f"{url}/{'expired' if n % 3 else 'ok'}", "destination": f"tenant-{n}.example.com"} for n in range(40)}
+    yield ("26 of 40 destinations are held for one cause: the login is refused (401).",
+           queue("forty", forty, {f"t{n}": 3 for n in range(40)}, runs=3).page())
+    yield "3 operations failed for good.", queue("failed", counts={"ok": 40, "bad": 3}).page()
+    paused = queue("paused")
+    paused.add({"ok": 7})
+    paused.drainq("pause")
+    yield "The queue is paused: 7 operations wait.", paused.page()
+    work = queue("work", {"ok": {"url": f"{url}/slow", "destination": "metrics"}}, {"ok": 0}, runs=0)
+    work.add({"ok": 8})
+    run = work.begin("run", "--concurrency", "4")
+    while not any(file.suffix == ".json" for file in work.path.glob("claimed/*/*")):
+        assert run.poll() is None
+        time.sleep(0.01)
+    yield "All is well: a run is at work, 8 operations are left.", work.page()
+    run.wait()
+    unsent = Queue(place, "unsent", {
+        "secrets": {"token": {"file": "tokens/{payload.n}.token"}},
+        "routes": {"ok": {"url": f"{url}/ok", "destination": "crm", "headers": {"Authorization": "Bearer ${secret:token}"}}}})
+    (unsent.path / "tokens").mkdir(mode=0o700)
+    for number in (0, 1):
+        token = unsent.path / f"tokens/{number}.token"
+        token.touch(mode=0o600)
+        token.write_text("t")
+    unsent.add({"ok": 3})
+    unsent.run()
+    unsent.ran()
+    yield "1 operation is due since", unsent.page()
 
 
 def routes(url):
@@ -209,8 +298,11 @@ def routes(url):
 def day(place, url):
     """The page of a queue after a made-up day: a log of 24 hours, and what waits now."""
     kinds = {"metrics": f"{url}/ok", "api.example.com": f"{url}/down", "crm": f"{url}/expired"}
-    file = page(place, "ledger", {name.split(".")[0]: {"url": to, "destination": name} for name, to in kinds.items()},
-                {"metrics": 40, "api": 120, "crm": 18}, runs=2)
+    queue = Queue(place, "ledger", {
+        "routes": {name.split(".")[0]: {"url": to, "destination": name} for name, to in kinds.items()}})
+    queue.add({"metrics": 40, "api": 120, "crm": 18})
+    for _ in range(2):
+        queue.run()
     chance, now, lines = random.Random(7), time.time(), []
 
     def add(ago, event, destination, **more):
@@ -229,22 +321,11 @@ def day(place, url):
     since = add(9 * 3600, "down", "metrics", error="timeout", count=5, waiting=212)
     add(8.6 * 3600, "up", "metrics", since=since, error="timeout", ended="delivery")
     add(5 * 3600, "command", "crm", command="retry", user="ada", count=14)
-    log = place / "ledger/state/log"
-    (log / "earlier").write_text("".join(line + "\n" for _, line in sorted(lines)))
-    ring = bytearray(1500 * 11)
-    for minute in range(1440):
-        second = int(now) - 60 * minute
-        slot = second // 60 % 1500 * 11
-        ring[slot:slot + 11] = b"%d\n" % second
-    (place / "ledger/state/runs").write_bytes(ring)
-    ledger = place / "ledger/state/destinations.json"
-    text = json.loads(ledger.read_text())
-    for name, key, minutes in (("api.example.com", "incident", 107), ("crm", "hold", 59)):
-        text["destinations"][name][key]["since"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - minutes * 60))
-    ledger.write_text(json.dumps(text))
-    file.write_text(subprocess.run(
-        [binary, "status", "--html", "--queue", place / "ledger"], capture_output=True, text=True, check=True).stdout)
-    return file
+    (queue.path / "state/log/earlier").write_text("".join(line + "\n" for _, line in sorted(lines)))
+    queue.ran()
+    queue.since("api.example.com", "incident", 107 * 60)
+    queue.since("crm", "hold", 59 * 60)
+    return queue.page()
 
 
 def many(url):
@@ -260,8 +341,13 @@ def main(arguments):
             "an empty queue": page(place, "empty", {}, {}),
             "a queue with forty destinations": page(place, "many", many(url), {f"t{n}": 2 for n in range(40)}),
         }
+        sentences = {file.stem: (sentence, file) for sentence, file in states(place, url)}
+        pages |= {f"the state '{name}'": file for name, (_, file) in sentences.items()}
+        pages["a day"] = day(place, url)
         browser = Browser(place / "profile")
         try:
+            for name, (sentence, file) in sentences.items():
+                test(f"the first sentence of the state '{name}'", lambda: check_sentence(browser, file, sentence))
             for what, file in pages.items():
                 for width in (360, 800, 1600):
                     for scheme in ("light", "dark"):
@@ -269,8 +355,13 @@ def main(arguments):
             test("hostile text is text", lambda: check_text(browser, pages["a queue in trouble"]))
             test("what a reader without eyes gets", lambda: check_tree(browser, pages["a queue in trouble"]))
             if arguments[:1] == ["--picture"]:
-                browser.show(day(place, url), 1280, "light")
+                browser.show(pages["a day"], 1280, "light")
                 pathlib.Path(arguments[1]).write_bytes(browser.picture())
+            if arguments[:1] == ["--pictures"]:
+                for file in pages.values():
+                    for width, scheme in ((360, "light"), (1280, "light"), (1280, "dark")):
+                        browser.show(file, width, scheme)
+                        pathlib.Path(arguments[1], f"{file.stem}-{width}-{scheme}.png").write_bytes(browser.picture())
         finally:
             browser.end()
     return 1 if failed else 0
@@ -286,6 +377,12 @@ def check(browser, file, width, scheme):
     assert browser.value(OVERFLOWS) == [], browser.value(OVERFLOWS)
     assert browser.value(CONTRASTS) == [], browser.value(CONTRASTS)
     assert len(browser.picture()) > 5_000
+
+
+def check_sentence(browser, file, sentence):
+    browser.show(file, 800, "light")
+    text = browser.value("document.querySelector('h1').innerText")
+    assert text.strip().startswith(sentence), text
 
 
 def check_text(browser, file):

@@ -77,7 +77,7 @@ struct DestinationLedgerTests {
     }
 
     @Test func `decoding a document of a newer version throws an error`() {
-        #expect(throws: DestinationLedger.NewerVersion(version: 2)) {
+        #expect(throws: NewerVersion(version: 2)) {
             try ledger(#"{"version":2,"salt":"x","destinations":{"a":{"paused":true}}}"#)
         }
     }

@@ -58,6 +58,6 @@ struct RateLedgerTests {
             String(decoding: bytes, as: UTF8.self) == #"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":1}"#)
         #expect(try JSONDecoder().decode(RateLedger.self, from: bytes) == ledger)
         let newer = Data(#"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":2}"#.utf8)
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(RateLedger.self, from: newer) }
+        #expect(throws: NewerVersion(version: 2)) { try JSONDecoder().decode(RateLedger.self, from: newer) }
     }
 }

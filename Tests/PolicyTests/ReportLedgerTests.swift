@@ -309,7 +309,9 @@ struct ReportLedgerTests {
         #expect(try written(ledger) == ledger)
         let data = try JSONEncoder().encode(ledger)
         let newer = String(decoding: data, as: UTF8.self).replacing("\"version\":1", with: "\"version\":2")
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(ReportLedger.self, from: Data(newer.utf8)) }
+        #expect(throws: NewerVersion(version: 2)) {
+            try JSONDecoder().decode(ReportLedger.self, from: Data(newer.utf8))
+        }
     }
 
     @Test func `the ledger keeps the latest reports, and conditions that go on, also after a reload`() throws {

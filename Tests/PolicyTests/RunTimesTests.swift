@@ -41,16 +41,25 @@ struct RunTimesTests {
     }
 
     @Test(arguments: [
-        (60, 1440, 60), (60, 10, 60), (3600, 24, 3600), (86_400, 2, 86_400), (86_401, 1, nil), (60, 0, nil),
+        (60, 1440, 60), (60, 10, 60), (60, 2, 60), (3600, 24, 3600), (86_400, 3, 86_400), (86_400, 2, nil),
+        (86_401, 1, nil),
+        (60, 0, nil),
     ])
     func `the usual interval is the median of the last day`(gap: Int, count: Int, interval: Int?) {
         let times = RunTimes(each(.seconds(gap), count, until: now))
-        #expect(times.interval == interval.map { .seconds($0) })
+        #expect(times.interval(at: now) == interval.map { .seconds($0) })
     }
 
     @Test func `a night without runs does not change the usual interval`() {
         let evening = each(.seconds(60), 100, until: now - .seconds(40_000))
-        #expect(RunTimes(evening + each(.seconds(60), 5, until: now)).interval == .seconds(60))
+        #expect(RunTimes(evening + each(.seconds(60), 5, until: now)).interval(at: now) == .seconds(60))
+    }
+
+    /// One run came with a clock that was wrong by this time, among as many others each minute.
+    @Test(arguments: [(72_000, 1, nil), (-72_000, 1, nil), (72_000, 2, 60), (-72_000, 2, 60), (-72_000, 60, 60)])
+    func `a clock that was wrong once makes no usual interval`(wrong: Int, count: Int, interval: Int?) {
+        let times = RunTimes([now + .seconds(wrong)] + each(.seconds(60), count, until: now))
+        #expect(times.interval(at: now) == interval.map { .seconds($0) } && !times.areMissing(at: now))
     }
 
     @Test(arguments: [(60, 900, false), (60, 901, true), (600, 3000, false), (600, 3001, true)])

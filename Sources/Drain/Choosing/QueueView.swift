@@ -178,6 +178,11 @@ package struct QueueView {
         return nil
     }
 
+    /// Returns the chain of an operation; `nil` if there is none, or if it is not known.
+    mutating func chain(of entry: Entry) -> Digest? {
+        kept?.chain(of: entry.name, kinds.kind(of: entry.name).route)
+    }
+
     /// Returns the name of a kept value that an operation lacks; `nil` if it has all.
     ///
     /// Also returns `nil` if the operation's chain is unknown: the attempt then finds what is missing.

@@ -180,7 +180,8 @@ extension Dispatch {
         let withheld = attempt.members.filter { parking.withholds(mark, from: $0.name.id, settings, at: now) }
         attempt.members.removeAll { member in withheld.contains { $0.name == member.name } }
         for member in withheld {
-            settling.putBackWithheld(member, because: "its credentials are those of a refused operation")
+            let status = parking.entries.last { $0.credentials == mark }?.status ?? 401
+            settling.putBackWithheld(member, because: Settling.refused(with: status))
             queue.advance(member.sequence, continues: false)
         }
         queue.claimTries -= withheld.count

@@ -45,7 +45,14 @@ struct Passes: ~Copyable {
             tally.endRun(because: error)
         }
         parts.book.tell()
+        noteWithheld()
         prune()
+    }
+
+    /// Records the due operations that were put back untried.
+    private mutating func noteWithheld() {
+        WithheldOperations.note(settling.operations.reasons, in: parts.spool, at: clock.now())
+        settling.operations.reasons = [:]
     }
 
     /// Removes what retention no longer keeps. Takes at most a twentieth of the time.
@@ -138,6 +145,7 @@ struct Passes: ~Copyable {
         guard settling.syncOrEndRun() else { return }
         spoolRun.sequences.release()
         parts.book.tell()
+        noteWithheld()
         prune()
         settling = Settling(parts, spoolRun, settling.operations.ofRun)
         nextEnd = clock.instant() + .seconds(1)

@@ -14,6 +14,8 @@ struct OperationBook {
     var claimsLost: Set<OperationID> = []
     /// Operations that this pass put back, because their own credentials are missing or refused.
     var withheld: Set<OperationID> = []
+    /// Why due operations were put back untried, since the run has last told it: `WithheldOperations`.
+    var reasons: [OperationID: String] = [:]
     /// Groups whose operations are sent singly, in order: merging is impossible, or its document was refused.
     var apart: Set<SequenceKey> = []
 

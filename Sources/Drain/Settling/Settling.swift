@@ -277,6 +277,7 @@ struct Settling: ~Copyable {
     /// others in its place.
     mutating func putBackWithheld(_ member: Member, because reason: String) {
         tally.tell(.withheld(member.name.id, reason: reason))
+        operations.reasons[member.name.id] = reason
         putBack(member.claims)
         operations.deferred.insert(member.name.id)
         operations.withheld.insert(member.name.id)
@@ -300,8 +301,12 @@ struct Settling: ~Copyable {
     /// Sets aside operations that could not be processed. The end of the run puts their claims back.
     mutating func setAside(_ ids: [OperationID], because error: SpoolError) {
         operations.setAside.formUnion(ids)
+        for id in ids { operations.reasons[id] = error.description }
         tally.inputOutput(error)
     }
+
+    /// Returns why an operation is not sent whose credentials the server refused.
+    static func refused(with status: Int) -> String { "the server refuses its credentials with \(status)" }
 
     /// Parks a refused operation, until a witness shows whether it or its credentials are to blame.
     mutating func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
@@ -311,6 +316,8 @@ struct Settling: ~Copyable {
         operations.deferred.insert(refusal.id)
         if refusal.areOwn { operations.withheld.insert(refusal.id) }
         let times = destination.state.parking[refusal.id]?.times ?? 1
+        // Before its second refusal, another operation may show at once who is to blame.
+        if times > 1 { operations.reasons[refusal.id] = Self.refused(with: refusal.status) }
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
     }
 

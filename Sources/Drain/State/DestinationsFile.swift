@@ -137,21 +137,14 @@ package struct DestinationsFile {
         if let known, known.bytes == bytes { return known }
         guard let bytes else { return Content() }
         if let ledger = try decode(bytes) { return Content(bytes: bytes, ledger: ledger) }
-        return Content(bytes: bytes, isDamaged: !isCutOff(bytes))
-    }
-
-    /// Whether the bytes may be the rest of an unsynced ledger after a power cut: a part from its beginning, or zeros,
-    /// without the final newline.
-    private static func isCutOff(_ bytes: [UInt8]) -> Bool {
-        guard let first = bytes.first, let last = bytes.last else { return true }
-        return last != UInt8(ascii: "\n") && (first == UInt8(ascii: "{") || bytes.allSatisfy { $0 == 0 })
+        return Content(bytes: bytes, isDamaged: !StateFile.isCutOff(bytes))
     }
 
     /// Returns the ledger in these bytes; `nil` if they are none.
     static func decode(_ bytes: [UInt8]) throws(SpoolError) -> DestinationLedger? {
         do {
             return try JSONDecoder().decode(DestinationLedger.self, from: Data(bytes))
-        } catch let newer as DestinationLedger.NewerVersion {
+        } catch let newer as NewerVersion {
             throw SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(file.rawValue)", code: 0)
         } catch {
             return nil

@@ -1,4 +1,5 @@
 import CSystem
+import Policy
 package import Spool
 
 /// The files of `state/`, which hold what runs remember. No other code reads or writes them.
@@ -19,6 +20,8 @@ package enum StateFile: String, CaseIterable {
     case rates = "rates.json"
     /// `SeenFiles`: the failed operations and files in quarantine that an operator has named.
     case seen = "seen.json"
+    /// `WithheldOperations`: due operations that runs did not send.
+    case withheld = "withheld.json"
     /// `DayLog`: what the log says of the last days, for the page.
     case day = "day.json"
     /// `RetentionFindings`: what the last search for files that are too old has found.
@@ -47,17 +50,78 @@ package enum StateFile: String, CaseIterable {
         Self.decode(type, try contents(in: spool))
     }
 
-    /// Changes the file's value, under its lock. An undecodable file counts as `blank`. Does not write an unchanged
+    /// Changes the file's value, under its lock. An undecodable file counts as `blank`; a newer drainq's file counts as
+    /// `blank` too, and stays as it is, unless the next run makes it anew (`isMadeAnew`). Does not write an unchanged
     /// value, and does not sync: a power cut may lose the change.
     package func update<Value: Codable & Equatable>(
         _ blank: Value, in spool: SpoolDirectory, _ change: (inout Value) -> Void
     ) throws(SpoolError) {
         try update(in: spool, durable: false) { old in
-            let before = Self.decode(Value.self, old) ?? blank
+            let found = Content(Value.self, old)
+            let before = found.value ?? blank
             var after = before
             change(&after)
-            return after == before ? nil : Self.encode(after)
+            if after == before && !found.isDamaged || found.isNewer && !isMadeAnew { return nil }
+            return Self.encode(after)
         }
+    }
+
+    /// Whether the file has only what runs find out again: a newer drainq's file may be replaced.
+    private var isMadeAnew: Bool {
+        switch self {
+        case .destinations, .key, .metrics, .reports, .seen, .withheld: false
+        case .lastRun, .rates, .day, .retention: true
+        }
+    }
+
+    /// Returns the files that cannot be read, by their names: they are damaged, or a newer drainq wrote them.
+    /// `destinations.json` is not among them: who reads the ledger knows more of its damage.
+    static func unreadable(in spool: SpoolDirectory) throws(SpoolError) -> [String] {
+        var names: [String] = []
+        for file in allCases {
+            let bytes = try file.contents(in: spool)
+            let isReadable =
+                switch file {
+                case .destinations, .key, .retention: true
+                case .metrics: Content(Counters.self, bytes).isReadable
+                case .reports: Content(ReportLedger.self, bytes).isReadable
+                case .lastRun: Content(RunCounts.self, bytes).isReadable
+                case .rates: Content(RateLedger.self, bytes).isReadable
+                case .seen: Content(SeenFiles.self, bytes).isReadable
+                case .withheld: Content(WithheldOperations.self, bytes).isReadable
+                case .day: Content(DayLog.self, bytes).isReadable
+                }
+            if !isReadable { names.append(file.rawValue) }
+        }
+        return names
+    }
+
+    /// The meaning of a file's bytes.
+    private struct Content<Value: Decodable> {
+        private(set) var value: Value?
+        private(set) var isNewer = false
+        /// Whether the bytes are no value of this version, and not what a power cut leaves.
+        private(set) var isDamaged = false
+
+        init(_ type: Value.Type, _ bytes: [UInt8]?) {
+            guard let bytes else { return }
+            do {
+                value = try JSONDecoder().decode(type, from: Data(bytes))
+            } catch is NewerVersion {
+                isNewer = true
+            } catch {
+                isDamaged = !StateFile.isCutOff(bytes)
+            }
+        }
+
+        var isReadable: Bool { !isNewer && !isDamaged }
+    }
+
+    /// Whether the bytes may be the rest of an unsynced file after a power cut: a part from its beginning, or zeros,
+    /// without the final newline.
+    static func isCutOff(_ bytes: [UInt8]) -> Bool {
+        guard let first = bytes.first, let last = bytes.last else { return true }
+        return last != UInt8(ascii: "\n") && (first == UInt8(ascii: "{") || bytes.allSatisfy { $0 == 0 })
     }
 
     /// Returns the queue's key; draws it, durably, if there is none.

@@ -19,6 +19,12 @@ package struct QueueCount {
         package var last: Timestamp?
         /// Whether a route leads to the destination.
         package var isNamed = true
+        /// The operations that are due, and that runs which came did not send.
+        package fileprivate(set) var unsent: Unsent?
+        /// The oldest operation that may be sent now, and that no run has put back.
+        fileprivate var untouched: Entry?
+        /// The operations in flight, the first of them.
+        fileprivate var flights: [Entry] = []
 
         package init(_ destination: Destination, _ state: DestinationState, _ availability: Availability) {
             self.destination = destination
@@ -59,6 +65,10 @@ package struct QueueCount {
 
     /// The number of waiting operations that lack a kept value.
     package private(set) var lackingKept = 0
+    /// The operations that lack a value which nothing in the queue can leave.
+    package private(set) var unserved: Unserved?
+    private var lacks = KeptLacks()
+    private let withheld: [OperationID: WithheldOperations.Entry]
 
     /// Lists the queue and counts. Takes no lock and opens no operation's file.
     package init(
@@ -67,6 +77,7 @@ package struct QueueCount {
         self.known = known
         self.now = now
         view = try QueueView(spool, configuration, known, at: now)
+        withheld = try WithheldOperations.read(from: spool)
         let seen = Set(try SeenFiles.read(from: spool).names)
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try spool.forEachEntry(in: state) { entry in
@@ -82,6 +93,10 @@ package struct QueueCount {
         let quarantined = try spool.quarantined()
         states[.quarantined] = quarantined.count
         newQuarantined = quarantined.count { !seen.contains($0.fileName) }
+        try view.serve(&lacks)
+        unserved = lacks.unserved
+        try noteUntouched(in: spool)
+        try noteFlights(in: spool)
         // Destinations remembered by runs have a row, too, if nothing waits for them.
         for (name, state) in known.states where !state.isBlank {
             _ = index(of: Destination(named: name))
@@ -114,7 +129,10 @@ package struct QueueCount {
         case .quarantined, .delivered: return
         }
         if state == .failed { return }
-        if state == .claimed, now - entry.name.createdAt > RunTimes.shortest { oldClaims += 1 }
+        if state == .claimed {
+            if now - entry.name.createdAt > RunTimes.shortest { oldClaims += 1 }
+            if counted[index].flights.count < Self.mostFlights { counted[index].flights.append(entry) }
+        }
         counted[index].oldest = min(counted[index].oldest ?? entry.name.createdAt, entry.name.createdAt)
         let age = now - entry.name.createdAt
         let group = Self.ageGroups.first { age < $0.limit }?.word ?? "older"
@@ -124,14 +142,74 @@ package struct QueueCount {
         case .older: waitingForOlder += 1
         case .newer: superseded += 1
         case .merged: merged += 1
-        case .kept: lackingKept += 1
-        case .failed, .nothing, .time, .newest, .person, .destination, .conditions, .witness, .secret,
-            .resume:
-            break
+        case .kept(let name):
+            lackingKept += 1
+            view.note(name, of: entry, in: &lacks)
+        case .nothing, .witness: noteUnsent(entry, at: index)
+        case .failed, .time, .newest, .person, .destination, .conditions, .secret, .unserved, .resume: break
         }
         guard waiting != .resume, let time = waiting.until(now) else { return }
         if time <= now { due += 1 }
         counted[index].next = min(counted[index].next ?? time, max(time, now))
         counted[index].last = max(counted[index].last ?? time, time)
+    }
+
+    /// Notes whether runs have put back an operation that may be sent.
+    private mutating func noteUnsent(_ entry: Entry, at index: Int) {
+        let due = entry.name.dueTime
+        if let known = withheld[entry.name.id], known.since <= now, due <= known.since {
+            let unsent = Unsent(entry.name.id, since: known.since, reason: known.reason)
+            counted[index].unsent = unsent.joined(by: counted[index].unsent)
+        } else if counted[index].untouched.map({ due < $0.name.dueTime }) ?? true {
+            counted[index].untouched = entry
+        }
+    }
+
+    /// The most operations in flight of a destination whose files are looked at.
+    private static let mostFlights = 100
+
+    /// Notes the operations that a run has had in flight for longer than any request may take: the run is stopped, or
+    /// waits for something else. What dead runs have in flight is due, and the next run puts it back.
+    private mutating func noteFlights(in spool: SpoolDirectory) throws(SpoolError) {
+        if oldClaims == 0 { return }
+        if try spool.runTimes().areMissing(at: now) { return }
+        for index in counted.indices {
+            for entry in counted[index].flights {
+                let total = view.kinds.kind(of: entry.name).route.timeouts.total
+                guard let since = try spool.timeInPlace(of: entry), now - since > max(total * 2, Unsent.longestFlight)
+                else { continue }
+                let unsent = Unsent(
+                    entry.name.id, since: since, reason: "a run that is stopped, or hangs, has it in flight")
+                counted[index].unsent = unsent.joined(by: counted[index].unsent)
+            }
+        }
+    }
+
+    /// Notes for each destination whether its oldest due operation has waited for more than any turn of runs, while
+    /// runs sent others and left none for their limits. An operation is due since it came to its place, too.
+    private mutating func noteUntouched(in spool: SpoolDirectory) throws(SpoolError) {
+        let latest = known.states.values.compactMap(\.lastSuccess).max()
+        for index in counted.indices {
+            guard let entry = counted[index].untouched, entry.name.interruptions == 0,
+                let last = counted[index].state.isBlank ? latest : counted[index].state.lastSuccess,
+                case let served = min(last, now),
+                served - entry.name.dueTime > Unsent.longestTurn, let came = try spool.timeInPlace(of: entry)
+            else { continue }
+            let since = max(entry.name.dueTime, came)
+            let left = try StateFile.lastRun.read(RunCounts.self, in: spool)?.leftDue
+            guard served - since > Unsent.longestTurn, left == 0 else { continue }
+            let unsent = Unsent(entry.name.id, since: since, reason: nil)
+            counted[index].unsent = unsent.joined(by: counted[index].unsent)
+        }
+    }
+}
+
+extension EntryName {
+    /// The time from which its file may be sent, as far as its name says.
+    fileprivate var dueTime: Timestamp {
+        switch gate {
+        case .open: createdAt
+        case .notBefore(let moment), .retryAt(let moment): moment
+        }
     }
 }

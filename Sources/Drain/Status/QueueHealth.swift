@@ -19,9 +19,13 @@ package struct QueueHealth {
         case offline(String)
         /// Destinations are held or down.
         case trouble
+        /// Operations are due since before runs that came, and none of these runs sent them.
+        case unsent
         /// Operations failed for good, and no operator's command has named them since.
         case failed
         case quarantined
+        /// Operations wait for a value that nothing in the queue can leave any more.
+        case unserved
         /// Operations are held by themselves.
         case heldAlone
         /// Operations are held behind failed or quarantined ones.
@@ -43,6 +47,9 @@ package struct QueueHealth {
     package var oldest: Timestamp?
     package var heldAlone = 0
     package var heldBehind = 0
+    /// The operations that no run sent; `nil` if there are none.
+    package var unsent: Unsent?
+    package var unserved: Unserved?
     /// The numbers of failed operations and of files in quarantine that no operator's command has named.
     package var newFailed = 0
     package var newQuarantined = 0
@@ -64,12 +71,16 @@ package struct QueueHealth {
         destinations = count.destinationCounts.map { $0.health(at: now) }
         oldest = count.destinationCounts.compactMap(\.oldest).min()
         (heldAlone, heldBehind) = (count.heldByThemselves, count.heldBehindFailed)
+        unsent = count.destinationCounts.compactMap(\.unsent).reduce(nil) { $1.joined(by: $0) }
+        unserved = count.unserved
         (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
         runs = try spool.runTimes()
         // A run at work leaves its time each minute.
         due = count.due + (runs.areMissing(at: now) ? count.oldClaims : 0)
         // The next run writes its time into a damaged file, and one time is enough.
-        unreadable = known.unreadable + (runs.isDamaged && runs.times.isEmpty ? ["runs"] : [])
+        unreadable =
+            try known.unreadable + StateFile.unreadable(in: spool)
+            + (runs.isDamaged && runs.times.isEmpty ? ["runs"] : [])
         lastSuccess = known.states.values.compactMap(\.lastSuccess).max()
     }
 
@@ -104,10 +115,12 @@ package struct QueueHealth {
         }
         if let conditions { findings.append(.offline(conditions)) }
         if !troubles.isEmpty { findings.append(.trouble) }
+        if unsent != nil, pause == nil { findings.append(.unsent) }
         if newFailed > 0 { findings.append(.failed) }
         if newQuarantined > 0 { findings.append(.quarantined) }
+        if unserved != nil { findings.append(.unserved) }
         if heldAlone > 0 { findings.append(.heldAlone) }
-        if heldBehind > 0 { findings.append(.heldBehind) }
+        if heldBehind > 0, newFailed + newQuarantined == 0 { findings.append(.heldBehind) }
         if !findings.isEmpty { return findings }
         if states[.claimed] ?? 0 > 0, !runs.areMissing(at: at) { return [.working] }
         return [lastSuccess == nil ? .fresh : .well]

@@ -20,6 +20,8 @@ package enum WaitReason: Hashable {
     case failed(OperationID)
     /// No answer has left the value of this name for its key.
     case kept(String)
+    /// The same, and no operation of the queue can leave it any more; the failed one that would have, if any.
+    case unserved(String, failed: OperationID?)
     case destination(Availability.Block)
     /// The machine has no network, or not the network or power that the configuration asks for. In words.
     case conditions(String)
@@ -37,7 +39,8 @@ extension WaitReason {
         switch self {
         case .person, .failed: true
         case .destination(let block): block.reason == .held
-        case .nothing, .time, .newest, .older, .newer, .merged, .kept, .conditions, .witness, .secret, .resume:
+        case .nothing, .time, .newest, .older, .newer, .merged, .kept, .unserved, .conditions, .witness, .secret,
+            .resume:
             false
         }
     }
@@ -50,7 +53,7 @@ extension WaitReason {
         case .time(let moment), .newest(until: let moment): moment
         case .destination(let block): block.until
         case .witness(let until): until
-        case .person, .older, .newer, .merged, .failed, .kept: nil
+        case .person, .older, .newer, .merged, .failed, .kept, .unserved: nil
         }
     }
 }

@@ -111,6 +111,9 @@ private struct Showing {
             if waiting == .nothing, let defect = queue.defectOfOwnSecrets(of: stored.operation) {
                 waiting = .secret(defect)
             }
+            if case .kept(let lack) = waiting, let unserved = try order?.unserved(lack, of: entry) {
+                waiting = .unserved(lack, failed: unserved.failed)
+            }
             var view = queue.view(entry, known)
             view.operation = stored.operation
             view.waitsFor = waiting.flatMap(WaitView.init)

@@ -30,15 +30,15 @@ struct StatusCommand: Command {
             .html, \.isPage, "print the status as a page of HTML",
             """
             Prints one self-contained page for a browser, without scripts and without files from elsewhere: the verdict, \
-            a card for each destination in trouble and for the ten busiest others, with the last 24 hours from the log, \
-            and what happened. The key `metrics.page` of the configuration makes each run write it to a file.
+            a row for each destination with the last 24 hours from the log, each trouble opened below its row, and what \
+            happened. The key `metrics.page` of the configuration makes each run write it to a file.
             """)
         Option(
             .check, \.isForMonitor, "print one line for a monitor, and end with its status",
             """
             Prints one line with the verdict and figures, and ends as the plugins of Nagios and other monitors do: with 0 \
-            if all is well or the queue is paused, 1 (warning) if operations failed for good, are in quarantine or wait for a \
-            first run, 2 (critical) if a destination is in trouble, nobody runs the queue or its configuration is broken, and \
+            if all is well or the queue is paused, 1 (warning) if operations failed for good, are in quarantine, are not sent or wait for \
+            a first run, 2 (critical) if a destination is in trouble, nobody runs the queue or its configuration is broken, and \
             3 if that is not known.
             """)
         Option(
@@ -66,8 +66,14 @@ struct StatusCommand: Command {
         in trouble if it is held, if it does not answer, or if it has taken nothing for 15 minutes, whatever it answers \
         (an hour, if its server asked for time); it is well if its last attempt was a delivery. What no route and no \
         operation names is in nobody's trouble. All is well if no destination is in trouble, if runs come (if \
-        operations are due, the last one within five usual intervals and at least 15 minutes), and if no operation \
+        operations are due, the last one within five usual intervals and at least 15 minutes), if no operation is due \
+        that runs which came did not send, nor waits for a kept value that nothing in the queue can leave, and if no operation \
         failed for good and no file is in quarantine that no `retry`, `drop` or `export` has named since.
+
+        A run puts a due operation back, and goes on with others, if a secret of its user is missing, if its server \
+        refuses its credentials again, or if its file cannot be read. An operation that no run has taken for a day, \
+        although its destination was served and no limit left operations over, is not sent either: perhaps every run is for other types or \
+        destinations.
 
         Then it prints each trouble with its cause, one line for destinations with the same cause: what the server said, how \
         many operations wait since when, and the command that ends it; --verbose adds the rule that decided. Then it \

@@ -75,6 +75,8 @@ extension Exposition {
         begin(.trouble)
         for row in rows { sample(health[row.name]?.isTrouble == true ? 1 : 0, ("destination", row.name)) }
         times(.downSince, rows) { health[$0.name]?.state == .down ? $0.state.trouble?.since : nil }
+        begin(.unsent)
+        for row in rows { sample(row.unsent?.count ?? 0, ("destination", row.name)) }
         begin(.paused)
         sample(status.paused ? 1 : 0)
     }
@@ -98,7 +100,7 @@ extension Exposition {
             begin(.lastRun)
             sample(last)
         }
-        if let interval = status.health.runs.interval {
+        if let interval = status.health.runs.interval(at: status.at) {
             begin(.runInterval)
             sample(interval)
         }

@@ -23,7 +23,7 @@ struct MetricFamily: Hashable, Sendable {
 
     /// All metrics, in the order of the exposition.
     static let table: [MetricFamily] =
-        [operations, due, oldest, nextDue, lastSuccess, closed, trouble, downSince, paused]
+        [operations, due, oldest, nextDue, lastSuccess, closed, trouble, downSince, unsent, paused]
         + Counters.Count.allCases.map(counter)
         + [quarantined, runs, lastRun, runInterval, lastRunDuration, lastRunStatus, written]
 
@@ -47,6 +47,9 @@ struct MetricFamily: Hashable, Sendable {
     static let trouble = MetricFamily(
         "destination_in_trouble", .gauge, by: ["destination"],
         "Whether the destination is held, or takes nothing for 15 minutes whatever it answers, 1 or 0.")
+    static let unsent = MetricFamily(
+        "unsent_operations", .gauge, by: ["destination"],
+        "Operations that are due since before runs that came and did not send them.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")

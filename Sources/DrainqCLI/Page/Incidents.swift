@@ -13,6 +13,8 @@ struct Incidents {
         var cause: String
         var effect: String
         fileprivate var destination: String?
+        /// The number of destinations that began and ended for the cause within a minute of each other.
+        fileprivate var count = 1
     }
 
     private(set) var rows: [Row] = []
@@ -30,12 +32,15 @@ struct Incidents {
                 let end =
                     event.ended == LogEvent.Ending.forgotten.rawValue
                     ? "ended without a delivery" : event.kind == .up ? "delivered again" : "released"
-                add(
-                    Row(
-                        kind: event.kind == .up ? "bad" : "held",
-                        what: "\(place) was \(event.kind == .up ? "down" : "held")", from: event.since ?? event.at,
-                        to: event.at, cause: event.causeValue.text,
-                        effect: [waited, end].filter { !$0.isEmpty }.joined(separator: "; ")))
+                let state = event.kind == .up ? "down" : "held"
+                let row = Row(
+                    kind: event.kind == .up ? "bad" : "held", what: "\(place) was \(state)",
+                    from: event.since ?? event.at, to: event.at, cause: event.causeValue.text,
+                    effect: [waited, end].filter { !$0.isEmpty }.joined(separator: "; "))
+                guard let index = rows.lastIndex(where: { $0.isOne(with: row) }) else { add(row); break }
+                rows[index].count += 1
+                rows[index].what = "\(rows[index].count) destinations were \(state)"
+                rows[index].effect = end
             case .gap:
                 add(
                     Row(
@@ -51,13 +56,20 @@ struct Incidents {
             default: break
             }
         }
-        for one in health.troubles {
+        let causes = Dictionary(grouping: health.troubles) {
+            "\($0.state) \($0.answersWithoutTaking) \($0.cause?.group ?? $0.name)"
+        }
+        for troubles in causes.values {
+            let (one, count) = (troubles[0], troubles.count)
+            let names = count == 1 ? one.name : "\(count) destinations"
+            let state = "\(count == 1 ? "is" : "are") \(one.state == .held ? "held" : "down")"
+            let waiting = troubles.reduce(0) { $0 + $1.waiting }
             add(
                 Row(
                     kind: one.state == .held ? "held" : "bad",
-                    what: one.answersWithoutTaking
-                        ? "\(one.name) delivers nothing" : HealthWords.state(one), from: one.since ?? now, to: nil,
-                    cause: one.cause?.text ?? "", effect: "\(InWords.grouped(one.waiting)) wait"))
+                    what: "\(names) \(one.answersWithoutTaking ? "deliver\(count == 1 ? "s" : "") nothing" : state)",
+                    from: troubles.compactMap(\.since).min() ?? now, to: nil, cause: one.cause?.text ?? "",
+                    effect: "\(InWords.grouped(waiting)) \(waiting == 1 ? "waits" : "wait")"))
         }
         if let pause = health.pause {
             add(
@@ -96,5 +108,14 @@ struct Incidents {
             cause: cause, effect: "\(count) failed for good")
         row.destination = place
         add(row)
+    }
+}
+
+extension Incidents.Row {
+    /// Whether both are the same incident at two destinations: one cause, within a minute of each other.
+    fileprivate func isOne(with other: Self) -> Bool {
+        guard kind == other.kind, cause == other.cause, !cause.isEmpty, let to, let end = other.to else { return false }
+        let (begins, ends) = (from - other.from, to - end)
+        return abs(begins.inSeconds) < 60 && abs(ends.inSeconds) < 60
     }
 }

@@ -32,7 +32,8 @@ extension QueuePage {
     }
 
     private var ticks: [HTML] {
-        empty.ticks.map { part, hour in
+        // The last one would stand in the place of "now".
+        empty.ticks.filter { $0.part < 86 }.map { part, hour in
             let left = "\((part * 10).rounded() / 10)%"
             return "<i style=\"left:\(left)\">\(hour)<u>:00</u></i>"
         }
@@ -86,13 +87,14 @@ extension QueuePage {
         case .down: return ("bad", lasting(health?.answersWithoutTaking == true ? "delivers nothing" : "down"))
         case .paused: return ("held", "paused; \(last)")
         case .missed:
-            let cause = health?.cause.map { ", \($0.text)" } ?? ""
-            return ("warn", "\(lasting("last answer no delivery"))\(cause)")
+            if row.waiting == 0, let wanting = wanting(row) { return ("warn", "\(wanting); \(last)") }
+            let cause = health?.cause.map { ": \(CauseWords.plain($0))" } ?? ""
+            return ("warn", "\(lasting("no delivery"))\(cause)")
         case .asked(let until): return ("held", "waits until \(clock(until)), as the server asked; \(last)")
         case .unnamed: return ("idle", "not in use; \(last)")
-        case .fresh, nil: return ("idle", failed(row) ?? "nothing sent yet")
+        case .fresh, nil: return (row.unsent == nil ? "idle" : "warn", wanting(row) ?? "nothing sent yet")
         case .well:
-            if let failed = failed(row) { return ("warn", "\(failed); \(last)") }
+            if let wanting = wanting(row) { return ("warn", "\(wanting); \(last)") }
             if status.health.runs.areMissing(at: now), row.waiting > 0 { return ("idle", "not known; \(last)") }
             if let up = row.state.upSince, row.count(of: .deferred) > 0, let end = row.last, end > now {
                 let waiting =
@@ -103,9 +105,11 @@ extension QueuePage {
         }
     }
 
-    private func failed(_ row: QueueCount.DestinationCount) -> String? {
-        let count = row.count(of: .failed)
-        return count > 0 ? "\(InWords.grouped(count)) failed for good" : nil
+    /// What failed for good, or is not sent.
+    private func wanting(_ row: QueueCount.DestinationCount) -> String? {
+        let parts = [(row.count(of: .failed), "failed for good"), (row.unsent?.count ?? 0, "not sent")]
+        let words = parts.filter { $0.0 > 0 }.map { "\(InWords.grouped($0.0)) \($0.1)" }
+        return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
     // MARK: - Troubles

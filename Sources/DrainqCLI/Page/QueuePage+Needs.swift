@@ -11,6 +11,8 @@ extension QueuePage {
             case .paused: blocks.append(paused)
             case .neverRun: blocks.append(neverRun)
             case .notRunning(let since): blocks.append(notRunning(since))
+            case .unsent: blocks += status.destinations.compactMap { row in row.unsent.map { unsent($0, row.name) } }
+            case .unserved: if let unserved = status.health.unserved { blocks.append(self.unserved(unserved)) }
             case .unreadable, .offline, .trouble, .failed, .quarantined, .heldAlone, .heldBehind, .working, .well,
                 .fresh:
                 break
@@ -95,7 +97,7 @@ extension QueuePage {
     }
 
     private func notRunning(_ since: Timestamp) -> HTML {
-        let usual = status.health.runs.interval.map { "runs came each \(InWords.rough($0))" } ?? "one run came"
+        let usual = status.health.runs.interval(at: now).map { "runs came each \(InWords.rough($0))" } ?? "one run came"
         let last = status.lastRun.map { "; the last with work ended with status \($0.circumstances.exitStatus)" } ?? ""
         let run = status.health.due > 100 ? pasted("run", "--until-empty") : pasted("run")
         return block(
@@ -108,6 +110,40 @@ extension QueuePage {
                     """
                     look whether what ran it still lives:\(Self.command("systemctl list-timers 'drainq*'"))\
                     \(Self.command("crontab -l"))and send what is due by hand:\(Self.command(run))
+                    """
+                ),
+            ])
+    }
+
+    private func unsent(_ unsent: Unsent, _ name: String) -> HTML {
+        block(
+            "warn", "\(HealthWords.count(unsent.count, "operation")) for \(name) not sent",
+            [
+                (
+                    "Cause",
+                    "\(unsent.reason ?? "no run takes this type or destination: each may have a --type or --destination of its own")"
+                ),
+                ("Since", "\(clock(unsent.since)), for \(span(since: unsent.since))"),
+                ("drainq will", "go on without \(unsent.count == 1 ? "it" : "them"), and try again with each run."),
+                ("You", "see what it is, and mend the cause:\(Self.command(pasted("show", unsent.first.description)))"),
+            ])
+    }
+
+    private func unserved(_ unserved: Unserved) -> HTML {
+        let command = unserved.failed.map { pasted("retry", $0.description) }
+        return block(
+            "warn", "\(HealthWords.waiting(unserved.count)) in vain for {kept.\(unserved.name)}",
+            [
+                (
+                    "Cause",
+                    unserved.failed == nil
+                        ? "no operation of the queue leaves this value." : "the operation that would leave it failed."
+                ), ("drainq will", "keep them until an operation of their key leaves it."),
+                (
+                    "You",
+                    """
+                    \(command == nil ? "see what waits" : "mend the failed one, and send it again"):\
+                    \(Self.command(command ?? pasted("show", unserved.first.description)))
                     """
                 ),
             ])
@@ -147,8 +183,7 @@ extension QueuePage {
     var incidents: HTML {
         let rows = Incidents(changes, status.health, at: now).rows.prefix(Self.mostIncidents).map { one -> HTML in
             let end = one.to.map { clock($0) } ?? "now"
-            let length =
-                "\(one.to == nil ? "still going, " : "")\(InWords.rough(max((one.to ?? now) - one.from, .zero)))"
+            let length = (one.to == nil ? "still going, " : "") + span(from: one.from, to: one.to ?? now)
             return """
                 <tr class="\(one.kind)\(one.to == nil ? " on" : "")"><th scope="row">\(Self.sign(one.kind)) \(one.what)</th>\
                 <td>\(clock(one.from)) to \(end)<span class="l"> \(length)</span></td><td>\(one.cause)</td>\

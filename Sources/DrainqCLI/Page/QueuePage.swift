@@ -168,7 +168,7 @@ struct QueuePage {
 
     private var howOften: (String, String) {
         let runs = status.health.runs
-        guard let interval = runs.interval else {
+        guard let interval = runs.interval(at: now) else {
             return runs.times.isEmpty ? ("not yet", "nothing runs it") : ("not known", "one run so far")
         }
         let usual =
@@ -182,7 +182,7 @@ struct QueuePage {
     /// Until when the page is to be believed: it cannot know that it is old.
     private var validity: String {
         let runs = status.health.runs
-        guard let interval = runs.interval, !runs.areMissing(at: now) else { return "" }
+        guard let interval = runs.interval(at: now), !runs.areMissing(at: now) else { return "" }
         let until = now + max(interval * 3, .seconds(120))
         return "If your clock is past \(clock(until)), no run has come since, or this is an old copy."
     }
@@ -194,7 +194,13 @@ struct QueuePage {
             ? String(time.rfc3339.dropFirst(11).prefix(8)) : InWords.clock(time, at: now)
     }
 
-    func span(since time: Timestamp) -> String { InWords.rough(max(now - time, .zero)) }
+    func span(since time: Timestamp) -> String { span(from: time, to: now) }
+
+    /// A page needs no fractions of a second.
+    func span(from start: Timestamp, to end: Timestamp) -> String {
+        let length = end - start
+        return InWords.rough(.seconds(Int(saturating: max(length.inSeconds.rounded(), 1))))
+    }
 
     private func date(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
 

@@ -19,6 +19,8 @@ extension QueueCount.DestinationCount: JSONObject {
         },
         .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.oldest),
         .maybe("nextDue", .time, "the earliest time of the next attempt", \.next),
+        .maybe("unsent", .count, "operations that are due, and that runs which came did not send", \.unsent?.count),
+        .maybe("unsentReason", .text, "why the first of them was not sent, as a run has told", \.unsent?.reason),
         .field("paused", .flag, "whether a person has paused it", \.state.isPaused),
         .maybe("retryAfterUntil", .time, "the end of the time that its server asked for, as by Retry-After") {
             $0.end(of: .retryAfter)

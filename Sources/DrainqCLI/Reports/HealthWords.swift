@@ -20,7 +20,7 @@ struct HealthWords {
         case .unknown: .unknown
         case .warn: .warning
         case .bad: .critical
-        case .held: finding == .paused ? .ok : [.heldAlone, .heldBehind].contains(finding) ? .warning : .critical
+        case .held: finding == .paused ? .ok : finding == .trouble ? .critical : .warning
         }
     }
 
@@ -45,7 +45,7 @@ struct HealthWords {
         case .paused: .held
         case .notRunning: .bad
         case .trouble: troubles.allSatisfy { $0.state == .held } ? .held : .bad
-        case .neverRun, .offline, .failed, .quarantined: .warn
+        case .neverRun, .offline, .failed, .quarantined, .unsent, .unserved: .warn
         case .heldAlone, .heldBehind: .held
         case .working, .well: .ok
         case .fresh: .idle
@@ -61,16 +61,17 @@ struct HealthWords {
         let waiting = health.waiting
         switch finding {
         case .unreadable(let files):
-            return
-                "it is not known how this queue is: \(files.map { "state/\($0)" }.joined(separator: " and ")) cannot be read"
+            return "it is not known how this queue is: \(Self.listed(files.map { "state/\($0)" })) cannot be read"
         case .paused: return "the queue is paused: \(waits(waiting))"
         case .neverRun: return "no run has come yet: \(waits(waiting)) for the first"
         case .notRunning(let since): return "nobody runs this queue: no run for \(InWords.rough(now - since))"
         case .offline(let reason): return "\(reason): \(waits(waiting))"
         case .trouble: return troubleText
+        case .unsent: return unsentText
         case .failed: return "\(Self.count(health.newFailed, "operation")) failed for good"
         case .quarantined:
             return "\(InWords.are(health.newQuarantined, "file")) in quarantine: the text is no operation"
+        case .unserved: return unservedText
         case .heldAlone: return "\(heldAlone): the outcome is unknown"
         case .heldBehind: return heldBehind
         case .working: return "all is well: a run is at work, \(InWords.are(waiting, "operation")) left"
@@ -87,7 +88,10 @@ struct HealthWords {
         if brokenConfiguration != nil { return "Runs send nothing until it can be read." }
         var parts: [String] = []
         switch finding {
-        case .unreadable: parts = ["The next run moves a damaged file aside."]
+        case .unreadable:
+            parts = [
+                "A file of a newer drainq needs that drainq; '\(pasted("check", "--repair"))' moves a damaged one aside."
+            ]
         case .paused:
             let since = health.pause.map { "\(clock($0.since)), \(ago($0.since))" } ?? ""
             parts = [
@@ -96,7 +100,7 @@ struct HealthWords {
             ]
         case .neverRun: parts = ["drainq sends only while something runs it: your hand, cron or a timer."]
         case .notRunning:
-            let age = health.oldest.map { ", the oldest for \(InWords.rough(max(now - $0, .zero)))" } ?? ""
+            let age = health.oldest.map { ", the oldest for \(InWords.rough(max(now - $0, .seconds(1))))" } ?? ""
             parts = [
                 "\(Self.count(health.due, "operation")) \(health.due == 1 ? "is" : "are") due\(age).",
                 "What the servers would say nobody knows.",
@@ -111,6 +115,9 @@ struct HealthWords {
             } else if health.waiting == 0 {
                 parts.append("Nothing else waits.")
             }
+        case .unsent:
+            parts = unsentLede + ["Runs come, and go on without \(health.unsent?.count == 1 ? "it" : "them")."]
+        case .unserved: parts = ["drainq keeps what waits until somebody adds, retries or drops an operation."]
         case .quarantined, .heldAlone: break
         case .heldBehind: parts = ["Runs send them once those are retried or dropped."]
         case .working, .well: parts = [proof]
@@ -132,8 +139,10 @@ struct HealthWords {
         case .notRunning: "nobody runs it"
         case .offline: "cannot send"
         case .trouble: "\(troubles.count) of \(health.named.count) in trouble"
+        case .unsent: "\(InWords.grouped(health.unsent?.count ?? 0)) not sent"
         case .failed: "\(InWords.grouped(health.newFailed)) failed"
         case .quarantined: "\(InWords.grouped(health.newQuarantined)) in quarantine"
+        case .unserved: "\(InWords.grouped(health.unserved?.count ?? 0)) wait in vain"
         case .heldAlone: "\(InWords.grouped(health.heldAlone)) held"
         case .heldBehind: "\(InWords.grouped(health.heldBehind)) held"
         case .working: "well, a run is at work"
@@ -152,6 +161,8 @@ struct HealthWords {
             case .notRunning(let since): "No run came for \(InWords.rough(now - since))."
             case .offline(let reason): reason.prefix(1).uppercased() + reason.dropFirst() + "."
             case .trouble: troubleText.prefix(1).uppercased() + troubleText.dropFirst() + "."
+            case .unsent: unsentText.prefix(1).uppercased() + unsentText.dropFirst() + "."
+            case .unserved: unservedText.prefix(1).uppercased() + unservedText.dropFirst() + "."
             case .failed: "\(Self.count(health.newFailed, "operation")) failed for good."
             case .quarantined: "\(InWords.are(health.newQuarantined, "file")) in quarantine."
             case .heldAlone: heldAlone + "."
@@ -171,6 +182,28 @@ struct HealthWords {
         guard let delivery = health.lastSuccess else { return "Last run: \(last)." }
         let run = finding == .working ? "at work" : last
         return "Last delivery: \(clock(delivery)), \(ago(delivery)). Last run: \(run)."
+    }
+
+    /// `1 operation is due since 21:10, and runs do not send it: …`. A long reason stands in the second sentence.
+    private var unsentText: String {
+        guard let unsent = health.unsent else { return "" }
+        let (be, them) = unsent.count == 1 ? ("is", "it") : ("are", "them")
+        let way = unsent.reason == nil ? "no run takes \(them)" : "runs do not send \(them)"
+        let text = "\(Self.count(unsent.count, "operation")) \(be) due since \(clock(unsent.since)), and \(way)"
+        let whole = unsent.reason.map { "\(text): \($0)" } ?? text
+        return whole.count <= Self.longest ? whole : text
+    }
+
+    private var unsentLede: [String] {
+        guard let reason = health.unsent?.reason, !unsentText.hasSuffix(reason) else { return [] }
+        return [reason.prefix(1).uppercased() + reason.dropFirst() + "."]
+    }
+
+    /// `1 operation waits for '{kept.id}', and the one that would leave it failed`.
+    private var unservedText: String {
+        guard let unserved = health.unserved else { return "" }
+        let why = unserved.failed == nil ? "nothing in the queue leaves it" : "the one that would leave it failed"
+        return "\(waits(unserved.count)) for '{kept.\(unserved.name)}', and \(why)"
     }
 
     private var troubleText: String {
@@ -231,9 +264,13 @@ struct HealthWords {
         return cause
     }
 
+    static func waiting(_ count: Int) -> String {
+        "\(Self.count(count, "operation")) \(count == 1 ? "waits" : "wait")"
+    }
+
     private func waits(_ count: Int, forTime: Bool = false) -> String {
         let time = count == 1 ? " for its time" : " for their time"
-        return "\(Self.count(count, "operation")) \(count == 1 ? "waits" : "wait")"
+        return Self.waiting(count)
             + (forTime ? health.due > 0 ? " for the next run" : time : "")
     }
 

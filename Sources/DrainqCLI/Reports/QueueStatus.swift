@@ -71,6 +71,12 @@ struct QueueStatus: JSONObject {
         .field(
             "newQuarantined", .count, "files in quarantine that no `retry` or `drop` has named",
             \.health.newQuarantined),
+        .field(
+            "unsent", .count, "operations that are due since before runs that came and did not send them",
+            \.unsent),
+        .field(
+            "unserved", .count, "operations that wait for a kept value that nothing in the queue can leave",
+            \.unserved),
         .field("behind", .count, "operations that wait for an older one of their sequence", \.behind),
         .field("superseded", .count, "operations that a newer one replaces; the next run removes them", \.superseded),
         .field("merged", .count, "operations that are merged into a newer one, in one request", \.merged),
@@ -91,7 +97,7 @@ struct QueueStatus: JSONObject {
             $0.health.runs.last(at: $0.at)
         },
         .maybe("runInterval", .count, "the usual time between two runs, in seconds") {
-            $0.health.runs.interval.map { Int(saturating: $0.inSeconds) }
+            $0.health.runs.interval(at: $0.at).map { Int(saturating: $0.inSeconds) }
         },
         .maybe("lastRun", .object(SummaryView.self), "the summary of the last run that had something to do", \.lastRun),
     ]
@@ -106,6 +112,9 @@ extension QueueStatus {
     }
 
     var paused: Bool { health.pause != nil }
+
+    fileprivate var unsent: Int { health.unsent?.count ?? 0 }
+    fileprivate var unserved: Int { health.unserved?.count ?? 0 }
 }
 
 extension QueueStatus.Hold {

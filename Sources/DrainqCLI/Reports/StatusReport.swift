@@ -47,6 +47,19 @@ struct StatusReport {
             lines.append(
                 "paused: '\(row.name)'; '\(pasted("resume", "--destination", row.name))' ends it")
         }
+        for row in status.destinations {
+            guard let unsent = row.unsent else { continue }
+            let reason = unsent.reason.map { ": \($0)" } ?? ", and no run takes \(unsent.count == 1 ? "it" : "them")"
+            lines.append(
+                "not sent: \(unsent.count) for \(row.name) since \(InWords.clock(unsent.since, at: now))\(reason); "
+                    + "'\(pasted("show", unsent.first.description))' shows the first")
+        }
+        if let unserved = status.health.unserved {
+            let way =
+                unserved.failed.map { "'\(pasted("retry", $0.description))' sends the failed one again" }
+                ?? "'\(pasted("show", unserved.first.description))' shows the first"
+            lines.append("waiting in vain: \(unserved.count) for '{kept.\(unserved.name)}'; \(way)")
+        }
         let counts = [
             (status.health.heldAlone, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
             (
@@ -133,7 +146,7 @@ struct StatusReport {
     /// How often runs come.
     private var runs: String? {
         guard let last = status.health.runs.last(at: now) else { return nil }
-        let usual = status.health.runs.interval.map { ", usually each \(InWords.rough($0))" } ?? ""
+        let usual = status.health.runs.interval(at: now).map { ", usually each \(InWords.rough($0))" } ?? ""
         return "last run \(words(last))\(usual)"
     }
 

@@ -13,7 +13,7 @@ extension WaitReason {
         case .newer(let id): return "replaced by \(named(id))"
         case .merged(let id): return "with \(named(id))"
         case .failed(let id): return "held behind \(named(id))"
-        case .kept(let name): return "for kept \(name)"
+        case .kept(let name), .unserved(let name, _): return "for kept \(name)"
         case .secret: return "now (secret)"
         case .resume: return "paused"
         case .conditions: return "conditions"
@@ -47,6 +47,10 @@ extension WaitReason {
                 + "'\(pasted("drop", failed.description))' releases those behind it"
         case .kept(let name):
             return "waiting for '{kept.\(name)}': no answer has provided this value for its key yet"
+        case .unserved(let name, let failed):
+            let wait = "waiting for '{kept.\(name)}', which nothing in the queue leaves any more"
+            return failed.map { "\(wait): '\($0)' failed; '\(pasted("retry", $0.description))' sends that one again" }
+                ?? "\(wait): an operation of its key that leaves it must be added; '\(pasted("drop", id.description))' removes this one"
         case .conditions(let reason): return "not sent now: \(reason)"
         case .secret(let reason): return "not sent: \(reason)"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
@@ -73,9 +77,9 @@ extension WaitReason {
 /// The reason why an operation waits, in `list --json` and `show --json`; `nil` if it waits only for a run.
 struct WaitView: JSONObject {
     static let words = [
-        "time", "debounce", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
-        "destinationHeld",
-        "retryAfter", "circuitBreaker", "conditions", "witness", "secret",
+        "time", "debounce", "release", "older", "newer", "merged", "failed", "kept", "unserved", "resume",
+        "destinationPaused",
+        "destinationHeld", "retryAfter", "circuitBreaker", "conditions", "witness", "secret",
     ]
 
     var what: String
@@ -90,7 +94,7 @@ struct WaitView: JSONObject {
             "what", .word(words),
             "its time, a newer value of its key, its own release, an older operation that goes first, a newer one that "
                 + "replaces it or that it is merged into, an older one that failed and holds it, a value that no answer "
-                + "has provided for its key yet, the end of a pause of the queue, the pause, hold, retry-after or open "
+                + "has provided for its key yet, by drainq show a value that no operation of the queue can provide, the end of a pause of the queue, the pause, hold, retry-after or open "
                 + "circuit breaker of its destination, the network or power of this machine, or, by drainq show, the "
                 + "secret of its user",
             \.what),
@@ -125,6 +129,9 @@ struct WaitView: JSONObject {
         case .kept(let value):
             what = "kept"
             name = value
+        case .unserved(let value, let failed):
+            what = "unserved"
+            (name, id) = (value, failed?.description)
         case .resume: what = "resume"
         case .secret(let reason):
             what = "secret"

@@ -12,11 +12,6 @@
 package struct DestinationLedger: Hashable, Sendable {
     package static let version = 1
 
-    /// A newer drainq has written the document.
-    package struct NewerVersion: Error, Hashable, Sendable {
-        package let version: Int
-    }
-
     /// The time since which this machine has no network, and the error that showed it; `nil` if the machine has a
     /// network.
     package var offline: Offline?
@@ -96,15 +91,6 @@ extension DestinationLedger: StoredObject {
             read.filter { !$0.value.isBlank }
         },
     ]
-
-    /// Throws `NewerVersion` for a newer drainq's ledger, and other errors for what is no ledger.
-    package init(from decoder: any Decoder) throws {
-        self.init()
-        let object = try decoder.container(keyedBy: JSONName.self)
-        let version = try object.decode(Int.self, forKey: "version")
-        if version > Self.version { throw NewerVersion(version: version) }
-        try read(object)
-    }
 }
 
 extension DestinationLedger.Offline: StoredObject {

@@ -41,12 +41,14 @@ package struct StoredField<Object: StoredObject>: Sendable {
         }
     }
 
-    /// The version of a file's format. An object of another version cannot be read.
+    /// The version of a file's format. An object of another version cannot be read; a newer one throws `NewerVersion`.
     package static func version(_ version: Int) -> StoredField {
         StoredField { _, object in
             try object.encode(version, forKey: "version")
         } read: { _, object in
-            if try object.decode(Int.self, forKey: "version") != version {
+            let found = try object.decode(Int.self, forKey: "version")
+            if found > version { throw NewerVersion(version: found) }
+            if found != version {
                 throw DecodingError.dataCorruptedError(
                     forKey: "version", in: object, debugDescription: "another version")
             }
@@ -59,6 +61,11 @@ package struct StoredField<Object: StoredObject>: Sendable {
     ) {
         (self.write, self.read) = (write, read)
     }
+}
+
+/// A newer drainq has written the document.
+package struct NewerVersion: Error, Hashable, Sendable {
+    package let version: Int
 }
 
 /// Returns a check of numbers: from 1 on, at most `most`.

@@ -60,26 +60,38 @@ package struct RunTimes: Hashable, Sendable {
         times.last { $0 <= now + .seconds(60) }.map { min($0, now) }
     }
 
-    /// The usual time between two runs: the median of the last day. `nil` if there were fewer than two runs.
-    package var interval: Duration? {
-        guard let last = times.last else { return nil }
-        let day = times.filter { last - $0 <= .seconds(25 * 3600) }
-        let gaps = zip(day, day.dropFirst()).map { $1 - $0 }.sorted()
-        return gaps.isEmpty ? nil : gaps[(gaps.count - 1) / 2]
+    /// The usual time between two runs: the median of the day before the last run, or of the last few runs if they are
+    /// rarer. A clock that was wrong once leaves a time far from the others: times ahead of `now` do not count, and one
+    /// long gap alone is nothing usual. `nil` if nothing is usual yet.
+    package func interval(at now: Timestamp) -> Duration? {
+        guard let last = last(at: now) else { return nil }
+        let known = times.filter { $0 <= last }
+        let day = known.filter { last - $0 <= .seconds(25 * 3600) }
+        let recent = day.count > 2 ? day : known.suffix(5).filter { last - $0 <= .seconds(8 * 86_400) }
+        let gaps = zip(recent, recent.dropFirst()).map { $1 - $0 }.sorted()
+        guard !gaps.isEmpty, gaps.count > 1 || gaps[0] <= Self.longestOnce else { return nil }
+        return gaps[(gaps.count - 1) / 2]
     }
 
-    /// The time without a run from which on runs are missing: five usual intervals, at least `shortest`.
-    package var patience: Duration { max(interval.map { $0 * 5 } ?? .zero, Self.shortest) }
+    /// The longest gap between the only two runs known that says how often runs come.
+    private static let longestOnce = Duration.seconds(2 * 3600)
+
+    /// Returns the time without a run from which on runs are missing: five usual intervals, at least `shortest`.
+    package func patience(at now: Timestamp) -> Duration {
+        max(interval(at: now).map { $0 * 5 } ?? .zero, Self.shortest)
+    }
 
     /// Whether runs are missing at `now`: the last one came longer ago than `patience`.
-    package func areMissing(at now: Timestamp) -> Bool { last(at: now).map { now - $0 > patience } ?? true }
+    package func areMissing(at now: Timestamp) -> Bool {
+        last(at: now).map { now - $0 > patience(at: now) } ?? true
+    }
 
     /// Returns the number of runs in the 24 hours before `now`.
     package func count(before now: Timestamp) -> Int { times.count { $0 <= now && now - $0 < .seconds(86_400) } }
 
     /// Returns the spans of the 24 hours before `now` in which runs were missing.
     package func gaps(before now: Timestamp) -> [(from: Timestamp, to: Timestamp)] {
-        let start = now - .seconds(86_400)
+        let (start, patience) = (now - .seconds(86_400), patience(at: now))
         let ends = times.filter { $0 <= now } + [now]
         let firsts = [times.first.map { min($0, start) } ?? start] + ends.dropLast()
         return zip(firsts, ends).compactMap { from, to in

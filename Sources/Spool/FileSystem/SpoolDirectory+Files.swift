@@ -1,5 +1,5 @@
 import CSystem
-import Policy
+package import Policy
 import Synchronization
 
 /// Calls on single files, the parts of every function of the queue.
@@ -31,6 +31,11 @@ extension SpoolDirectory {
         }
         try system.close(descriptor)
         return result
+    }
+
+    /// Returns when an operation's file came to its directory; `nil` if it is not there.
+    package func timeInPlace(of entry: Entry) throws(SpoolError) -> Timestamp? {
+        try status(QueuePath(entry.path), "look at")?.changedAt
     }
 
     /// Returns the status of a file; `nil` if there is none of this name.

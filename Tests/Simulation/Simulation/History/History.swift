@@ -202,6 +202,8 @@ package enum Report: Hashable, Sendable {
     case ambiguous(OperationID)
     case superseded(OperationID, by: OperationID?)
     case parked(OperationID)
+    /// Put back untried although it is due, or refused again; `status` tells it.
+    case withheld(OperationID)
     case quarantined(OperationID?, path: String)
     case evicted(OperationID)
     case recovered([OperationID])

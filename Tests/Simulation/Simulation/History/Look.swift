@@ -12,6 +12,8 @@ package struct Look: Hashable, Sendable {
         case trouble
         case failed
         case quarantined
+        case unsent = "not sent"
+        case unserved = "waiting in vain"
         case heldAlone = "held one by one"
         case heldBehind = "held behind failed ones"
         case working = "well, a run is at work"

@@ -72,8 +72,17 @@ extension Contract {
     static func wellIsProven(_ record: Record) -> [Breach] {
         let attempts = Attempts(record)
         return record.looks.compactMap { index, look in
+            if look.findings.contains(.unsent), !record.hasWithheld(before: index), !record.hasRun(at: index) {
+                return Breach(
+                    .wellIsProven, [index], "status says that runs do not send something, and none withheld it")
+            }
             guard look.isWell else { return nil }
             record.judging.meets(.request(index))
+            if let unsent = attempts.unsent(look, before: index) {
+                return Breach(
+                    .wellIsProven, [unsent.at, index],
+                    "all is well, and operation \(unsent.life.label) is due and was put back unsent")
+            }
             if look.files.failed > 0 {
                 return Breach(.wellIsProven, [index], "all is well, and \(look.files.failed) operations have failed")
             }
@@ -179,6 +188,22 @@ private struct Attempts {
             || record.renewals.contains { $0 < index } || record.absences.contains { $0.from < index }
     }
 
+    /// Returns an operation that certainly waits, is due, and was put back by the last run that had it, with that event;
+    /// `nil` if there is none.
+    func unsent(_ look: Look, before index: Int) -> (at: Int, life: Life)? {
+        for life in record.lives where life.sequences.isEmpty && !life.kind.needsKept && !life.kind.holdsBehindFailed {
+            guard let last = life.reports.last(where: { $0.at < index }), case .withheld = last.report,
+                isWritten(record.events[last.at].process, before: index),
+                life.touches.isEmpty, life.leaves.isEmpty, life.damaged == nil, record.certainEnd(of: life) > index,
+                !life.exchanges.contains(where: { record.exchanges[$0].received > last.at }),
+                [.well, .fresh].contains(look.destinations[life.kind.host]?.state),
+                record.renewals.isEmpty, !record.courses.values.contains(where: { ($0.ended ?? .max) > index })
+            else { continue }
+            return (last.at, life)
+        }
+        return nil
+    }
+
     /// Returns the first and the last attempt of a time in which the destination certainly took nothing; `nil` if the
     /// time is short, or the destination may have taken something.
     func trouble(of host: String, before index: Int) -> [Int]? {
@@ -213,6 +238,22 @@ private struct Attempts {
 }
 
 extension Record {
+    /// Whether a run had a reason to tell that an operation is not sent: it was refused, or could not be read.
+    fileprivate func hasWithheld(before index: Int) -> Bool {
+        events[..<index].contains { event in
+            guard case .reports(let report) = event.what else { return false }
+            return switch report {
+            case .withheld, .error: true
+            default: false
+            }
+        }
+    }
+
+    /// Whether a process has begun and not ended: it may have an operation in flight for as long as it likes.
+    fileprivate func hasRun(at index: Int) -> Bool {
+        courses.values.contains { $0.began < index && ($0.ended ?? .max) > index }
+    }
+
     /// The looks of the history, by event.
     var looks: [(at: Int, look: Look)] {
         events.indices.compactMap { if case .looks(let look) = events[$0].what { ($0, look) } else { nil } }

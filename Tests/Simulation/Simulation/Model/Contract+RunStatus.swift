@@ -43,7 +43,7 @@ extension Contract {
             // The hold may have ended, or no due operation may wait for the hold to end.
             case .destinationHeld: causes.insert(69)
             case .recovered: causes.insert(65)
-            case .delivered, .putBack, .superseded, .parked, .evicted, .holdEnded, .tells: break
+            case .delivered, .putBack, .superseded, .parked, .withheld, .evicted, .holdEnded, .tells: break
             }
         }
         least += deferred.values.map { (75, $0) }

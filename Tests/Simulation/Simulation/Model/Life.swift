@@ -192,7 +192,8 @@ extension Report {
     var id: OperationID? {
         switch self {
         case .delivered(let id), .deferred(let id, counted: _), .putBack(let id), .failed(let id, isExpired: _),
-            .ambiguous(let id), .superseded(let id, by: _), .parked(let id), .evicted(let id):
+            .ambiguous(let id), .superseded(let id, by: _), .parked(let id), .withheld(let id),
+            .evicted(let id):
             id
         case .quarantined(let id, path: _): id
         case .recovered, .destinationHeld, .holdEnded, .tells, .error: nil
@@ -206,7 +207,9 @@ extension Report {
         case .superseded: .superseded
         case .quarantined: .quarantined
         case .evicted: .evicted
-        case .deferred, .putBack, .ambiguous, .parked, .recovered, .destinationHeld, .holdEnded, .tells, .error: nil
+        case .deferred, .putBack, .ambiguous, .parked, .withheld, .recovered, .destinationHeld, .holdEnded, .tells,
+            .error:
+            nil
         }
     }
 }

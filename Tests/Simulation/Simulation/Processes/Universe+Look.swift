@@ -98,6 +98,8 @@ extension Look.Finding {
             case .trouble: .trouble
             case .failed: .failed
             case .quarantined: .quarantined
+            case .unsent: .unsent
+            case .unserved: .unserved
             case .heldAlone: .heldAlone
             case .heldBehind: .heldBehind
             case .working: .working

@@ -99,7 +99,7 @@ extension Universe {
     /// Takes the events of `send` besides the end of its operation, which the answer tells.
     func takeAside(_ event: RunEvent, of process: SimulatedProcess) {
         switch event {
-        case .attempted, .settledUnsent, .parked: break
+        case .attempted, .settledUnsent, .parked, .withheld: break
         default: take(event, of: process)
         }
     }
@@ -109,7 +109,8 @@ extension Universe {
         case .attempted(let attempt), .settledUnsent(let attempt): [report(of: attempt)]
         case .quarantined(let item): [.quarantined(item.name?.id, path: item.fileName)]
         case .changed(let change): reports(of: change)
-        case .parked(let id, _, _, _): [.parked(id)]
+        case .parked(let id, _, _, let times): [.parked(id)] + (times > 1 ? [.withheld(id)] : [])
+        case .withheld(let id, _): [.withheld(id)]
         case .superseded(let name, let newer, _): [.superseded(name.id, by: newer)]
         case .evicted(let name, destination: _): [.evicted(name.id)]
         case .recovered(let recovery):
@@ -117,7 +118,7 @@ extension Universe {
                 + recovery.quarantined.map { .quarantined($0.name?.id, path: $0.fileName) }
         case .inputOutputError(let error): [.error("\(error)")]
         case .agentsFailed(let reason): [.error(reason)]
-        case .chosen, .withheld, .networkAbsent, .notKept, .stopping: []
+        case .chosen, .networkAbsent, .notKept, .stopping: []
         }
     }
 

@@ -141,6 +141,7 @@ struct EventWords {
         case .ambiguous(let id): "\(name(id)) is held, it may have arrived"
         case .superseded(let id, let newer): "\(name(id)) is superseded\(newer.map { " by \(name($0))" } ?? "")"
         case .parked(let id): "\(name(id)) is parked"
+        case .withheld(let id): "\(name(id)) is not sent"
         case .quarantined(let id, let path): "\(name(id)) is in quarantine: \(path)"
         case .evicted(let id): "\(name(id)) made room"
         case .recovered(let ids): "recovered \(ids.map(name).joined(separator: ", "))"
@@ -178,7 +179,7 @@ extension Report {
     var ids: [OperationID] {
         switch self {
         case .delivered(let id), .deferred(let id, _), .putBack(let id), .failed(let id, _), .ambiguous(let id),
-            .parked(let id), .evicted(let id):
+            .parked(let id), .withheld(let id), .evicted(let id):
             [id]
         case .superseded(let id, let newer): [id] + [newer].compactMap(\.self)
         case .quarantined(let id, _): [id].compactMap(\.self)
