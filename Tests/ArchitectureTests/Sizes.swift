@@ -21,13 +21,13 @@ enum Sizes {
 
         "Delivery": 5_635,
 
-        "Drain": 9_000,
+        "Drain": 9_060,
 
-        "DrainqCLI": 14_675,
+        "DrainqCLI": 14_710,
 
         "LoopbackReceiver": 1_630,
 
-        "Policy": 14_390,
+        "Policy": 14_420,
 
         "Spool": 10_450,
 
