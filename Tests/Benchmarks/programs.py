@@ -311,7 +311,7 @@ class Ground:
             # A body that is data is read before the first request leaves; a file that is uploaded is streamed.
             source = 'data-binary = "@{}"' if length == body_length else 'upload-file = "{}"\nrequest = POST\nheader = "Expect:"'
             # The fields of drainq's requests: all programs of a row send the same bytes.
-            fields = 'compressed\nuser-agent = "drainq/0.1.0"\nheader = "Accept:"\nheader = "Content-Type: application/json"\n' \
+            fields = 'compressed\nuser-agent = "drainq/0.2.0"\nheader = "Accept:"\nheader = "Content-Type: application/json"\n' \
                 'header = "Drainq-Attempt: 1"\n'
             each = [
                 f'url = "{url or self.nginx.url}"\n{source.format(file)}\n{fields}'

@@ -1,2 +1,2 @@
 /// The version of the program, as `drainq version` and the manual print it.
-package let programVersion = "0.1.0"
+package let programVersion = "0.2.0"

@@ -33,7 +33,7 @@ static const char *send_next(int connection) {
     int head = sprintf(
         request,
         "POST /drain HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAccept-Encoding: deflate, gzip, br, zstd\r\nContent-Type: application/json\r\n"
-        "Idempotency-Key: \"25d5babe-6367-4a3f-9af4-%012d\"\r\nDrainq-Attempt: 1\r\nUser-Agent: drainq/0.1.0\r\n"
+        "Idempotency-Key: \"25d5babe-6367-4a3f-9af4-%012d\"\r\nDrainq-Attempt: 1\r\nUser-Agent: drainq/0.2.0\r\n"
         "Content-Length: %d\r\n\r\n",
         port, next_name, length);
     memcpy(request + head, body, length);

@@ -10,7 +10,7 @@ static inline void set_fields(CURL *easy, struct curl_slist **list, int number) 
     *list = curl_slist_append(NULL, "Content-Type: application/json");
     curl_slist_append(*list, key);
     curl_slist_append(*list, "Drainq-Attempt: 1");
-    curl_slist_append(*list, "User-Agent: drainq/0.1.0");
+    curl_slist_append(*list, "User-Agent: drainq/0.2.0");
     curl_slist_append(*list, "Accept:");
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *list);
 }
