@@ -72,7 +72,9 @@ extension Contract {
     static func wellIsProven(_ record: Record) -> [Breach] {
         let attempts = Attempts(record)
         return record.looks.compactMap { index, look in
-            if look.findings.contains(.unsent), !record.hasWithheld(before: index), !record.hasRun(at: index) {
+            if look.findings.contains(.unsent), record.clocks.areRight, !record.hasWithheld(before: index),
+                !record.hasRun(at: index)
+            {
                 return Breach(
                     .wellIsProven, [index], "status says that runs do not send something, and none withheld it")
             }
