@@ -180,10 +180,10 @@ final class PlayedStream {
         }
     }
 
-    /// Waits for the client's preface while the sink works.
+    /// Waits for the client's first bytes while the sink works.
     func awaitPreface(_ sink: AgentSink) throws {
-        #expect(
-            try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor]).isEmpty)
+        let early = try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor])
+        try #require(early.isEmpty, "\(early)")
     }
 
     /// Reads the client's preface and the beginning of its request while the sink works.
@@ -203,8 +203,7 @@ final class PlayedStream {
 
     /// Reads the head of a request over HTTP/1.1 while the sink works.
     func awaitHead(_ sink: AgentSink) throws {
-        let early = try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor])
-        try #require(early.isEmpty, "\(early)")
+        try awaitPreface(sink)
         var received: [UInt8] = []
         while !received.contains(Array("\r\n\r\n".utf8)) {
             let more = output.fileHandleForReading.availableData
