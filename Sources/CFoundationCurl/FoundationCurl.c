@@ -266,25 +266,32 @@ static size_t refuse(struct transfer *transfer, const char *defect) {
     return 0;
 }
 
-// Receives a line of a head or trailer.
+static bool append_line(struct transfer *transfer, const char *line, size_t length) {
+    char *grown = realloc(transfer->head, transfer->head_length + length);
+    if (!grown) return false;
+    memcpy(grown + transfer->head_length, line, length);
+    transfer->head = grown;
+    transfer->head_length += length;
+    return true;
+}
+
+// Receives a line of a head or trailer. A head that is too long ends at the limit: its status decides.
 static size_t take_line(char *line, size_t size, size_t count, void *context) {
     struct transfer *transfer = context;
     size_t length = size * count;
     transfer->moved = now();
     transfer->lines_length += length;
-    if (transfer->lines_length > longest_head)
+    if (transfer->lines_length > longest_head) {
+        if (!transfer->has_head && append_line(transfer, "\r\n", 2)) show_head(transfer);
         return refuse(transfer, "the answer's header fields are longer than 262144 bytes");
+    }
     if (transfer->has_head) return length;
     const char *name = line + strspn(line, " \t");
     if (!transfer->has_status && length > 6 && strncmp(name, "HTTP/", 5) == 0 && name[5] != '1')
         return refuse(transfer, "the answer is in another version of HTTP, but its connection speaks HTTP/1");
     transfer->has_status = true;
     transfer->codings += ccurl_codings(line, length);
-    char *grown = realloc(transfer->head, transfer->head_length + length);
-    if (!grown) return 0;
-    memcpy(grown + transfer->head_length, line, length);
-    transfer->head = grown;
-    transfer->head_length += length;
+    if (!append_line(transfer, line, length)) return 0;
     if (line[0] != '\n' && !(length > 1 && line[0] == '\r' && line[1] == '\n')) return length;
     long status = 0;
     REAL(curl_easy_getinfo)(transfer->easy, RESPONSE_CODE, &status);

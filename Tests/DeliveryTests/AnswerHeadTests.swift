@@ -100,6 +100,6 @@ struct AnswerHeadTests {
         let taken = (0...AnswerHead.limit / line.count).map { _ in head.take(line) }
         #expect(taken.count { $0 } == (AnswerHead.limit - 14) / line.count)
         #expect(taken.last == false)
-        #expect(head.defect == .tooLong)
+        #expect(head.defect == .tooLong && head.isComplete && head.headers.count == taken.count { $0 })
     }
 }

@@ -73,6 +73,40 @@ import Testing
             #expect(result.failure.map(right.contains) == true, "\(result)")
         }
     }
+
+    /// The ends of a stream without an answer.
+    enum End: CaseIterable { case closed, refused, cancelled, goAway, text }
+
+    @Test(arguments: End.allCases)
+    func `a stream that ends without an answer is broken, whatever ends it`(end: End) throws {
+        let server = try PlayedStream()
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        let request = OutgoingRequest(
+            method: "POST", url: "https://127.0.0.1:\(server.port)/", body: [1, 2, 3],
+            timeouts: Timeouts(connect: .seconds(10), request: .seconds(10), total: .seconds(15)), transport: .libcurl,
+            connection: ConnectionOptions(caFile: server.authority))
+        try sink.submit(request, ticket: 1)
+        if end == .text {
+            try server.awaitPreface(sink)
+            server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            try server.awaitDelivery()
+        } else {
+            try server.awaitRequest(sink)
+        }
+        switch end {
+        case .refused: server.send(type: 3, stream: 1, [0, 0, 0, 7])
+        case .cancelled: server.send(type: 3, stream: 1, [0, 0, 0, 8])
+        case .goAway: server.send(type: 7, stream: 0, [0, 0, 0, 0, 0, 0, 0, 2])
+        case .closed, .text: break
+        }
+        server.skipOutput()
+        if [.closed, .goAway].contains(end) { server.close() }
+        let report = try #require(try sink.reports(until: .now + .seconds(12)).first).report
+        let right: [NetworkError] = [.reset, .emptyAnswer]
+        #expect(report.result.failure.map(right.contains) == true, "\(report)")
+        #expect(report.hasBrokenStream, "\(report)")
+    }
 }
 
 /// The end of a TLS connection without close_notify.
@@ -146,10 +180,15 @@ final class PlayedStream {
         }
     }
 
+    /// Waits for the client's first bytes while the sink works.
+    func awaitPreface(_ sink: AgentSink) throws {
+        let early = try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor])
+        try #require(early.isEmpty, "\(early)")
+    }
+
     /// Reads the client's preface and the beginning of its request while the sink works.
     func awaitRequest(_ sink: AgentSink) throws {
-        #expect(
-            try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor]).isEmpty)
+        try awaitPreface(sink)
         var received: [UInt8] = []
         // The preface, and the frame of the request's header fields: type 1 on stream 1.
         while !received.contains([1, 4, 0, 0, 0, 1]) && !received.contains([1, 0x24, 0, 0, 0, 1]) {
@@ -164,8 +203,7 @@ final class PlayedStream {
 
     /// Reads the head of a request over HTTP/1.1 while the sink works.
     func awaitHead(_ sink: AgentSink) throws {
-        let early = try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor])
-        try #require(early.isEmpty, "\(early)")
+        try awaitPreface(sink)
         var received: [UInt8] = []
         while !received.contains(Array("\r\n\r\n".utf8)) {
             let more = output.fileHandleForReading.availableData
@@ -174,7 +212,7 @@ final class PlayedStream {
         }
     }
 
-    /// Sends a text over HTTP/1.1.
+    /// Sends a text in HTTP/1.1.
     func send(_ text: String) {
         try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
     }

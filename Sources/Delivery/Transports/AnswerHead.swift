@@ -34,7 +34,7 @@ struct AnswerHead {
     /// The major version of HTTP in the last status line; 0 before the first.
     private(set) var version = 0
     private(set) var headers: [HeaderField] = []
-    /// Whether the final head has arrived as a whole.
+    /// Whether the final head has arrived, as a whole or up to the limit.
     private(set) var isComplete = false
     private(set) var defect: Defect?
     private var expectsStatus = true
@@ -53,7 +53,7 @@ struct AnswerHead {
     /// Reads a line with its line break. Returns `false` if it has a `defect`.
     mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
         size += line.count
-        if size > Self.limit { defect = .tooLong }
+        if size > Self.limit { (defect, isComplete) = (.tooLong, status >= 200) }
         if defect != nil { return false }
         if isComplete { return true }
         let text = line[..<line.endOfText { $0 == 0x0A || $0 == 0x0D }]

@@ -11,8 +11,7 @@ extension CurlTransfer {
 
     /// Returns the result of a transfer that ended with `code`, a CURLcode.
     func result(_ code: Int32) -> AttemptReport.Result {
-        hasBrokenStream =
-            version == 2 && hasBegun && stop == nil && [16, 55, 56, 92].contains(code) && wholeAnswer == nil
+        hasBrokenStream = version == 2 && hasBegun && wholeAnswer == nil && isEndOfPeer(code)
         switch stop {
         case .full: return answersPart(code) ?? .answer(answer)
         case .head(let defect):
@@ -44,6 +43,16 @@ extension CurlTransfer {
         if let proxyRefusal { return proxyRefusal }
         let failure = failure(code)
         return .failure(NetworkError(failure), detail: said(failure))
+    }
+
+    /// Returns whether the server ended the transfer. Time-outs (28), a lack of memory (27) and a body that cannot be
+    /// decoded (61) end it on this side. libcurl repeats refused and lost requests alike, and does not tell which.
+    private func isEndOfPeer(_ code: Int32) -> Bool {
+        switch stop {
+        case .repeated: true
+        case nil: code == 0 ? !head.isComplete : ![27, 28, 61].contains(code)
+        default: false
+        }
     }
 
     /// The answer to a transfer ended from outside, because it was idle or took too long; `nil` if there is none.

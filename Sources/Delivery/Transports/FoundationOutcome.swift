@@ -18,7 +18,7 @@ package enum FoundationOutcome {
     }
 
     /// Returns the status and header fields in `hexHead`, the value of `headField`: the raw head, each byte as two
-    /// lower-case hexadecimal digits. `nil` if it is not a whole head.
+    /// lower-case hexadecimal digits. `nil` if it is no final head.
     package static func answer(fromHead hexHead: String) -> AttemptReport.Answer? {
         var head = AnswerHead(over: 1)
         var line: [UInt8] = []
@@ -33,7 +33,7 @@ package enum FoundationOutcome {
             high = nil
             line.append(first << 4 | value)
             if line.last == UInt8(ascii: "\n") {
-                guard head.take(line) else { return nil }
+                if !head.take(line) { break }
                 line = []
             }
         }
