@@ -278,6 +278,18 @@ struct `Secrets` {
         #expect(store.values(["api"], at: start + .seconds(5)).values == ["api": "3"])
     }
 
+    @Test func `a command that fails for now after a refusal counts as changed, and a bad credential does not`() throws
+    {
+        let command = ["sh", "-c", "test ! -e status || exit $(cat status); echo same"]
+        for (status, counts) in [("1", true), ("77", false)] {
+            let store = place.store(["api": .command(command, ttl: .seconds(3600))])
+            let used = store.values(["api"])
+            let file = try place.write(status, to: "status")
+            #expect(store.refresh(after: used) == counts)
+            try FileManager.default.removeItem(atPath: file)
+        }
+    }
+
     @Test func `a command with unchanged output is not run for each refusal`() {
         let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; echo same"], ttl: .seconds(3600))])
         let start = ContinuousClock.now

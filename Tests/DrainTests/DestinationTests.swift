@@ -39,6 +39,25 @@ struct DestinationTests {
         #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
     }
 
+    @Test(arguments: [false, true])
+    func `a delivery by another route contradicts no failure of a route's command`(isBeside: Bool) throws {
+        let bench = try Bench()
+        bench.credentials.waitsBeside = isBeside
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        bench.configuration.defaultRoute.retry.attempts = 1
+        bench.configuration.routes[TypeName("free")!] = Route(url: "http://one/free")
+        bench.credentials.signed = { _, _ throws(RequestError) in throw .headersCommand(reason: "exited with 77") }
+        for _ in 0..<3 {
+            try bench.add(1)
+            try bench.add(1, type: "free")
+        }
+        let summary = try bench.run()
+        #expect(summary.failed == 0 && summary.held >= 3)
+        #expect(bench.sink?.requests.allSatisfy { $0.url == "http://one/free" } != false)
+        #expect(try bench.names(.new).filter { $0.type == .default }.map(\.attempts) == [0, 0, 0])
+        #expect(try bench.state(of: "http://one").hold != nil)
+    }
+
     @Test func `an operation that cannot be signed does not stop the signed operations`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headersCommand = ["sign"]
@@ -50,10 +69,11 @@ struct DestinationTests {
         try bench.add(5)
         let summary = try bench.run()
         #expect(summary.delivered == 4 && summary.deferred == 1 && summary.held == 0)
-        #expect(try bench.names(.deferred).first?.attempts == 1)
+        // No request of the operation was sent: it waits as it was.
+        #expect(try bench.names(.new).map(\.attempts) == [0] && bench.names(.deferred).isEmpty)
         bench.credentials.signed = { _, _ throws(RequestError) in throw failure }
         try bench.add(2)
-        #expect(try bench.run().held == 2)
+        #expect(try bench.run().held == 3)
     }
 
     @Test func `inconclusive samples count as no samples: five permanent answers fail, and the rest goes on`() throws {
@@ -248,6 +268,46 @@ struct DestinationTests {
             bench.now = bench.now + .seconds(61)
         }
         #expect(numbers == ["1", "1", "2"])
+    }
+
+    @Test func `a look-up that fails for now after a 401 decides nothing: the operations are deferred, uncharged`()
+        throws
+    {
+        let bench = try Bench()
+        var values = SecretValues(values: ["token": "old"])
+        bench.credentials.values = { _, _ in values }
+        bench.credentials.refresh = { _ in
+            values = SecretValues(failures: ["token": "is late"], unavailable: ["token": .seconds(7)])
+            return true
+        }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(3)
+        #expect(try bench.run(RunOptions(concurrency: 1)) { _ in .status(401) }.deferred == 3)
+        #expect(bench.sink?.requests.count == 1)
+        #expect(try bench.names(.deferred).map(\.attempts) == [0, 0, 0])
+        #expect(try bench.state(of: "http://one").hold == nil && bench.state(of: "http://one").parking.isEmpty)
+        values = SecretValues(values: ["token": "new"])
+        bench.pass(.seconds(8))
+        #expect(try bench.run().delivered == 3)
+    }
+
+    @Test func `after a 401 the route's command runs again, and its failure for now defers the operation`() throws {
+        let bench = try Bench()
+        var calls = 0
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        bench.credentials.signed = { _, _ throws(RequestError) in
+            calls += 1
+            if calls == 2 { throw .noCredentials(reason: "is late", for: .zero) }
+            return [HeaderField(name: "Authorization", value: calls == 3 ? "old" : "\(calls)")]
+        }
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(401) }.deferred == 1)
+        #expect(try bench.names(.deferred).map(\.attempts) == [0] && bench.state(of: "http://one").parking.isEmpty)
+        bench.pass(.seconds(2))
+        let summary = try bench.run { request in
+            request.headers.contains { $0.value == "old" } ? .status(401) : .status(204)
+        }
+        #expect(summary.delivered == 1 && summary.attempts == 2 && calls == 4)
     }
 
     @Test func `a token that expires twice in a run is refreshed twice`() throws {

@@ -108,6 +108,27 @@ struct MergingTests {
         #expect(bench.bodies == bodies)
     }
 
+    @Test func `operations of two users are in no request together, and go in their order`() throws {
+        let bench = try bench { $0.headers = [HeaderField(name: "Authorization", value: "${secret:token}")] }
+        bench.configuration.secrets = ["token": .operationFile("tokens/{payload.user}")]
+        bench.credentials.values = { _, files in
+            SecretValues(values: files.mapValues { "of \($0)" }, files: files)
+        }
+        let bodies = [#"{"user":"a","x":1}"#, #"{"user":"a","x":2}"#, #"{"user":"b","y":1}"#]
+        try bench.patch("k", bodies)
+        try bench.patch("m", Array(bodies[..<2]))
+        var users: [String: String] = [:]
+        let summary = try bench.run { request in
+            users[String(decoding: request.body ?? [], as: UTF8.self)] =
+                request.headers.first { $0.name == "Authorization" }?.value
+            return .status(204)
+        }
+        #expect(
+            summary.delivered == 5 && summary.attempts == 4
+                && bench.bodies.filter { $0 != bodies[1] } == [bodies[0], bodies[2]])
+        #expect(users == [bodies[0]: "of tokens/a", bodies[1]: "of tokens/a", bodies[2]: "of tokens/b"])
+    }
+
     @Test func `a payload that is no object replaces the payloads before`() throws {
         let bench = try bench()
         try bench.patch("k", [#"{"a":1}"#, "[1]"])

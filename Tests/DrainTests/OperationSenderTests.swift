@@ -234,6 +234,17 @@ struct OperationSenderTests {
         #expect(try bench.names(.new).map(\.interruptions) == [0])
     }
 
+    @Test func `an operation whose user has no credentials waits without a hold`() throws {
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        bench.configuration.secrets = ["token": .operationFile("tokens/{key}")]
+        bench.credentials.values = { _, files in
+            SecretValues(failures: ["token": "is missing"], files: files)
+        }
+        let missing = try bench.send("a", key: "ann") { _ in .status(204) }
+        #expect(missing.word == "deferred" && missing.reason == "the secret 'token' is missing")
+        #expect(try bench.names(.new).map(\.attempts) == [0] && bench.state(of: "http://one").hold == nil)
+    }
+
     @Test func `a held destination gets a probe an hour, however many operations are sent`() throws {
         var requests = 0
         func send(_ id: String) throws {

@@ -34,7 +34,7 @@ struct DestinationControlTests {
                         control.judge(
                             AttemptEnd(attempt: rest, facts: facts, report: end.report, verdict: end.verdict),
                             prints: prints, at: now))
-                case .settle, .sendEachAlone, .sendApart, .release, .sample, .sampleOne: break
+                case .settle, .sendEachAlone, .sendApart, .release, .sample, .sampleOne, .withhold: break
                 }
             }
         }
@@ -83,6 +83,7 @@ struct DestinationControlTests {
         case .park(let end, _): "park(\(end.attempt))"
         case .sendEachAlone(let end): "alone(\(end.attempt))"
         case .sendApart(let end): "apart(\(end.attempt))"
+        case .withhold(let end): "withhold(\(end.attempt))"
         case .askOne(let end): "ask(\(end.attempt))"
         case .release(let end): "release(\(end.attempt))"
         case .sample(let count): "sample(\(count))"

@@ -96,7 +96,8 @@ package final class SecretStore: @unchecked Sendable {
         memories.withLock { memories in memories[name]?.answer.map { max(.zero, $0.until - now) } ?? .zero }
     }
 
-    /// Returns whether a secret has changed since an attempt refused with 401, so that another attempt may succeed.
+    /// Returns whether a secret has changed since an attempt refused with 401, so that another attempt may succeed. A
+    /// secret that is not available for now counts as changed: only a later look-up shows whether it is.
     ///
     /// If nothing has changed since the attempt, asks the commands and token endpoints of its secrets again. A command
     /// or endpoint is not asked again within `commandRetryInterval` if it fails or repeats its answer. If it gives
@@ -133,6 +134,7 @@ package final class SecretStore: @unchecked Sendable {
         from used: SecretValues, _ names: Set<String>, at now: ContinuousClock.Instant
     ) -> Bool {
         let current = values(names, files: used.files, at: now)
+        if current.unavailable.keys.contains(where: { used.values[$0] != nil }) { return true }
         return current.values.contains { name, value in
             used.values[name].map { !$0.utf8.elementsEqual(value.utf8) } ?? true
         }

@@ -69,7 +69,7 @@ struct Attempt {
     /// Redacts everything that the answer may echo.
     var redaction = Redaction.none
     /// Its request, and the fields that the route's command gave for it, if the attempt has waited for them.
-    var signature: (made: RequestMaker.Made, fields: Result<[HeaderField], RequestError>)?
+    var signature: Signature?
     /// Whether the attempt was refused with the earlier secrets.
     var hasFreshSecrets = false
     /// Whether a request sent by this run for its operations had no answer, and left no record.
@@ -101,6 +101,8 @@ final class SplitBatch {
 }
 
 extension Attempt {
+    typealias Signature = (made: RequestMaker.Made, fields: Result<[HeaderField], RequestError>)
+
     /// A step of the probe of a held destination.
     enum Probe {
         case planned

@@ -108,12 +108,7 @@ extension Dispatch {
             return try sendApart(attempt.members, destination, &settling)
         }
         if case .missingOwnSecret = error, !settling.hasSubmitter {
-            for member in attempt.members {
-                settling.putBackWithheld(member, because: error.description)
-                queue.advance(member.sequence, continues: false)
-            }
-            queue.claimTries -= attempt.members.count
-            return
+            return withhold(attempt.members, because: error.description, &settling)
         }
         if let report = error.report { return take(report, of: attempt, &settling) }
         if case .headersCommand = error, !attempt.isProbe {
@@ -133,7 +128,7 @@ extension Dispatch {
         }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in attempt.members { try settleUnsent(member, settlement, attempt, &settling) }
-        if error.outcome == .held, !error.isOwn { book.hold(destination, settlement.record, reason: settlement.rule) }
+        if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
     }
 
     /// Settles an attempt cut off by the end of the run, uncharged: the outcome is unknown, and the next run decides.
@@ -194,6 +189,8 @@ extension Dispatch {
             case .settle(let answer, let verdict): settle(answer, as: verdict, &settling)
             case .hold(let answer, let verdict): hold(destination, answer, as: verdict, &settling)
             case .park(let answer, let refusals): park(answer, refusals, destination, &settling)
+            case .withhold(let answer):
+                withhold(answer.attempt.members, because: answer.verdict.rule.description, &settling)
             case .sendEachAlone(let answer):
                 sendEachAlone(answer.attempt, witnessed: answer.isContradicted ? answer.facts.credentials : nil)
             case .sendApart(let answer): sendApart(answer.attempt, &settling)

@@ -134,7 +134,7 @@ extension Dispatch {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        switch try merge(into: &member, &settling) {
+        switch try merge(into: &member, maker, &settling) {
         case .whole: return member
         case .impossible: try sendApart([member], destination, &settling)
         case .outdated:
@@ -179,13 +179,18 @@ extension Dispatch {
         let (parking, settings) = (destination.state.parking, destination.settings)
         let withheld = attempt.members.filter { parking.withholds(mark, from: $0.name.id, settings, at: now) }
         attempt.members.removeAll { member in withheld.contains { $0.name == member.name } }
-        for member in withheld {
-            let status = parking.entries.last { $0.credentials == mark }?.status ?? 401
-            settling.putBackWithheld(member, because: Settling.refused(with: status))
+        let status = parking.entries.last { $0.credentials == mark }?.status ?? 401
+        withhold(withheld, because: Settling.refused(with: status), &settling)
+        return !withheld.isEmpty
+    }
+
+    /// Puts operations back that wait alone, uncharged. Others take their places.
+    mutating func withhold(_ members: [Member], because reason: String, _ settling: inout Settling) {
+        for member in members {
+            settling.putBackWithheld(member, because: reason)
             queue.advance(member.sequence, continues: false)
         }
-        queue.claimTries -= withheld.count
-        return !withheld.isEmpty
+        queue.claimTries -= members.count
     }
 
     /// Settles an operation if it, or a part of it, must not be sent. Returns whether it did.
@@ -293,10 +298,12 @@ extension Dispatch {
     ///   and each file has its own change.
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order, like operations
     ///   that no single document can express.
-    private mutating func merge(into member: inout Member, _ settling: inout Settling) throws(SpoolError) -> Merge {
+    private mutating func merge(
+        into member: inout Member, _ maker: RequestMaker, _ settling: inout Settling
+    ) throws(SpoolError) -> Merge {
         guard let older = queue.merged[member.name.id] else { return .whole }
         if ([member.name] + older.map(\.name)).contains(where: { $0.interruptions > 0 }) { return .impossible }
-        var document = MergedDocument(into: member.operation, atMost: limits.operationBytes)
+        var document = MergedDocument(into: member.operation, by: maker, atMost: limits.operationBytes)
         for entry in older {
             guard let taken = try settling.spoolRun.take(entry) else {
                 queue.lostClaimCount += 1

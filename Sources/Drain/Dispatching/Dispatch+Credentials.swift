@@ -38,18 +38,10 @@ extension Dispatch {
         }
     }
 
-    /// Puts the waiting operations back, for a run that ends. Judges the answers that refused secrets.
+    /// Puts the waiting operations back, for a run that ends. A refusal decides nothing before its look-up has ended.
     mutating func putBackWaiting(_ settling: inout Settling) {
-        let all = waiting.sorted { $0.key < $1.key }.map(\.value)
+        for (_, one) in waiting.sorted(by: { $0.key < $1.key }) { putBack(one.attempt, &settling) }
         waiting = [:]
-        for one in all {
-            if let report = one.report {
-                end(one.attempt.destination)
-                judge(report, of: one.attempt, &settling, hasFreshSecrets: false)
-            } else {
-                putBack(one.attempt, &settling)
-            }
-        }
     }
 
     private mutating func putBack(_ attempt: Attempt, _ settling: inout Settling) {
@@ -59,7 +51,8 @@ extension Dispatch {
     }
 
     /// Looks up the secrets of an attempt again after a 401, if they may have changed. Returns `false` if they may not.
-    /// After a refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
+    /// A route's command always runs again. After a refusal of fresh secrets, does not look them up for
+    /// `SecretStore.commandRetryInterval`.
     mutating func looksUpSecrets(
         of attempt: Attempt, refusedBy report: AttemptReport, _ settling: inout Settling
     ) -> Bool {
@@ -70,14 +63,15 @@ extension Dispatch {
             return false
         }
         if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
-        if attempt.secrets.values.isEmpty { return false }
-        let (refresh, used) = (world.credentials.refresh, attempt.secrets)
+        let runsCommand = attempt.route.headersCommand != nil
+        if attempt.secrets.values.isEmpty, !runsCommand { return false }
+        let refresh = { [look = world.credentials.refresh] in look(attempt.secrets) || runsCommand }
         if world.credentials.waitsBeside {
             begin(destination)
-            wait(attempt, for: CredentialWork { $0.hasChanged = refresh(used) }, report)
+            wait(attempt, for: CredentialWork { $0.hasChanged = refresh() }, report)
         } else {
             settling.settleDecided()
-            judge(report, of: attempt, &settling, hasFreshSecrets: refresh(used))
+            judge(report, of: attempt, &settling, hasFreshSecrets: refresh())
         }
         return true
     }

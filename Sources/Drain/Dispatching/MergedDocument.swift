@@ -6,14 +6,16 @@ import Policy
 /// repetition of another.
 struct MergedDocument {
     private let newest: Operation
+    private let maker: RequestMaker
     /// The most bytes of all payloads together.
     private let limit: Int
     private var patch: MergePatch?
     private var keys: [String] = []
     private var length: Int
 
-    init(into newest: Operation, atMost limit: Int) {
+    init(into newest: Operation, by maker: RequestMaker, atMost limit: Int) {
         self.newest = newest
+        self.maker = maker
         self.limit = limit
         length = newest.bodyLength
     }
@@ -21,7 +23,9 @@ struct MergedDocument {
     /// Adds an older operation. Returns false if no document carries it with the others.
     mutating func add(_ operation: Operation) -> Bool {
         length += operation.bodyLength
-        guard operation.goesTogether(with: newest), length <= limit else { return false }
+        guard operation.goesTogether(with: newest), length <= limit,
+            maker.secretFiles(of: operation) == maker.secretFiles(of: newest)
+        else { return false }
         keys.append(operation.header.serverKey)
         if keys.count > 1 { return patch?.merge(operation.body) == true }
         patch = MergePatch(operation.body)

@@ -74,19 +74,24 @@ final class RequestMaker {
         BatchDraft(operation, form: form)
     }
 
+    /// Returns the files of the operation's own secrets, by name; `nil` if no request can be made of the operation.
+    func secretFiles(of operation: Operation) -> [String: String]? {
+        // try?: making the request says what is wrong.
+        try? form.secretFiles(of: operation)
+    }
+
     /// Returns the work for which requests for this operation wait: commands and endpoints of secrets. `nil` if there
     /// is none.
     func secretWork(for operation: Operation) -> (() -> Void)? {
         guard credentials.waitsBeside, credentials.mayWait(secretNames) else { return nil }
-        // try?: making the request says what is wrong.
-        guard let files = try? form.secretFiles(of: operation) else { return nil }
+        guard let files = secretFiles(of: operation) else { return nil }
         return { [credentials, secretNames] in _ = credentials.values(secretNames, files) }
     }
 
-    /// Returns a call of the route's command, which may take long; `nil` if the route has none.
-    func signature(of request: OutgoingRequest) -> (() throws(RequestError) -> [HeaderField])? {
-        guard let command = route.headersCommand else { return nil }
-        return { [credentials] () throws(RequestError) in try credentials.signed(command, request) }
+    /// Returns the fields that the route's command gives, which may take long; none without a command.
+    func fields(of request: OutgoingRequest) -> Result<[HeaderField], RequestError> {
+        guard let command = route.headersCommand else { return .success([]) }
+        return Result { () throws(RequestError) in try credentials.signed(command, request) }
     }
 
     /// Returns one request for these operations: one operation as it is, several as a batch. Without the fields of the

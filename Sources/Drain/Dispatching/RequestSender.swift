@@ -64,15 +64,10 @@ final class RequestSender {
     func request(for attempt: inout Attempt) throws(SinkError) -> Result<OutgoingRequest, RequestError> {
         var request: OutgoingRequest
         do throws(RequestError) {
-            let made: RequestMaker.Made
-            if let signature = attempt.signature {
-                attempt.signature = nil
-                made = try attempt.maker.finished(signature.made, signed: try signature.fields.get())
-            } else {
-                made = try makeRequest(for: attempt)
-            }
+            let (unsigned, fields) = if let signed = attempt.signature { signed } else { try signed(attempt) }
+            (attempt.signature, attempt.credentials) = (nil, unsigned.credentials)
+            let made = try attempt.maker.finished(unsigned, signed: try fields.get())
             (request, attempt.secrets, attempt.redaction) = (made.request, made.secrets, made.redaction)
-            attempt.credentials = made.credentials
         } catch {
             return .failure(error)
         }
@@ -93,12 +88,8 @@ final class RequestSender {
         }
         if let secrets = attempt.maker.secretWork(for: first.operation) { return CredentialWork { _ in secrets() } }
         // try?: making the request says what is wrong.
-        guard attempt.route.headersCommand != nil, let made = try? unsignedRequest(for: attempt),
-            let sign = attempt.maker.signature(of: made.request)
-        else { return nil }
-        return CredentialWork { work in
-            work.signature = (made, Result { () throws(RequestError) in try sign() })
-        }
+        guard attempt.route.headersCommand != nil, let made = try? unsignedRequest(for: attempt) else { return nil }
+        return CredentialWork { [maker = attempt.maker] in $0.signature = (made, maker.fields(of: made.request)) }
     }
 
     /// Begins work whose end `ended` reports under the ticket.
@@ -179,8 +170,13 @@ final class RequestSender {
 
     /// Makes the request of an attempt. May wait for credentials.
     func makeRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
+        let (unsigned, fields) = try signed(attempt)
+        return try attempt.maker.finished(unsigned, signed: try fields.get())
+    }
+
+    private func signed(_ attempt: Attempt) throws(RequestError) -> Attempt.Signature {
         let made = try unsignedRequest(for: attempt)
-        return try attempt.maker.finished(made, signed: try attempt.maker.signature(of: made.request)?() ?? [])
+        return (made, attempt.maker.fields(of: made.request))
     }
 
     private func unsignedRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {

@@ -90,7 +90,8 @@ package struct RequestPreview {
         guard let entries = pass.merged[member.name.id] else { return [(member, [])] }
         var older: [Member] = []
         for entry in entries { if let one = try self.member(entry, maker) { older.append(one) } }
-        var document = MergedDocument(into: member.operation, atMost: run.parts.configuration.limits.operationBytes)
+        var document = MergedDocument(
+            into: member.operation, by: maker, atMost: run.parts.configuration.limits.operationBytes)
         guard older.allSatisfy({ document.add($0.operation) }), let merged = document.merged() else {
             return (older + [member]).map { ($0, []) }
         }

@@ -214,10 +214,10 @@ extension DestinationControl {
         return end.releasesSequence ? [.release(end)] + effects : effects
     }
 
-    /// Decides on an error in making a request. Another operation has to confirm the error before the destination is
-    /// held.
+    /// Decides on a failure of a route's command. Another operation of the same credentials has to confirm the failure
+    /// before the destination is held, and shows otherwise that the operation has to wait alone.
     package mutating func doubt(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
-        if holds == nil { holds = HoldGuard(beginningWith: nil) }
+        if holds == nil { beginHoldGuard(with: end, at: now) }
         return follow(holds!.take(end, .permanent(0)), prints, at: now)
     }
 
@@ -262,7 +262,7 @@ extension DestinationControl {
     }
 
     private mutating func beginHoldGuard(with end: End, at now: Timestamp) {
-        holds = HoldGuard(beginningWith: end.isRefusal ? .init(end: end, answered: now) : nil)
+        holds = HoldGuard(beginningWith: end.isRefusal || end.isUnsent ? .init(end: end, answered: now) : nil)
     }
 
     private mutating func follow(
@@ -323,8 +323,9 @@ extension DestinationControl {
     }
 
     /// Sends a refused operation once more, alone and with the credentials of that moment, because another operation
-    /// was delivered with the same credentials. Defers any other answer.
+    /// was delivered with the same credentials. Withholds an unsent operation. Defers any other answer.
     private func contradict(_ end: End) -> Effect {
+        if end.isUnsent { return .withhold(end) }
         let verdict = end.verdict
         guard end.isRefusal else {
             return .settle(end, as: verdict.becoming(.deferred, rule: .contradicted(verdict.rule, .deferred)))

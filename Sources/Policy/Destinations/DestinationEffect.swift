@@ -7,6 +7,8 @@ package enum DestinationEffect<Attempt> {
     /// Settle refused operations as parked, and apply `.parked` for each: they wait for a witness, which shows whether
     /// the operation or its credentials are refused.
     case park(AttemptEnd<Attempt>, [Parking.Refusal])
+    /// Put back an operation of which no request could be made, uncharged: requests of other operations could.
+    case withhold(AttemptEnd<Attempt>)
     /// Send each of these operations again, alone and with the secrets of that moment, under the next attempt number:
     /// another operation was delivered with the same credentials, or each brings credentials of its own.
     case sendEachAlone(AttemptEnd<Attempt>)

@@ -1,14 +1,14 @@
 /// The guard over answers that would hold a destination: asks one other operation first.
 struct HoldGuard<Attempt> {
-    /// The first refusal of credentials, with the time of its answer.
+    /// The first refusal of credentials, or the first failure of a route's command, with its time.
     struct Refused {
         let end: AttemptEnd<Attempt>
         let answered: Timestamp
 
-        /// Whether a delivery by this attempt shows that the credentials are good. If the attempt began before the
-        /// refusal came, the credentials may have been revoked in between, unless one answer contained both.
+        /// Whether a delivery by this attempt shows that the credentials are good. An attempt from before the refusal
+        /// shows nothing, because they may have been revoked since, unless one answer contained both or one is unsent.
         func isContradicted(by facts: AttemptEnd<Attempt>.Facts) -> Bool {
-            facts.began >= answered || facts.isShared && facts.began == end.facts.began
+            end.isUnsent || facts.began >= answered || facts.isShared && facts.began == end.facts.began
         }
     }
 

@@ -48,16 +48,13 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case route
     }
 
-    /// Whether only this operation lacks something, and not its destination.
-    package var isOwn: Bool { if case .missingOwnSecret = self { true } else { false } }
-
-    /// The outcome: held for an error of the route, which an operator must fix; the outcome of the network error that
-    /// an attempt would end with; else failed.
+    /// The outcome: held for an error of the route, which an operator must fix; deferred without credentials for now or
+    /// of the operation's user; the outcome of the network error that an attempt would end with; else failed.
     package var outcome: Outcome {
         switch self {
         case .unavailable(let error, _): AnswerRule.standard(error).outcome
-        case .noCredentials: .deferred
-        case .noURL, .badTemplate, .missingSecret, .missingOwnSecret, .headersCommand, .noTransport, .cannotCompress:
+        case .noCredentials, .missingOwnSecret: .deferred
+        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport, .cannotCompress:
             .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
