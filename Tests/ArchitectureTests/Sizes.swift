@@ -42,7 +42,7 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 225,
 
-        "drainq-config.5": 2_250,
+        "drainq-config.5": 2_255,
 
         "drainq-json.5": 1_490,
 
