@@ -27,7 +27,7 @@ enum Sizes {
 
         "LoopbackReceiver": 1_630,
 
-        "Policy": 14_390,
+        "Policy": 14_410,
 
         "Spool": 10_450,
 
