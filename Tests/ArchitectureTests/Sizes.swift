@@ -27,9 +27,9 @@ enum Sizes {
 
         "LoopbackReceiver": 1_630,
 
-        "Policy": 14_420,
+        "Policy": 14_445,
 
-        "Spool": 10_450,
+        "Spool": 10_470,
 
         "SpoolWriter": 359,
 

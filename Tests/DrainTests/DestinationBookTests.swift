@@ -22,6 +22,22 @@ struct DestinationBookTests {
     }
 
     @Test(arguments: [true, false])
+    func `a hold stays while the lock of the state cannot be had, with the key of its cause or without`(
+        hasKey: Bool
+    ) throws {
+        let bench = try Bench()
+        let one = try Parts(bench)
+        let identity = Destination(named: "http://one")
+        hold(one, one.book.destination(identity, bench.now))
+        let lock = "\(bench.spool.path)/state/lock"
+        unlink(lock)
+        mkdir(lock, 0o700)
+        if !hasKey { unlink("\(bench.spool.path)/state/key") }
+        let other = try Parts(bench)
+        #expect(try other.book.read(identity, bench.now).block?.reason == .held)
+    }
+
+    @Test(arguments: [true, false])
     func `a change of the ledger is synced if the ledger has a hold, and not otherwise`(isHeld: Bool) throws {
         var count = 0
         var system = SystemCalls.real

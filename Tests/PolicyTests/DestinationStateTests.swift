@@ -317,6 +317,24 @@ struct DestinationStateTests {
         #expect(before.changes(to: after, of: ["a"], at: at(5)).isEmpty)
     }
 
+    // MARK: - Events of several runs
+
+    @Test func `an attempt before a delivery that another run has told of says nothing any more`() {
+        let missed = DestinationEvent.missed(Incident(since: at(1), last: at(4), cause: Cause(failure: "timeout")))
+        let late = state([
+            (10, .delivered(began: at(5), at: at(6))), (20, .unreachable("timeout", at: at(4))), (20, missed),
+        ])
+        #expect(late == state([(10, .delivered(began: at(5), at: at(6)))]))
+        #expect(late.lastSuccess == at(6) && late.failures == 0)
+        // The times tell that the delivery was between two attempts.
+        let both = Incident(since: at(1), last: at(8), cause: Cause(failure: "timeout"), attempts: 2)
+        #expect(state([(10, .delivered(began: at(5), at: at(6))), (20, .missed(both))]).incident?.since == at(6))
+        #expect(state([(20, .missed(both)), (21, .delivered(began: at(5), at: at(6)))]).incident?.since == at(6))
+        #expect(state([(20, .missed(both)), (21, .delivered(began: at(5), at: at(9)))]).incident == nil)
+        // A delivery in the future is of a wrong clock.
+        #expect(state([(9000, .delivered(began: at(8999))), (20, missed)]).incident != nil)
+    }
+
     // MARK: - Always
 
     private static func event(at now: Timestamp, using generator: inout SeededGenerator) -> DestinationEvent {

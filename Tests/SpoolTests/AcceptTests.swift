@@ -264,4 +264,30 @@ struct AcceptTests {
             }
         }
     }
+
+    @Test func `an atomic batch is taken back whole if a move by link and unlink leaves a file with both names`() throws
+    {
+        var (links, refusals) = (0, 0)
+        var system = SystemCalls.real
+        system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) }
+        system.link = { (directory, from, to) throws(Errno) in
+            links += 1
+            try SystemCalls.real.link(directory, from, to)
+        }
+        // Neither the old nor the new name of the second file can be removed at first.
+        system.unlink = { (directory, path) throws(Errno) in
+            if links == 2, refusals < 2 {
+                refusals += 1
+                throw Errno(EDQUOT)
+            }
+            try SystemCalls.real.unlink(directory, path)
+        }
+        let open = try queue.open(system)
+        #expect(throws: SpoolError.self) {
+            try open.accept([queue.operation("a"), queue.operation("b", 1)], limits: Limits(), allOrNone: true)
+        }
+        #expect(refusals == 2)
+        try queue.open().completeCommittedBatches()
+        #expect(queue.names("new").isEmpty)
+    }
 }

@@ -276,6 +276,30 @@ struct OperatorTests {
             if calls.count < index { break }
         }
     }
+
+    @Test(arguments: [true, false])
+    func `a dead letter that leaves does not come back from a run that died between link and unlink`(
+        isDropped: Bool
+    ) throws {
+        let entry = try queue.add(["a"])[0]
+        let failed = Entry(state: .failed, name: entry.name)
+        do {
+            let dead = try queue.open().beginRun(now: now)
+            _ = try dead.claim(entry)
+            link("\(queue.path)/claimed/\(dead.name)/\(entry.name)", "\(queue.path)/\(failed.path)")
+        }
+        let open = try queue.open()
+        let later = now + .seconds(60)
+        if isDropped {
+            #expect(try open.drop(failed))
+        } else {
+            #expect(try open.retryAsNewest(failed, now: later, by: Configuration()) != nil)
+        }
+        let run = try open.beginRun(now: later)
+        #expect(try run.recover(now: later).returned.isEmpty)
+        try run.end()
+        #expect(try queue.entries().map(\.name.createdAt) == (isDropped ? [] : [later]))
+    }
 }
 
 /// Retries at a later time, as `retry --rate` makes them.

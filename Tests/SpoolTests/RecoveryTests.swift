@@ -372,6 +372,41 @@ struct RecoveryTests {
             ])
     }
 
+    @Test func `a foreign file that another run is moving waits for the end of the move`() throws {
+        try queue.put(#"{"drainq":1,"payload":"v"}"#, at: "new/v")
+        let other = try queue.open().beginRun(now: now)
+        link("\(queue.path)/new/v", "\(queue.path)/claimed/\(other.name)/admitting-1")
+        let run = try queue.open().beginRun(now: now)
+        #expect(try run.admitForeign(now: now, limits: Limits()) == Admission())
+        #expect(queue.names("new") == ["v"] && queue.names("quarantine").isEmpty)
+        try other.end()
+        #expect(try run.recover(now: now).repaired == 1)
+        #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
+        try run.end()
+    }
+
+    @Test func `a dropped file in quarantine does not come back from a run that died between link and unlink`() throws {
+        try queue.put("{", at: "quarantine/20261121T091500.123456Z-7")
+        mkdir("\(queue.path)/claimed/dead", 0o700)
+        link("\(queue.path)/quarantine/20261121T091500.123456Z-7", "\(queue.path)/claimed/dead/admitting-1")
+        let open = try queue.open()
+        #expect(try open.drop(try #require(try open.quarantined().first)))
+        _ = try queue.recover()
+        #expect(queue.names("quarantine").isEmpty && queue.names("new").isEmpty)
+    }
+
+    @Test func `recovery finishes the move of a foreign file interrupted between link and unlink`() throws {
+        for name in ["v", "w"] { try queue.put(#"{"drainq":1,"payload":"\#(name)"}"#, at: "new/\(name)") }
+        mkdir("\(queue.path)/claimed/dead", 0o700)
+        link("\(queue.path)/new/w", "\(queue.path)/claimed/dead/admitting-1")
+        #expect(try queue.recover().repaired == 1)
+        #expect(queue.names("new") == ["v", "w"] && queue.names("claimed").isEmpty)
+        let run = try queue.open().beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: Limits())
+        #expect(admission.admitted.count == 2 && admission.quarantined.isEmpty)
+        try run.end()
+    }
+
     @Test func `recovery finishes the move of a foreign file's copy interrupted between link and unlink`() throws {
         try queue.put(#"{"drainq":1,"id":"own","payload":5}"#, at: "new/x")
         let run = try queue.open().beginRun(now: now)

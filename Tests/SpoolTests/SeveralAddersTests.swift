@@ -331,4 +331,32 @@ struct SeveralAddersTests {
         #expect(times.next(now: past) == past)
         #expect(times.next(now: past) == past + .microseconds(1))
     }
+
+    @Test func `an eviction chooses among the operations that another run has put back since the last batch`() throws {
+        let added = try queue.add(["a", "b", "c"])
+        let run = try queue.open().beginRun(now: Self.now)
+        let claim = try #require(try run.claim(added[0]))
+        var system = SystemCalls.real
+        var isBack = false
+        system.renameNoReplace = { (directory, from, to) throws(Errno) in
+            try SystemCalls.real.renameNoReplace(directory, from, to)
+            if isBack || !String(cString: to).hasPrefix("new/") { return }
+            isBack = true
+            _ = try? run.settle(claim, .putBack, record: nil, now: Self.now)
+            try? run.sync()
+        }
+        let open = try queue.open(system)
+        var control = AdmissionControl(
+            Configuration {
+                $0.limits.operations = 3
+                $0.limits.whenFull = .dropOldest
+            })
+        var evicted: [String] = []
+        for (index, id) in ["d", "e"].enumerated() {
+            let accepted = try open.accept([queue.operation(id, 3 + index)], within: &control)
+            evicted += accepted.evicted.map(\.name.id.description)
+        }
+        #expect(isBack && evicted == ["b", "a"])
+        try run.end()
+    }
 }

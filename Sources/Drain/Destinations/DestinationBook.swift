@@ -153,8 +153,11 @@ final class DestinationBook {
         let state = destination.state
         guard let blamed = state.hold == nil ? state.parking.blamed : state.hold?.blamed else { return }
         let wasAnswer = state.hold == nil || state.hold?.status != nil
+        let key = shared.key(using: &world.generator)
+        // Without the key nothing tells whether the cause has changed.
+        if key == SharedLedger.noKey { return }
         if blame.hasChanged(
-            since: blamed, wasAnswer: wasAnswer, of: destination.identity, key: shared.key(using: &world.generator))
+            since: blamed, wasAnswer: wasAnswer, of: destination.identity, key: key)
         {
             apply(.blameChanged(since: blamed), to: destination, at: now)
         }

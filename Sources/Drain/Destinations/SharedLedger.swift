@@ -46,6 +46,8 @@ struct SharedLedger {
         if !hasUnwritten { ledger = read }
     }
 
+    static let noKey = "none"
+
     /// Returns the key of all fingerprints. Draws a key if the queue has none, and writes it before its use: a hold
     /// whose fingerprint has another key would look like a hold with a changed cause.
     mutating func key(using generator: inout any RandomNumberGenerator) -> String {
@@ -56,7 +58,7 @@ struct SharedLedger {
             return drawn
         } catch {
             // A key that cannot be written costs a probe, and the next write reports the error.
-            return "none"
+            return Self.noKey
         }
     }
 

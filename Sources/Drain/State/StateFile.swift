@@ -124,10 +124,13 @@ package enum StateFile: String, CaseIterable {
         return last != UInt8(ascii: "\n") && (first == UInt8(ascii: "{") || bytes.allSatisfy { $0 == 0 })
     }
 
-    /// Returns the queue's key; draws it, durably, if there is none.
+    /// Returns the queue's key; draws it, durably, if there is none. Reads it without the lock, which another process
+    /// may keep: without the key each hold would look like one with a changed cause.
     static func drawKey(
         in spool: SpoolDirectory, using generator: inout any RandomNumberGenerator
     ) throws(SpoolError) -> String {
+        let there = try Self.key.contents(in: spool)
+        if let there, there.count == 32 { return String(decoding: there, as: UTF8.self) }
         let drawn = (0..<4).map { _ in
             let digits = String(UInt32.random(in: .min ... .max, using: &generator), radix: 16)
             return String(repeating: "0", count: 8 - digits.count) + digits

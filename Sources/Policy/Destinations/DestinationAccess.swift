@@ -133,6 +133,7 @@ package struct DestinationAccess: Hashable, Sendable {
     /// Applies an event to this run at once, and keeps it for the ledger.
     package mutating func apply(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
         state.apply(event, settings, at: now)
+        let event = event.happened(at: now)
         // The ledger needs only one of several equal events; of deliveries, the one that began last.
         if state.window == nil, let last = events.last, let both = event.joined(to: last) {
             events[events.count - 1] = both

@@ -2,10 +2,11 @@
 package enum DestinationEvent: Hashable, Sendable {
     /// An answer other than a delivery came: the server is there. Another event may follow.
     case answered
-    /// An operation was delivered by an attempt that began at that time.
-    case delivered(began: Timestamp)
-    /// A connection-level failure, by its name, or a 502, 503 or 504: the server behind a gateway is away.
-    case unreachable(String)
+    /// An operation was delivered by an attempt that began at that time. In the ledger `at` says when.
+    case delivered(began: Timestamp, at: Timestamp = .lastInNames)
+    /// A connection-level failure, by its name, or a 502, 503 or 504: the server behind a gateway is away. In the
+    /// ledger `at` says when.
+    case unreachable(String, at: Timestamp = .lastInNames)
     /// Attempts were no deliveries, whatever the answers were.
     case missed(Incident)
     /// The incident goes on without an attempt.
@@ -47,11 +48,20 @@ package enum DestinationEvent: Hashable, Sendable {
 extension DestinationEvent {
     package var isDelivery: Bool { if case .delivered = self { true } else { false } }
 
+    /// Returns the event with the time at which it happened: the ledger gets events of several runs in another order.
+    func happened(at now: Timestamp) -> DestinationEvent {
+        switch self {
+        case .delivered(let began, _): .delivered(began: began, at: now)
+        case .unreachable(let name, _): .unreachable(name, at: now)
+        default: self
+        }
+    }
+
     /// Returns an event that says the same as both; `nil` if none does.
     func joined(to earlier: DestinationEvent) -> DestinationEvent? {
         switch (earlier, self) {
         case (.answered, .answered): self
-        case (.delivered(let first), .delivered(let second)): .delivered(began: max(first, second))
+        case (.delivered(let first, _), .delivered(let second, let at)): .delivered(began: max(first, second), at: at)
         default: nil
         }
     }

@@ -5,16 +5,15 @@ extension DestinationState {
         switch event {
         case .answered:
             noteAnswer()
-        case .delivered(let began):
+        case .delivered(let began, let at):
             noteAnswer()
             if isDisproved(by: began, at: now) { hold = nil }
             storm = nil
             if let notBefore, notBefore <= now { (self.notBefore, asked) = (nil, nil) }
-            lastSuccess = now
-            if incident?.isDown == true { upSince = now }
-            incident = nil
+            endIncident(with: min(at, now), at: now)
             widen()
-        case .unreachable(let name):
+        case .unreachable(let name, let at):
+            if isBeforeSuccess(at, at: now) { return }
             downSince = failures == 0 ? now : downSince ?? lastFailureAt ?? now
             failures = min(failures, Self.mostCounted - 1) + 1
             lastFailure = name
@@ -28,6 +27,8 @@ extension DestinationState {
         case .missed(let missed):
             var missed = missed
             (missed.since, missed.last) = (min(missed.since, now), min(missed.last, now))
+            if isBeforeSuccess(missed.last, at: now) { return }
+            if isBeforeSuccess(missed.since, at: now) { missed.since = lastSuccess! }
             incident = incident?.joined(by: missed) ?? missed
             noteTrouble(at: now)
         case .looked: noteTrouble(at: now)
@@ -71,6 +72,21 @@ extension DestinationState {
         case .paused: isPaused = true
         case .resumed: isPaused = false
         }
+    }
+
+    /// Whether the destination has taken an operation after that time, as another run has told before. A delivery in
+    /// the future is of a wrong clock.
+    private func isBeforeSuccess(_ time: Timestamp, at now: Timestamp) -> Bool {
+        lastSuccess.map { time < $0 && $0 <= now } ?? false
+    }
+
+    /// Ends the incident with a delivery. The attempts after it, of which another run has told before, stay.
+    private mutating func endIncident(with delivery: Timestamp, at now: Timestamp) {
+        if !isBeforeSuccess(delivery, at: now) { lastSuccess = delivery }
+        guard var rest = incident, rest.since <= delivery || rest.since > now else { return }
+        if rest.isDown { upSince = delivery }
+        (rest.since, rest.isDown) = (delivery, false)
+        incident = rest.last > delivery && rest.last <= now ? rest : nil
     }
 
     /// Records that the destination is down, if it is and no hold says so already.

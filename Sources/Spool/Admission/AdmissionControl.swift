@@ -338,7 +338,8 @@ package struct AdmissionControl {
     // MARK: - The drop
 
     /// Returns the operations proposed to go, superseded ones first, now that the batch is in the queue, and counts
-    /// them in again: `countOut` decides on each. If operations have left the queue since the count, counts again.
+    /// them in again: `countOut` decides on each. If operations have left the queue since the count, counts again; the
+    /// next batch then chooses anew, because what was in flight may be back.
     mutating func beginRemovals(in queue: SpoolDirectory) throws(SpoolError) -> [RemovalCandidates.Victim] {
         if victims.isEmpty { return [] }
         var proposed = victims.filter { $0.newer != nil } + victims.filter { $0.newer == nil }
@@ -348,9 +349,8 @@ package struct AdmissionControl {
             return proposed
         }
         try recount(queue)
-        for index in proposed.indices {
+        for index in proposed.indices where proposed[index].parts.contains(where: \.isMember) {
             let displaced = proposed[index].parts.filter(\.isMember)
-            if displaced.isEmpty { continue }
             // The record of the batch lacks what the batch displaces of itself.
             if displaced.count == proposed[index].parts.count, proposed[index].newer == nil { record?.operations += 1 }
             record?.bytes += displaced.reduce(0) { $0 + ($1.size ?? 0) }
@@ -382,8 +382,8 @@ package struct AdmissionControl {
         try queue.lockNamesToAdd()
         hasLock = true
         record = try AdmissionRecord.read(in: queue)
-        removalCandidates = RemovalCandidates(rule, for: [name], besides: [], isWhole: false, at: now)
         try recount(queue)
+        removalCandidates = RemovalCandidates(rule, for: [name], besides: [], isWhole: false, at: now)
         while let limit = limitExceeded(), let next = try nextVictim(for: name, beyond: limit, queue) {
             guard let victim = try sized(next, queue) else { continue }
             count(victim, by: -1)
@@ -393,7 +393,7 @@ package struct AdmissionControl {
     }
 
     private mutating func recount(_ queue: SpoolDirectory) throws(SpoolError) {
-        (batch, replaced) = (AdmissionCount(), AdmissionCount())
+        (batch, replaced, removalCandidates) = (AdmissionCount(), AdmissionCount(), nil)
         if limits.minimumFree != nil { free = try queue.freeBytes }
         try count(queue)
     }

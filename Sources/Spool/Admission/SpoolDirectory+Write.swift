@@ -141,13 +141,17 @@ extension SpoolDirectory {
     }
 
     /// Row N, D, X, K → W. Returns false if a run has already claimed a file, if a file has replaced an operation, or
-    /// if the system refuses: the commitment stands then.
+    /// if the system refuses: the commitment stands then. A broken-off move may have left a file in both places.
     private func takeBack(_ moves: [CommittedBatch.Move]) -> Bool {
         for move in moves.reversed() {
-            do throws(Errno) {
-                if try exists(move.from) { continue }
-                if move.replaces { return false }
-                try self.move(move.to, move.from, isOwn: false)
+            do {
+                if try exists(move.from) {
+                    _ = try removeSecondName(move.to, beside: move.from)
+                } else if move.replaces {
+                    return false
+                } else {
+                    try self.move(move.to, move.from, isOwn: false)
+                }
             } catch {
                 return false
             }

@@ -155,6 +155,9 @@ extension SpoolRun {
             case .missing: return nil
             case .notAFile(let why): reason = why
             case .tooLong(let size): reason = "it is too long: \(size) bytes, \(limit) are allowed"
+            case .bytes(_, let status) where status.links > 1 && queue.isMoving(claim):
+                putBack(claim, name, &admission)
+                return nil
             case .bytes(let bytes, let status):
                 let file = QueuePath.escaped(name)
                 let roots = configuration.bodyFileRoots

@@ -139,7 +139,7 @@ extension SpoolRun {
         _ maximumInterruptions: Int
     ) throws(SpoolError) {
         // The name in a state stays, since it has at least as many attempts.
-        if let other = try otherNames(of: path, name.id).first(where: \.isInState),
+        if let other = try queue.otherNames(of: path, name.id).first(where: \.isInState),
             try queue.removeSecondName(path, beside: other)
         {
             noteRemoval(in: path.parent)
@@ -161,13 +161,13 @@ extension SpoolRun {
     }
 
     /// Row C → F, for a file that a run died admitting, or for drainq's copy of the file. The next admission names it,
-    /// unless its id is in the queue by then. Row C → gone for the second name of a copy that an interrupted move has
-    /// given its canonical name.
+    /// unless its id is in the queue by then. Row C → gone for the second name of a file that an interrupted move has
+    /// left in row F, or of a copy that has its canonical name.
     private func returnForeign(
         _ path: QueuePath, _ name: [UInt8], _ recovery: inout Recovery
     ) throws(SpoolError) {
         noteRemoval(in: path.parent)
-        if try removeNameOfCopy(path) {
+        if try removeAdmittingName(path) {
             recovery.repaired += 1
             return
         }

@@ -179,6 +179,7 @@ extension SpoolDirectory {
                     if older.name.isInput { true } else { try knowsOwner(of: status) }
                 })
         else { return false }
+        try removeNamesOfDeadRuns(of: path)
         let file = DepartingFile(path: path, ending: ending)
         return try depart("remove", .superseded(Replacement(of: file)), by: scratch)
     }
@@ -266,6 +267,7 @@ extension SpoolDirectory {
             case .bytes, .notAFile, .tooLong: return .hasChanged
             }
         }
+        try removeNamesOfDeadRuns(of: path)
         let decision = OperatorDecision(on: DepartingFile(path: path, ending: ending))
         return try depart("drop", .dropped(decision), by: scratch) ? .done : .isGone
     }

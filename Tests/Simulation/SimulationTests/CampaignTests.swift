@@ -48,6 +48,20 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     }
 }
 
+@Test(arguments: [
+    ("key", 1_795_903_661), ("newest", 1_796_400_030), ("newest", 1_795_903_978), ("hosts", 1_796_400_007),
+    ("chains", 1_795_904_053), ("send", 1_795_903_709), ("chains", 1_795_903_749), ("newest", 1_796_400_000),
+    ("limits", 1_795_900_152), ("merge", 1_795_919_824), ("chains", 1_795_919_859), ("strict", 1_795_920_752),
+    ("import", 1_795_920_888), ("hosts", 1_795_920_839), ("plain", 1_795_921_835), ("storms", 1_795_921_854),
+    ("plain", 1_795_924_789), ("limits", 1_795_924_893), ("foreign", 1_795_924_890), ("batches", 442), ("key", 237),
+    ("chains", 1_795_922_572), ("key", 1_795_923_495), ("foreign", 1_795_923_545), ("foreign", 1_795_923_558),
+    ("operators", 1_795_923_753),
+])
+func `a history that once broke a sentence breaks none`(workload: String, seed: Int) throws {
+    let played = try simulate("--workload", workload, "--seeds", "\(seed)")
+    #expect(played.status == 0, Comment(rawValue: played.output))
+}
+
 @Test func `the same seed gives the same history, and different seeds give different histories`() throws {
     func digest(_ seeds: String, _ jobs: String) throws -> String {
         let line = try simulate("--workload", "mixed", "--seeds", seeds, "--jobs", jobs).output

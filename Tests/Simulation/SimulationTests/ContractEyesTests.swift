@@ -106,6 +106,18 @@ extension Story {
     #expect(!story.then { $0.look(.well, .well) }.breaks(.troubles))
 }
 
+@Test(arguments: [true, false])
+func `troubles: a clock that was set back makes the time without a delivery shorter`(isSetBack: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.run(5, 1, status: 500)
+    if isSetBack { story.event(0, .clockStepped(host: 0, by: .seconds(-3600))) }
+    story.wait(.seconds(1000))
+    story.run(6, 1, status: 500)
+    story.look(.trouble, .missed)
+    #expect(story.breaks(.troubles) == !isSetBack)
+}
+
 @Test func `feed: a beginning and an end are told in turn, each once`() {
     var story = Story(.plain)
     story.accept(1)

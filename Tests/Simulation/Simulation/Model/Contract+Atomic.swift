@@ -13,8 +13,10 @@ extension Contract {
                 record.lives[index].isRejected && record.lives[index].answer != .duplicate || fates[index] == .lost
                     || fates[index] == .absent && !mayBeReplaced(index, record)
             }.filter { index in
-                // A batch takes only the first operation of an id.
+                // A batch takes only the first operation of an id, and none of an id that is in the queue: its process may
+                // have died before it said so.
                 !inside.contains { record.lives[$0].id != nil && record.lives[$0].id == record.lives[index].id }
+                    && !(record.lives[index].answers.isEmpty && record.hasOlderContent(record.lives[index]))
             }
             guard let one = inside.first, let other = outside.first(where: { !inside.contains($0) }) else { return [] }
             return [

@@ -144,8 +144,8 @@ private struct AttemptCounts {
                     "request \(exchange.request.number) of operation \(life.label) says attempt \(attempt), and not \(expected)"
                 ))
         }
-        // A run may add an attempt to a schedule used up by `send`.
-        if least + 1 > limit + (life.offer.way == .send ? 1 : 0) {
+        // A run may add an attempt to a schedule used up by `send`, also if the content is another one by then.
+        if least + 1 > limit + (record.wasSent(life) ? 1 : 0) {
             found.append(
                 Breach(
                     .attempts, [life.offered, exchange.received],

@@ -68,7 +68,9 @@ extension Contract {
             guard let seconds = exchange.reply?.retryAfter, exchange.status(ofBody: 0) == 429,
                 let learned = exchange.learned, record.isTold(by: exchange.process, since: learned)
             else { continue }
-            asked.append((exchange, learned, record.time(at: learned) + .seconds(seconds)))
+            // A process that is stopped takes the answer in later.
+            let taken = exchange.takenIn ?? learned
+            asked.append((exchange, taken, record.time(at: learned) + .seconds(seconds)))
         }
         if asked.isEmpty { return [] }
         let releases = Releases(record)

@@ -174,8 +174,13 @@ private struct Attempts {
     /// Whether the process has written what it learned before an event.
     private func isWritten(_ process: ProcessID, before index: Int) -> Bool {
         let course = record.course(of: process)
+        // Another process that keeps the lock of the ledger keeps the run from writing it, and the run says so.
+        let isLockedOut = record.events[course.began..<index].contains { event in
+            guard event.process == process, case .reports(.error(let words)) = event.what else { return false }
+            return words.contains("state/lock")
+        }
         return course.ended.map { $0 < index } ?? false && course.killed == nil && course.refusals.isEmpty
-            && !record.powerCuts.contains { $0 > course.began && $0 < index }
+            && !isLockedOut && !record.powerCuts.contains { $0 > course.began && $0 < index }
     }
 
     /// Whether an operator's command or a change of a secret may have stopped or freed the destination, or a run may not
@@ -213,6 +218,7 @@ private struct Attempts {
         let lastDelivery = ends.last(where: \.isDelivery)?.at ?? -1
         let missed = ends.filter { $0.at > lastDelivery && isWritten($0.exchange.process, before: index) }
         guard let first = missed.first, let last = missed.last, first.at < last.at,
+            !record.clocks.differ(from: first.at, to: last.at),
             ends.allSatisfy({ $0.at <= lastDelivery || isWritten($0.exchange.process, before: index) }),
             !record.exchanges.contains(where: { exchange in
                 exchange.request.host == host && exchange.received < index
@@ -224,17 +230,12 @@ private struct Attempts {
         return span > (hasAsked ? Contract.patienceAfterRequest : Contract.patience) ? [first.at, last.at] : nil
     }
 
-    /// Returns a delivery after a time, which the ledger certainly had after every attempt before it.
+    /// Returns a delivery after a time, which the ledger certainly had.
     func delivery(to host: String, before index: Int, after since: Timestamp) -> Int? {
         let ends = (ends[host] ?? []).filter { $0.at < index }
         return ends.last { end in
             end.isDelivery && isWritten(end.exchange.process, before: index)
                 && record.time(at: end.exchange.received) > since + .seconds(2)
-                // Another run may have written later what it learned before.
-                && !ends.contains { other in
-                    !other.isDelivery && other.exchange.process != end.exchange.process
-                        && (record.course(of: other.exchange.process).ended ?? .max) > end.at
-                }
         }?.at
     }
 }

@@ -129,11 +129,13 @@ extension Contract {
         guard life.isPromised || isLeftBySend(life, in: record) else { return .absent }
         if life.damaged != nil { return .vanished }
         let entered = life.entered ?? life.offered
+        // `send` answers later than its operation has its name.
+        let began = min(entered, life.named ?? entered)
         if !life.offer.isDurable, record.powerCuts.contains(where: { $0 > entered }) { return .vanished }
         if record.history.setup.dropsOldest, record.history.setup.isLimited,
             life.leaves.contains(where: { $0.leave == .evicted && madeRoom(life, for: $0.at, in: record) })
                 || record.isKilled(after: entered)
-                || record.lives.contains(where: { $0.offer.isQuiet && $0.isPromised && ($0.entered ?? 0) > entered })
+                || record.lives.contains(where: { $0.offer.isQuiet && $0.isPromised && ($0.entered ?? 0) > began })
         {
             return .evicted
         }

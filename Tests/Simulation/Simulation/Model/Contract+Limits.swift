@@ -51,11 +51,18 @@ extension Contract {
         lives.count { $0.values == nil } + Set(lives.compactMap(\.values)).count
     }
 
-    /// Returns the newest operation that counts together with this one; a key is as old as this.
-    private static func newest(with life: Life, at: Int, _ record: Record) -> Life {
+    /// Returns the newest operation that may count together with this one between two events; a key is as old as this.
+    private static func newest(with life: Life, from first: Int, to last: Int, _ record: Record) -> Life {
         guard let values = life.values else { return life }
-        return (record.sequences[values] ?? []).map { record.lives[$0] }.filter { $0.named ?? .max < at }
+        return (record.sequences[values] ?? []).map { record.lives[$0] }
+            .filter { $0.named ?? .max < last && mayWait($0, from: first, to: last) }
             .reduce(life) { $0.precedes($1) ? $1 : $0 }
+    }
+
+    /// Whether a value of the operation's key, or the operation itself, got its name between two events.
+    private static func grows(_ life: Life, from first: Int, to last: Int, _ record: Record) -> Bool {
+        let values = life.values.map { (record.sequences[$0] ?? []).map { record.lives[$0] } } ?? [life]
+        return values.contains { ($0.named ?? .max) >= first && $0.offered < last }
     }
 
     /// The times in which operations of submitters certainly waited. Operations that other programs rename into `new/`
@@ -134,16 +141,16 @@ extension Contract {
             record.judging.excuses(.life(life.label))
             return nil
         }
-        let newest = newest(with: life, at: at, record)
+        let newest = newest(with: life, from: listed, to: at, record)
         // A key to which the same batch adds was older when the batch chose.
         if newest.label != life.label, newest.named ?? .max > listed {
             record.judging.excuses(.life(life.label))
             return nil
         }
         let older = record.lives.indices.first { index in
-            let last = self.newest(with: record.lives[index], at: at, record)
+            let last = self.newest(with: record.lives[index], from: listed, to: at, record)
             // A key to which the same batch adds stays.
-            return last.precedes(newest) && last.named ?? .max < listed && record.lives[index].named ?? .max < listed
+            return last.precedes(newest) && !grows(record.lives[index], from: listed, to: at, record)
                 && waits.spans(of: index).contains {
                     $0.from < listed && ($0.to ?? record.certainEnd(of: record.lives[index])) > at
                 }

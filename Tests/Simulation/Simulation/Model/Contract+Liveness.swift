@@ -93,8 +93,8 @@ extension Contract {
 }
 
 extension Record {
-    /// Whether a run still holds a destination at the end, and each probe since has met a permanent status: nothing but an
-    /// operator ends the hold.
+    /// Whether a run still holds a destination at the end, and each probe of the calm end has met a permanent status:
+    /// nothing but an operator ends the hold.
     fileprivate func isHeldByGuard(_ host: String) -> Bool {
         let held = events.indices.last { index in
             switch events[index].what {
@@ -103,7 +103,8 @@ extension Record {
             }
         }
         guard let held, case .reports(.destinationHeld) = events[held].what else { return false }
-        let probes = exchanges.filter { $0.request.host == host && $0.received > held }
+        let since = max(held, calm ?? held)
+        let probes = exchanges.filter { $0.request.host == host && $0.received > since }
         return !probes.isEmpty
             && probes.allSatisfy { probe in
                 probe.labels.allSatisfy { probe.status(of: $0).map(Contract.permanent.contains) ?? false }

@@ -24,6 +24,7 @@ extension Contract {
                     }
                     guard let passed else { return nil }
                     if isDisturbed(process, course, until: sent.at, record)
+                        || isWithholding(process, kind.host, at: sent.at, record)
                         || keepsSchedule(sent.life, from: course.began, to: sent.at, record)
                     {
                         record.judging.excuses(.request(sent.at))
@@ -73,6 +74,20 @@ extension Contract {
         }
         return requests.contains { $0.at < sent && $0.labels.contains(life.label) }
             && (isFailing(before: began) || isFailing(before: sent))
+    }
+
+    /// Whether the run has taken in a refusal without telling what becomes of its operation: then a sample shows whether
+    /// the destination refuses another operation, too.
+    private static func isWithholding(_ process: ProcessID, _ host: String, at sent: Int, _ record: Record) -> Bool {
+        record.exchanges.contains { refused in
+            guard refused.process == process, refused.request.host == host,
+                let taken = refused.takenIn ?? refused.learned, taken < sent,
+                refused.status(ofBody: 0).map({ (400..<500).contains($0) }) ?? false
+            else { return false }
+            return refused.labels.compactMap { record.life($0) }.contains { life in
+                !life.reports.contains { $0.at > taken && $0.at < sent }
+            }
+        }
     }
 
     private static func isDisturbed(_ process: ProcessID, _ course: Course, until index: Int, _ record: Record) -> Bool

@@ -48,41 +48,31 @@ extension Contract {
     /// has expired holds nothing: nothing of it has failed.
     static func deadLetterHolds(_ record: Record) -> [Breach] {
         record.lives.flatMap { life -> [Breach] in
-            guard life.kind.holdsBehindFailed, let (failed, since) = life.dead,
-                !life.leaves.contains(where: { $0.at == failed && $0.leave == .failed(isExpired: true) })
-            else { return [] }
+            let deaths = life.deaths.filter { death in
+                !life.leaves.contains { $0.at == death.at && $0.leave == .failed(isExpired: true) }
+            }
+            guard life.kind.holdsBehindFailed, !deaths.isEmpty else { return [] }
             record.judging.meets(.life(life.label))
             if record.sharesID(life) {
                 record.judging.excuses(.life(life.label))
                 return []
             }
-            let touched = life.touches.first { ($0.verb == .retry || $0.verb.drops) && ($0.told ?? .max) > failed }
-            // An edited content in place of the operation is no dead letter.
-            let replaced = life.leaves.first { $0.leave == .replaced && $0.at > failed }
-            // A power cut may take the failure, and the operation is then delivered, or has expired.
-            let undone = life.leaves.first { leave in
-                (leave.leave == .delivered || leave.leave == .failed(isExpired: true))
-                    && record.mayBeUndone(failed, before: leave.at)
-            }
-            // The delivery of a newer value of its key removes the dead letter.
-            let followed = life.kind.coalescing == .replace ? record.delivery(ofNewerThan: life, after: failed) : nil
-            let freed = [touched?.began, replaced?.since, undone?.at, followed].compactMap(\.self).min()
-            let sequences = life.sequences.filter { !$0.isValue }
-            // A newer value replaces the dead letter of its key, and is not held by it.
-            let replacing = life.kind.coalescing == .replace ? life.sequences.filter(\.isValue) : []
-            let followers = Set(sequences.flatMap { record.sequences[$0] ?? [] })
-                .subtracting(replacing.flatMap { record.sequences[$0] ?? [] })
-            return followers.sorted().flatMap { follower -> [Breach] in
-                guard life.precedes(record.lives[follower]) else { return [] }
-                return record.lives[follower].exchanges.compactMap { place in
-                    let exchange = record.exchanges[place]
-                    guard exchange.received > failed, exchange.received < freed ?? .max,
-                        !record.isPruned(since: since, at: exchange.received)
-                    else { return nil }
-                    return Breach(
-                        .deadLetterHolds, [failed, exchange.received],
-                        "operation \(record.lives[follower].label) was sent behind the failed \(life.label), which holds it"
-                    )
+            let followers = record.heldBehind(life)
+            return deaths.indices.flatMap { place -> [Breach] in
+                let (failed, since) = deaths[place]
+                let again = place + 1 < deaths.count ? deaths[place + 1].at : .max
+                let freed = min(record.freed(life, after: failed) ?? .max, again)
+                return followers.flatMap { follower in
+                    record.lives[follower].exchanges.compactMap { place -> Breach? in
+                        let exchange = record.exchanges[place]
+                        guard exchange.received > failed, exchange.received < freed,
+                            !record.isPruned(since: since, at: exchange.received)
+                        else { return nil }
+                        return Breach(
+                            .deadLetterHolds, [failed, exchange.received],
+                            "operation \(record.lives[follower].label) was sent behind the failed \(life.label), which holds it"
+                        )
+                    }
                 }
             }
         }
@@ -136,15 +126,18 @@ extension Life {
 
     /// The same event, and the earliest moment at which the file may have come there: a run tells of a failure later if
     /// the storm guard withholds the answer.
-    var dead: (at: Int, since: Int)? {
-        let first = leaves.first { leave in
+    var dead: (at: Int, since: Int)? { deaths.first }
+
+    /// All such events, in order: an operation may come back and fail again.
+    var deaths: [(at: Int, since: Int)] {
+        let ends = leaves.filter { leave in
             switch leave.leave {
             case .failed: true
             case .quarantined: !exchanges.isEmpty || offer.way != .foreign
             case .delivered, .superseded, .evicted, .dropped, .replaced, .refused: false
             }
         }
-        return first.map { ($0.at, $0.since) }
+        return ends.map { ($0.at, $0.since) }.sorted { $0.at < $1.at }
     }
 }
 
@@ -156,6 +149,34 @@ extension Record {
         let exchange = exchanges[place]
         let course = course(of: exchange.process)
         return min(course.listing(from: max(course.began, firstOffer(of: life))), exchange.received)
+    }
+
+    /// Returns the operations behind a dead letter, by their places.
+    fileprivate func heldBehind(_ life: Life) -> [Int] {
+        let followers = life.sequences.filter { !$0.isValue }.flatMap { sequences[$0] ?? [] }
+        // A newer value replaces the dead letter of its key, and is not held by it.
+        let replacing = life.kind.coalescing == .replace ? life.sequences.filter(\.isValue) : []
+        return Set(followers).subtracting(replacing.flatMap { sequences[$0] ?? [] }).sorted()
+            .filter { life.precedes(lives[$0]) }
+    }
+
+    /// Returns the first event after the failure of an operation from which on the operation may hold nothing.
+    fileprivate func freed(_ life: Life, after failed: Int) -> Int? {
+        let touched = life.touches.filter { ($0.verb == .retry || $0.verb.drops) && ($0.told ?? .max) > failed }
+            .map(\.began)
+        // An edited content in place of the operation is no dead letter.
+        let replaced = life.leaves.filter { $0.leave == .replaced && $0.at > failed }.map(\.since)
+        // A power cut may take the failure, and the operation is then delivered, or has expired, or a run says that it
+        // has come back.
+        let undone = life.leaves.filter { $0.leave == .delivered || $0.leave == .failed(isExpired: true) }.map(\.at)
+        let recovered = events.indices.filter { index in
+            guard case .reports(.recovered(let ids)) = events[index].what else { return false }
+            return life.id.map(ids.contains) ?? false
+        }
+        let back = (undone + recovered).filter { $0 > failed && mayBeUndone(failed, before: $0) }
+        // The delivery of a newer value of its key removes the dead letter.
+        let followed = life.kind.coalescing == .replace ? delivery(ofNewerThan: life, after: failed) : nil
+        return (touched + replaced + back + [followed].compactMap(\.self)).min()
     }
 
     /// Returns the first event after `index` that told of the delivery of a newer value of the operation's key.
@@ -207,6 +228,11 @@ extension Record {
         let received = exchanges[place].received
         let insists = older.touches.contains { $0.verb == .retry && $0.insists && $0.began < received }
         if insists { return true }
+        // The name of a file in quarantine that was never in the order has no key.
+        let named = min(older.named ?? .max, received)
+        if older.offer.way == .foreign, older.touches.contains(where: { $0.verb == .retry && $0.began < named }) {
+            return true
+        }
         guard older.kind.coalescing == .merge else { return false }
         // A newer patch replaces no dead letter, so a dead letter that an operator retries goes alone.
         let isRetried = older.dead.map { dead in

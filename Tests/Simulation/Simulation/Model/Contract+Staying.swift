@@ -40,7 +40,13 @@ extension Contract {
         let disturbing = course.refusals + course.stops + course.stalls + course.wakes + course.interruptions
         let own = record.exchanges.filter { $0.process == process }.map { $0.ended ?? end }
         let deaths = record.deaths(with: life).map(\.at)
-        return ([course.began, life.entered ?? end] + disturbing + own.filter { $0 < end } + deaths).filter {
+        // Another process that is stopped may keep a lock until it is woken.
+        let others = record.courses.values.flatMap { other in
+            (other.stops + other.stalls).filter { $0 < end }.map { stop in
+                min(other.wakes.first { $0 > stop } ?? other.ended ?? end, end)
+            }
+        }
+        return ([course.began, life.entered ?? end] + disturbing + own.filter { $0 < end } + deaths + others).filter {
             $0 <= end
         }
         .max() ?? end

@@ -45,7 +45,8 @@ extension Contract {
         return record.lives.flatMap { life -> [Breach] in
             guard let expiry = expiry(of: life), expiry < end else { return [] }
             record.judging.meets(.life(life.label))
-            if life.touches.contains(where: \.verb.frees) {
+            // Only the file says when it expires, and no run opens a damaged file that waits for a kept value.
+            if life.touches.contains(where: \.verb.frees) || life.damaged != nil && life.kind.needsKept {
                 record.judging.excuses(.life(life.label))
                 return []
             }

@@ -23,6 +23,11 @@ struct Course {
     /// Whether the process only adds: it neither claims nor changes the operations of other processes.
     var isAdder: Bool { choice == nil && !ways.isEmpty && ways.isDisjoint(with: [.send, .sendUnqueued, .replacing]) }
 
+    /// Whether the process had begun a request with the operation before an event.
+    func hasBegun(_ life: Life, before index: Int) -> Bool {
+        submissions.contains { $0.at < index && $0.labels.contains(life.label) }
+    }
+
     /// Returns the first listing from an event on; the event itself if no listing is known.
     func listing(from index: Int) -> Int { listings.first { $0 >= index } ?? index }
 }

@@ -24,6 +24,8 @@ struct Life {
         var began: Int
         /// The event that told the operator; `nil` if the process died before.
         var told: Int?
+        /// The event that told the operator, or the end of the process.
+        var until: Int
         var insists: Bool
     }
 
@@ -211,5 +213,14 @@ extension Report {
             .error:
             nil
         }
+    }
+}
+
+extension Record {
+    /// Whether a file has the name of another operation, whose file is damaged: a flipped bit makes one payload of
+    /// another.
+    func isSpoilt(_ place: Place, _ index: Int) -> Bool {
+        guard let id = place.name?.id, lives[index].id != id else { return false }
+        return lives.contains { $0.damaged != nil && $0.id == id }
     }
 }

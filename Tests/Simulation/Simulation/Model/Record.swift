@@ -43,7 +43,12 @@ struct Record {
         // A dead letter that was created anew has another time of creation, which no event tells.
         for index in lives.indices where lives[index].touches.contains(where: \.insists) {
             let life = lives[index]
-            if life.dead != nil || mayHaveEnded(life, after: life.offered) { lives[index].created = nil }
+            let isRenewed = life.touches.contains { touch in
+                touch.insists
+                    && (life.deaths.contains { $0.since < touch.until }
+                        || deaths(with: life).contains { course(of: $0.process).hasBegun(life, before: touch.until) })
+            }
+            if isRenewed { lives[index].created = nil }
         }
         for index in lives.indices {
             for sequence in lives[index].sequences { sequences[sequence, default: []].append(index) }
@@ -72,6 +77,9 @@ struct Record {
         guard life.isReplacing, let id = life.id else { return life.offered }
         return (byID[id] ?? []).map { lives[$0].offered }.min() ?? life.offered
     }
+
+    /// Returns the operations with the id of an operation.
+    func contents(of life: Life) -> [Life] { (life.id.flatMap { byID[$0] } ?? []).map { lives[$0] } }
 
     /// Returns the true time of day at an event.
     func time(at index: Int) -> Timestamp { history.began + events[index].time }
@@ -167,7 +175,7 @@ struct Record {
         }
         for file in history.left {
             let place = Place(file)
-            guard let life = place.payload.flatMap({ byPayload[$0] }) else {
+            guard let life = place.payload.flatMap({ byPayload[$0] }), !isSpoilt(place, life) else {
                 if place.isOperation { strays.append(place) }
                 continue
             }
@@ -303,11 +311,11 @@ struct Record {
                 guard let (began, command) = running[event.process] else { continue }
                 for life in meant(by: id, since: began, told: index)
                 where command.verb != .exportAndDrop || saved[event.process]?.contains(lives[life].label) == true {
-                    lives[life].touch(command, from: began, told: index)
+                    lives[life].touch(command, from: began, told: index, until: index)
                 }
             case .changedFile(let label):
                 guard let (began, command) = running[event.process], let life = byLabel[label] else { continue }
-                lives[life].touch(command, from: began, told: index)
+                lives[life].touch(command, from: began, told: index, until: index)
             case .leftAlone(let id):
                 for life in lives(of: id, before: index) { lives[life].leftAlone.append((index, event.process)) }
             case .ends(status: let status) where status != 0:
@@ -354,7 +362,7 @@ struct Record {
             if command.verb == .exportAndDrop, !saved.contains(lives[life].label) { continue }
             let isTold = lives[life].touches.contains { $0.began == began }
             if !isTold, !lives[life].leftAlone.contains(where: { $0.at > began && $0.by == process }) {
-                lives[life].touch(command, from: began, told: nil)
+                lives[life].touch(command, from: began, told: nil, until: index)
             }
         }
     }
@@ -364,8 +372,9 @@ extension Life {
     /// When the operation was first in the queue, as far as anybody knows.
     fileprivate var began: Int { named ?? entered ?? offered }
 
-    mutating func touch(_ command: Command, from began: Int, told: Int?) {
-        touches.append(Touch(verb: command.verb, began: began, told: told, insists: command.insists))
+    mutating func touch(_ command: Command, from began: Int, told: Int?, until: Int) {
+        touches.append(
+            Touch(verb: command.verb, began: began, told: told, until: until, insists: command.insists))
         if command.verb.drops { leaves.append((told ?? began, .dropped, began)) }
     }
 

@@ -1,3 +1,5 @@
+import Policy
+
 /// What operators still hold or pause at the end of a history, or may: a process that died may have begun or ended a
 /// stop.
 struct Stops {
@@ -27,6 +29,10 @@ struct Stops {
             let isHeld =
                 life.touches.contains { $0.verb == .hold && $0.told ?? .max > ended }
                 || life.reports.contains { if case .ambiguous = $0.report { $0.at > ended } else { false } }
+                // A replacement has the hold of the replaced content.
+                || life.answers.contains { at, answer in
+                    if case .accepted(let name) = answer { name.isHeld && at > ended } else { false }
+                }
             if isHeld { held.insert(life.label) }
         }
     }

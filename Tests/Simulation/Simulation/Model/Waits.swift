@@ -115,10 +115,12 @@ struct Waits {
         return [400, 404, 405, 406, 410, 422, 501, 505].contains(status)
     }
 
-    /// Whether the sender of a request died before the deadline for settling its answers.
+    /// Whether the sender of a request died before it took the answer in, or before the deadline for settling it.
     private func diesSoon(_ carried: Carried, after index: Int) -> Bool {
-        guard let killed = record.course(of: record.exchanges[carried.exchange].process).killed else { return false }
-        return killed > index && record.events[killed].time - record.events[index].time <= Contract.removal
+        let exchange = record.exchanges[carried.exchange]
+        guard let killed = record.course(of: exchange.process).killed, killed > index else { return false }
+        return exchange.takenIn == nil
+            || record.events[killed].time - record.events[index].time <= Contract.removal
     }
 
     private func isCarried(_ member: Int, by carried: Carried) -> Bool {

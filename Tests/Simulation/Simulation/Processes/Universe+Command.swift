@@ -105,13 +105,14 @@ extension Universe {
             action, in: spool, configuration, OperationChange.Options(limit: planned.limit ?? .max),
             clock: clock(of: process)
         ) { [unowned self] in
-            // The name of a file that was no operation has no id.
-            if case .changedFile(let item, due: _) = $0, item.name == nil,
+            // The name of a file that was no operation has no id, or one that drainq has made up.
+            if case .changedFile(let item, due: _) = $0, item.name?.isInput ?? true,
                 let label = spoilt.first(where: { $0.path.hasSuffix("/\(item.fileName)") })?.label
             {
                 note(process.id, .changedFile(label))
+            } else {
+                take($0, of: process)
             }
-            take($0, of: process)
         }
         try change.perform(on: choice)
         note(process.id, .done)

@@ -4,8 +4,6 @@
 /// Whoever mends a defect takes its line away.
 package enum OpenDefects {
     package static let features: [Feature: [Property]] = [
-        // Between a link and an unlink a dead letter has a second name with a dead run, which brings it back.
-        .asNewest: [.nothingFromNowhere],
         // The delivery of a request that began before a hold ends the hold.
         .sharedHolds: [.holds],
         // A run that gets a signal before its first attempt ends with 0 although operations are due.
