@@ -287,7 +287,7 @@ dashboard = json.load(open("etc/grafana/drainq-dashboard.json"))
 queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 variables = [item["query"]["query"] for item in dashboard["templating"]["list"] if item["type"] == "query"]
 alerts = re.findall(r"(?ms)^ +expr: (.*?)\n +(?:for|labels):", open("etc/prometheus/drainq.rules.yml").read())
-assert len(queries) >= 11 and len(variables) == 2 and len(alerts) == 8
+assert len(queries) >= 11 and len(variables) == 2 and len(alerts) == 9
 for text in queries + variables + alerts:
     unknown = set(re.findall(r"\bdrainq_\w+", text)) - metrics
     unknown |= set(re.findall(r"(\w+)=~?\\?\"", text)) - labels
