@@ -289,6 +289,7 @@ func `liveness: a flipped bit may make the payload of one operation that of anot
     for label in 1...2 { story.accept(label) }
     story.send([2], by: 1)
     if isDamaged { story.event(0, .damaged(1)) }
+    story.event(0, .names(2, story.name(1)))
     story.history.endsCalmly = true
     story.leave(2, in: "quarantine", name: story.name(1))
     #expect(story.broken.contains(.liveness) == !isDamaged)

@@ -217,10 +217,10 @@ extension Report {
 }
 
 extension Record {
-    /// Whether a file has the name of another operation, whose file is damaged: a flipped bit makes one payload of
+    /// Whether the name of a file is that of another operation, whose file is damaged: a flipped bit makes one payload of
     /// another.
-    func isSpoilt(_ place: Place, _ index: Int) -> Bool {
-        guard let id = place.name?.id, lives[index].id != id else { return false }
+    func isSpoilt(_ name: EntryName?, _ index: Int) -> Bool {
+        guard let id = name?.id, lives[index].id != id else { return false }
         return lives.contains { $0.damaged != nil && $0.id == id }
     }
 }

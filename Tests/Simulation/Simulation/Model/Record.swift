@@ -148,7 +148,7 @@ struct Record {
                 default: break
                 }
             case .names(let label, let name):
-                guard let place = byLabel[label] else { continue }
+                guard let place = byLabel[label], !isSpoilt(name, place) else { continue }
                 lives[place].named = lives[place].named ?? index
                 setName(place, name)
                 lives[place].firstName = lives[place].firstName ?? name
@@ -175,7 +175,7 @@ struct Record {
         }
         for file in history.left {
             let place = Place(file)
-            guard let life = place.payload.flatMap({ byPayload[$0] }), !isSpoilt(place, life) else {
+            guard let life = place.payload.flatMap({ byPayload[$0] }), !isSpoilt(place.name, life) else {
                 if place.isOperation { strays.append(place) }
                 continue
             }
