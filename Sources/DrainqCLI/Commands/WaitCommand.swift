@@ -76,9 +76,9 @@ struct Waiting {
     private var open: [NamedTarget: Sight]
     private var statuses: [ExitStatus] = []
 
-    /// How much earlier than its removal the time in the line of an operation may be: the time of a batch that takes
-    /// its room.
-    private static let batch: Duration = .seconds(10)
+    /// How much earlier than its removal the time in the line of an operation may be: the line is written first, and
+    /// a batch that takes the room of others may be large. An operation may be seen in between.
+    private static let departure: Duration = .seconds(10)
     /// The misses after which an operation is gone. A single listing may miss an operation that moves meanwhile.
     private static let missesOfGone = 3
 
@@ -272,9 +272,7 @@ struct Waiting {
     /// have had the id, or it may have been dropped, and put back by an import.
     private static func ends(_ ending: Endings.Ending, _ sight: Sight) -> Bool {
         guard let entry = sight.entry, let first = sight.first else { return true }
-        var earliest = first - batch
-        if case .event(let event) = ending, event.kind == .dropped { earliest = first }
-        return ending.createdAt.map { $0 >= entry.name.createdAt } ?? false && ending.at >= earliest
+        return ending.createdAt.map { $0 >= entry.name.createdAt } ?? false && ending.at >= first - departure
     }
 
     private static func words(_ ending: LogEvent) -> (WaitResult.Outcome, String) {
