@@ -37,10 +37,11 @@ package struct Configuration: Hashable, Sendable {
             + (near ?? "the types are \(known.prefix(10).joined(separator: ", "))")
     }
 
+    /// Whether any route sends the operations of a key in one request.
+    package var hasCoalescingRoutes: Bool { allRoutes.contains(where: \.order.coalesces) }
+
     /// Whether a newer operation of any route replaces older ones.
-    package var hasCoalescingRoutes: Bool {
-        defaultRoute.order.replacesOlder || routes.values.contains(where: \.order.replacesOlder)
-    }
+    package var hasReplacingRoutes: Bool { allRoutes.contains(where: \.order.replacesOlder) }
 
     /// Whether any route holds the operations behind a dead letter.
     package var holdsBehindFailed: Bool {

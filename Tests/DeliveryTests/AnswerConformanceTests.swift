@@ -202,13 +202,13 @@ import Testing
             method: "POST", url: server.url + "/", body: [UInt8](repeating: 1, count: 32 << 20),
             timeouts: Timeouts(connect: .seconds(5), request: .seconds(1), total: .seconds(10)), transport: transport)
         try sink.submit(request, ticket: 1)
-        #expect(try sink.reports(until: .now + .seconds(12), wakeups: [server.descriptor]).isEmpty)
+        #expect(try sink.reports(until: .now + .seconds(60), wakeups: [server.descriptor]).isEmpty)
         let connection = try server.accept()
         try connection.readHead()
         connection.send(
             "HTTP/1.1 \(row.status) Early\r\n" + (row.status == 204 ? "" : "Content-Length: \(row.body)\r\n") + "\r\n"
                 + String(repeating: "x", count: row.body))
-        let result = try #require(try sink.reports(until: .now + .seconds(12)).first).report.result
+        let result = try #require(try sink.reports(until: .now + .seconds(60)).first).report.result
         let meaning: Meaning =
             switch result {
             case .answer(let answer): .answer(answer.status, bytes: answer.body.count)

@@ -114,7 +114,7 @@ import Testing
         try handle.write(contentsOf: Data([2]))
         try handle.close()
         let received = server.readToEnd()
-        let report = try #require(try sink.reports(until: .now + .seconds(10)).first?.report)
+        let report = try #require(try sink.reports(until: .now + .seconds(60)).first?.report)
         #expect(report.result.failure == .bodyFileChanged, "\(report.result)")
         #expect(report.result.detail == "the body file '\(path)' has changed since it was added")
         #expect(received < 32 << 20)
@@ -131,7 +131,7 @@ import Testing
         server.awaitFirstByte()
         try #require(truncate(path, 16 << 20) == 0)
         _ = server.readToEnd()
-        let report = try #require(try sink.reports(until: .now + .seconds(10)).first?.report)
+        let report = try #require(try sink.reports(until: .now + .seconds(60)).first?.report)
         #expect(report.result.failure == .bodyFileChanged, "\(report.result)")
     }
 }

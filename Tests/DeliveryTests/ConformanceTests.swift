@@ -184,7 +184,7 @@ import Testing
         let sink = AgentSink(concurrency: 3)
         var reported: [Int] = []
         for ticket in [7, 3, 9] { try sink.submit(.post(to: receiver, by: transport), ticket: ticket) }
-        while reported.count < 3 { reported += try sink.reports(until: .now + .seconds(10), wakeups: []).map(\.ticket) }
+        while reported.count < 3 { reported += try sink.reports(until: .now + .seconds(60), wakeups: []).map(\.ticket) }
         #expect(reported.sorted() == [3, 7, 9])
         try sink.submit(.post(to: receiver, by: transport), ticket: 1)
         sink.close()

@@ -81,7 +81,7 @@ func executable(_ text: String) throws -> String {
     defer { try? FileManager.default.removeItem(at: draft) }
     let copying = ExternalCommand(
         ["install", "-m", "700", draft.path, file.path], directory: "/", environment: ProgramEnvironment())
-    try #require(copying.run(within: .seconds(20)).failure == nil)
+    try #require(copying.run(within: .seconds(120)).failure == nil)
     return file.path
 }
 

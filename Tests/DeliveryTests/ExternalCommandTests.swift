@@ -34,7 +34,7 @@ struct `External commands` {
     ])
     func `a failure names the exit status, the signal or the error of the start`(arguments: [String], failure: String) {
         let result = ExternalCommand(arguments, directory: "/", environment: ProgramEnvironment()).run(
-            within: .seconds(20))
+            within: .seconds(120))
         #expect(result.failure == failure)
     }
 
@@ -87,10 +87,10 @@ struct `External commands` {
     }
 
     @Test func `the beginning of endless output is kept, and the time-out ends the program`() {
-        let result = run("yes", within: .seconds(1), outputLimit: 10)
+        let result = run("yes", within: .seconds(5), outputLimit: 10)
         #expect(result.output == Array("y\ny\ny\ny\ny\n".utf8))
         #expect(result.isCut)
-        #expect(result.ending == .timedOut(after: .seconds(1)))
+        #expect(result.ending == .timedOut(after: .seconds(5)))
     }
 
     @Test func `output as long as the limit is not cut`() {
@@ -110,12 +110,12 @@ struct `External commands` {
     @Test func `a program that ignores SIGTERM is killed with all its children`() throws {
         let start = ContinuousClock.now
         let result = run(
-            "sh", "-c", "trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done", within: .seconds(1))
-        #expect(result.failure == "did not end within 1s")
-        #expect(ContinuousClock.now - start < .seconds(10))
+            "sh", "-c", "trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done", within: .seconds(5))
+        #expect(result.failure == "did not end within 5s")
+        #expect(ContinuousClock.now - start < .seconds(60))
         let text = String(decoding: result.output, as: UTF8.self).trimmingCharacters(in: .newlines)
         let grandchild = try #require(pid_t(text))
-        while isAlive(grandchild), ContinuousClock.now - start < .seconds(10) { sched_yield() }
+        while isAlive(grandchild), ContinuousClock.now - start < .seconds(60) { usleep(1000) }
         #expect(!isAlive(grandchild))
     }
 
@@ -123,7 +123,7 @@ struct `External commands` {
         let start = ContinuousClock.now
         let result = run("sh", "-c", "sleep 1000 & echo $!")
         #expect(result.failure == nil)
-        #expect(ContinuousClock.now - start < .seconds(10))
+        #expect(ContinuousClock.now - start < .seconds(60))
         let text = String(decoding: result.output, as: UTF8.self).trimmingCharacters(in: .newlines)
         let grandchild = try #require(pid_t(text))
         #expect(isAlive(grandchild))

@@ -5,7 +5,7 @@ struct GzipTests {
     /// Decompresses with gzip(1).
     private func decompressed(_ bytes: [UInt8]) -> ExternalCommandResult {
         ExternalCommand(["gzip", "-dc"], directory: "/", environment: ProgramEnvironment())
-            .run(input: bytes, within: .seconds(20), outputLimit: .max)
+            .run(input: bytes, within: .seconds(120), outputLimit: .max)
     }
 
     @Test(arguments: [1, 100, 65_536, 3_000_000])

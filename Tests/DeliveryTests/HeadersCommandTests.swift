@@ -136,7 +136,7 @@ struct `Header commands` {
 
     private static let hasOpenSSL =
         ExternalCommand(["openssl", "version"], directory: "/", environment: ProgramEnvironment())
-        .run(within: .seconds(20)).failure == nil
+        .run(within: .seconds(120)).failure == nil
 
     @Test(.enabled(if: hasOpenSSL, "openssl is not installed"), arguments: [false, true])
     func `the example for Standard Webhooks signs the given request`(isFile: Bool) throws {
@@ -162,7 +162,7 @@ struct `Header commands` {
                 "openssl", "dgst", "-sha256", "-binary", "-mac", "HMAC", "-macopt",
                 "hexkey:31f290f6bf06298aab4f08d43c3f082cf648a362da2da4b0",
             ], directory: "/", environment: ProgramEnvironment()
-        ).run(input: Array("msg-1.\(signed[1].value).".utf8) + body, within: .seconds(20))
+        ).run(input: Array("msg-1.\(signed[1].value).".utf8) + body, within: .seconds(120))
         #expect(signed[2].value == "v1,\(Data(hmac.output).base64EncodedString())")
     }
 }

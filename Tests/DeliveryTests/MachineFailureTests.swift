@@ -174,7 +174,7 @@ import Testing
         do throws(SinkError) {
             if let defect = try sink.defect(of: transport) { return #expect(defect.contains("libcurl"), "\(defect)") }
             try sink.submit(.post(to: receiver, by: transport), ticket: 1)
-            let result = try sink.reports(until: .now + .seconds(20)).first?.report.result
+            let result = try sink.reports(until: .now + .seconds(60)).first?.report.result
             let isEnd = result?.answer?.status == 204 || [.shortage, .agentDied].contains(result?.failure)
             #expect(isEnd, "\(result as Any)")
         } catch {

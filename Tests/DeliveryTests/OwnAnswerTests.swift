@@ -33,7 +33,7 @@ import Testing
 
         /// Returns the result of the last attempt.
         func result() throws -> AttemptReport.Result {
-            let reports = try sink.reports(until: .now + .seconds(12))
+            let reports = try sink.reports(until: .now + .seconds(60))
             return try #require(reports.first { $0.ticket == tickets }).report.result
         }
 
@@ -130,7 +130,7 @@ import Testing
         proxy.sendBytes([5, 0])
         try proxy.skipInput()
         proxy.sendBytes([5, 0, 0, 1, 127, 0, 0, 1, 0, 9] + Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))
-        let report = try #require(try sink.reports(until: .now + .seconds(12)).first).report
+        let report = try #require(try sink.reports(until: .now + .seconds(60)).first).report
         #expect(report.result.failure == .malformedAnswer, "\(report.result)")
         #expect(report.isUnread)
     }

@@ -208,7 +208,7 @@ final class RealServer {
         let knock = OutgoingRequest(
             method: "GET", url: "http://127.0.0.1:\(port)/", transport: .libcurl,
             connection: ConnectionOptions(proxy: .direct))
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try sink.deliver(knock).result.failure == .refused {
             try #require(process.isRunning && ContinuousClock.now < deadline, "it does not listen")
         }

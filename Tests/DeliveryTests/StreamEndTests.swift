@@ -47,11 +47,11 @@ import Testing
         defer { sink.close() }
         let isSilent = row.reset == nil && row.goAway == nil && !row.closes
         // Only a silent row meets this time-out, however slowly the machine plays the others.
-        let patience: Duration = isSilent ? .seconds(1) : .seconds(10)
+        let patience: Duration = isSilent ? .seconds(1) : .seconds(30)
         let request = OutgoingRequest(
             method: "POST", url: "https://127.0.0.1:\(server.port)/",
             body: [UInt8](repeating: 1, count: row.isSmall ? 3 : 3 << 20),
-            timeouts: Timeouts(connect: .seconds(10), request: patience, total: .seconds(15)), transport: .libcurl,
+            timeouts: Timeouts(connect: .seconds(30), request: patience, total: .seconds(60)), transport: .libcurl,
             connection: ConnectionOptions(caFile: server.authority))
         try sink.submit(request, ticket: 1)
         try server.awaitRequest(sink)
@@ -63,7 +63,7 @@ import Testing
         if let code = row.reset { server.send(type: 3, stream: 1, [0, 0, 0, code]) }
         server.flush()
         if row.closes { server.close() }
-        let report = try #require(try sink.reports(until: .now + .seconds(12)).first).report
+        let report = try #require(try sink.reports(until: .now + .seconds(60)).first).report
         let result = report.result
         let right: [NetworkError] = isSilent ? [.timeout] : [.truncated, .reset]
         #expect(report.hasBrokenStream == row.isTogether, "\(report)")
@@ -84,7 +84,7 @@ import Testing
         defer { sink.close() }
         let request = OutgoingRequest(
             method: "POST", url: "https://127.0.0.1:\(server.port)/", body: [1, 2, 3],
-            timeouts: Timeouts(connect: .seconds(10), request: .seconds(10), total: .seconds(15)), transport: .libcurl,
+            timeouts: Timeouts(connect: .seconds(30), request: .seconds(30), total: .seconds(60)), transport: .libcurl,
             connection: ConnectionOptions(caFile: server.authority))
         try sink.submit(request, ticket: 1)
         if end == .text {
@@ -102,7 +102,7 @@ import Testing
         }
         server.skipOutput()
         if [.closed, .goAway].contains(end) { server.close() }
-        let report = try #require(try sink.reports(until: .now + .seconds(12)).first).report
+        let report = try #require(try sink.reports(until: .now + .seconds(60)).first).report
         let right: [NetworkError] = [.reset, .emptyAnswer]
         #expect(report.result.failure.map(right.contains) == true, "\(report)")
         #expect(report.hasBrokenStream, "\(report)")
@@ -118,14 +118,14 @@ import Testing
         defer { sink.close() }
         var request = OutgoingRequest(
             method: "POST", url: "https://127.0.0.1:\(server.port)/", body: [1],
-            timeouts: Timeouts(connect: .seconds(10), request: .seconds(10), total: .seconds(15)), transport: .libcurl)
+            timeouts: Timeouts(connect: .seconds(30), request: .seconds(30), total: .seconds(60)), transport: .libcurl)
         request.connection.caFile = server.authority
         try sink.submit(request, ticket: 1)
         try server.awaitHead(sink)
         server.send("HTTP/1.1 200 OK\r\n\r\nwithout an end")
         try server.awaitDelivery()
         server.close()
-        let result = try #require(try sink.reports(until: .now + .seconds(12)).first).report.result
+        let result = try #require(try sink.reports(until: .now + .seconds(60)).first).report.result
         #expect(result.answer?.body == Array("without an end".utf8), "\(result)")
     }
 }
@@ -173,7 +173,7 @@ final class PlayedStream {
     /// Waits until the kernel shows the listening socket. A connection would use up openssl's only connection.
     private func awaitListening() throws {
         let address = "0100007F:" + String(format: "%04X", port) + " 00000000:0000 0A"
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while try !String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).contains(address) {
             try #require(process.isRunning && ContinuousClock.now < deadline, "openssl does not listen")
             usleep(10_000)
@@ -182,7 +182,7 @@ final class PlayedStream {
 
     /// Waits for the client's first bytes while the sink works.
     func awaitPreface(_ sink: AgentSink) throws {
-        let early = try sink.reports(until: .now + .seconds(12), wakeups: [output.fileHandleForReading.fileDescriptor])
+        let early = try sink.reports(until: .now + .seconds(60), wakeups: [output.fileHandleForReading.fileDescriptor])
         try #require(early.isEmpty, "\(early)")
     }
 
@@ -219,7 +219,7 @@ final class PlayedStream {
 
     /// Waits until openssl has sent everything from its standard input: it has read all of it, and sleeps.
     func awaitDelivery() throws {
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             var count: Int32 = 1
             try #require(ioctl(input.fileHandleForWriting.fileDescriptor, UInt(FIONREAD), &count) == 0)

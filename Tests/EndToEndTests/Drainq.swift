@@ -135,11 +135,11 @@ final class Started {
         try process.run()
     }
 
-    /// Waits for the end. Kills a hanging process after a minute, so that the status shows the hang.
+    /// Waits for the end. Kills a hanging process after five minutes, so that the status shows the hang.
     func finish() throws -> Finished {
         let pid = process.processIdentifier
         let guardian = DispatchWorkItem { kill(pid, SIGKILL) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: guardian)
+        DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: guardian)
         process.waitUntilExit()
         guardian.cancel()
         let stem = directory.appending(path: stem).path

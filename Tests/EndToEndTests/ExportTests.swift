@@ -152,7 +152,7 @@ struct ExportTests {
         let queue = try Drainq(to: receiver)
         let ids = try queue.run("add", input: "1\n2\n").lines
         let running = try queue.start("run", "--limit", "1", "--grace", "0s")
-        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         let exported = try queue.run("export").output.replacing("\"payload\":", with: "\"payload\":1")
         let replaced = try queue.run("import", "--replace", input: exported)
         #expect(replaced.status == 75 && replaced.lines == [ids[1]])

@@ -56,7 +56,9 @@ struct RunTests {
         #expect(run.error.contains("at most 1 attempt in flight"))
         let all = try #require(summary["durationMs"] as? Int)
         #expect((all - 6...all).contains(spent.values.reduce(0, +)))
-        #expect(run.error.contains("waiting ") && run.error.contains("hint: the run waited for servers"))
+        // On a busy machine another part may be the longest.
+        let isLongest = spent.values.max() == spent["waiting"]
+        #expect(run.error.contains("waiting ") && run.error.contains("hint: the run waited for servers") == isLongest)
     }
 
     @Test func `a 503 defers the operation by the schedule, and the last attempt fails the operation`() throws {
@@ -107,14 +109,16 @@ struct RunTests {
     }
 
     @Test func `after a kill the next run returns the claims and delivers everything`() throws {
-        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(20))))
+        // The run is killed while it waits for slow answers.
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, index in (20..<40).contains(index) ? .status(204).delayed(.seconds(2)) : .status(204) })
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(100))
         let victim = try drainq.start("run", "--concurrency", "5")
-        #expect(receiver.wait(forRequests: 20, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 20, within: .seconds(120)))
         victim.signal(SIGKILL)
         _ = try victim.finish()
-        #expect(try drainq.run("run", "--until-empty", "--max-time", "30s").status == 0)
+        #expect(try drainq.run("run", "--until-empty", "--max-time", "200s").status == 0)
         #expect(try drainq.waiting() == 0)
         let bodies = receiver.requests().map(\.text)
         #expect(Set(bodies).count == 100)
@@ -156,11 +160,11 @@ struct RunTests {
 
     @Test(arguments: [SIGTERM, SIGHUP])
     func `after a signal a run finishes its attempts, claims no more and leaves the rest due`(number: Int32) throws {
-        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(100))))
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(400))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(100))
         let run = try drainq.start("run", "--concurrency", "2", "-v")
-        #expect(receiver.wait(forRequests: 4, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 4, within: .seconds(120)))
         run.signal(number)
         let finished = try run.finish()
         #expect(finished.status == 75)
@@ -177,7 +181,7 @@ struct RunTests {
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(3))
         let run = try drainq.start("run")
-        #expect(receiver.wait(forRequests: 3, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 3, within: .seconds(120)))
         run.signal(SIGTERM)
         run.signal(SIGINT)
         let finished = try run.finish()
@@ -265,12 +269,18 @@ struct RunTests {
     }
 
     @Test func `with --fail-if-busy a second run ends at once, and without the option joins in`() throws {
-        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(300))))
+        let isBusy = DispatchSemaphore(value: 0)
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, index in
+                if index == 0 { isBusy.wait() }
+                return .status(204)
+            })
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(10))
         let first = try drainq.start("run", "--concurrency", "1")
-        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         let second = try drainq.run("run", "--fail-if-busy", "-v")
+        isBusy.signal()
         #expect(second.status == 75 && second.error.contains("another run works on the queue"))
         #expect(try drainq.run("run").status == 0)
         #expect(try first.finish().status == 0)
@@ -350,11 +360,11 @@ struct RunTests {
     }
 
     @Test func `a pause ends a run, and the run reports its deliveries`() throws {
-        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(50))))
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(300))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(200))
         let run = try drainq.start("run", "--limit", "200", "--concurrency", "1", "-v")
-        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         try drainq.run("pause")
         let finished = try run.finish()
         #expect(finished.status == 75)
@@ -365,9 +375,9 @@ struct RunTests {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(50))))
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(200))
-        let run = try drainq.run("run", "--limit", "200", "--concurrency", "1", "--max-time", "500ms")
+        let run = try drainq.run("run", "--limit", "200", "--concurrency", "1", "--max-time", "2s")
         #expect(run.status == 75)
-        #expect((1...15).contains(receiver.receivedCount))
+        #expect((1...45).contains(receiver.receivedCount))
         #expect(try drainq.waiting() == 200 - receiver.receivedCount)
     }
 }

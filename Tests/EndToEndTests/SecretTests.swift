@@ -153,7 +153,7 @@ struct SecretTests {
         drainq.environment["HOME_SECRET"] = Self.mark
         try drainq.run("add", "--type", "t", input: "1")
         let run = try drainq.start("run")
-        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         #if os(Linux)
             for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
                 let arguments = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()

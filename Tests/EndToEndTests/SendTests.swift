@@ -140,7 +140,7 @@ struct SendTests {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let drainq = try Drainq(to: receiver)
         let sending = try drainq.start("send", input: "1")
-        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         sending.signal(number)
         #expect(try sending.finish().status == 75)
         #expect(try drainq.waiting() == 1)

@@ -17,7 +17,7 @@ struct StayingRunTests {
         // `add` refuses an invalid configuration.
         func send(_ count: Int, to path: String) throws {
             try queue.drop(Data("1".utf8), as: "\(count)")
-            #expect(receiver.wait(forRequests: count, within: .seconds(30)))
+            #expect(receiver.wait(forRequests: count, within: .seconds(120)))
             #expect(receiver.requests().last?.path == path[...])
         }
         try send(1, to: "/default")
@@ -42,7 +42,7 @@ struct StayingRunTests {
         for (count, text) in [(1, valid), (2, "{"), (3, valid)] {
             try configure(queue, text)
             try queue.drop(Data("1".utf8), as: "\(count)")
-            #expect(receiver.wait(forRequests: count, within: .seconds(30)))
+            #expect(receiver.wait(forRequests: count, within: .seconds(120)))
         }
         running.signal(SIGTERM)
         #expect(try running.finish().status == 0)

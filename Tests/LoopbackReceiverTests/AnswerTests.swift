@@ -38,7 +38,7 @@ struct AnswerTests {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let client = Client(receiver)
         client.send(Client.get)
-        #expect(receiver.wait(forAnswers: 1, within: .seconds(5)))
+        #expect(receiver.wait(forAnswers: 1, within: .seconds(120)))
         let (text, end) = client.readAll(patience: 10)
         #expect(text.isEmpty)
         #expect(end == .silent)
@@ -152,7 +152,7 @@ struct AnswerTests {
             #expect(client.readAll(limit: 3_000_000).text.utf8.count >= 3_000_000)
             #expect(receiver.answeredCount == 0)
         }
-        #expect(receiver.wait(forAnswers: 1, within: .seconds(5)))
+        #expect(receiver.wait(forAnswers: 1, within: .seconds(120)))
     }
 
     @Test func `an endless answer does not keep another client waiting`() throws {
@@ -162,7 +162,7 @@ struct AnswerTests {
             ]))
         let greedy = Client(receiver)
         greedy.send("GET /endless HTTP/1.1\r\n\r\n")
-        #expect(receiver.wait(forRequests: 1, within: .seconds(5)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         let other = Client(receiver)
         other.send(Client.lastGet)
         #expect(other.readAll().end == .finished)
@@ -186,7 +186,7 @@ struct AnswerTests {
         let receiver = try LoopbackReceiver(script: .always(Answer(204).delayed(.seconds(600))))
         let client = Client(receiver)
         client.send(Client.get)
-        #expect(receiver.wait(forRequests: 1, within: .seconds(5)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         receiver.stop()
         #expect(receiver.answeredCount == 0)
         #expect(client.readAll().end == .finished)

@@ -111,7 +111,7 @@ struct ReceivingTests {
         client.send(Client.get + Client.lastGet)
         #expect(client.readAll().end == .finished)
         #expect(receiver.receivedCount == 2)
-        #expect(receiver.wait(forAnswers: 2, within: .seconds(5)))
+        #expect(receiver.wait(forAnswers: 2, within: .seconds(120)))
         #expect(receiver.requests().isEmpty)
     }
 
@@ -128,7 +128,7 @@ struct ReceivingTests {
         let receiver = try LoopbackReceiver()
         let client = Client(receiver)
         client.send(Client.lastGet)
-        #expect(receiver.wait(forRequests: 1, within: .seconds(5)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         #expect(receiver.takeRequests().count == 1)
         #expect(receiver.takeRequests().isEmpty)
         #expect(receiver.receivedCount == 1)
@@ -146,7 +146,7 @@ struct ReceivingTests {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let client = Client(receiver)
         client.send(Client.get)
-        #expect(receiver.wait(forRequests: 1, within: .seconds(5)))
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
         receiver.stop()
         receiver.stop()
         #expect(client.readAll().end == .finished)

@@ -149,6 +149,13 @@ struct DestinationStateTests {
         #expect(state.availability(Self.settings, at: at(31)) == blocked(.retryAfter, 60))
     }
 
+    @Test func `a delivery from before a retry-after that is told later keeps the probe`() {
+        let told = DestinationEvent.delivered(began: at(1), at: at(2))
+        let state = state([(5, .retryAfter(until: at(6))), (7, told)])
+        #expect(state.availability(Self.settings, at: at(7)) == .probe)
+        #expect(self.state([(5, .retryAfter(until: at(6))), (7, .delivered(began: at(6)))]).window == 2)
+    }
+
     @Test func `a retry-after is bounded by a day and its jitter`() {
         let state = state([(0, .retryAfter(until: at(100_000)))])
         // Jitter may have been added.

@@ -57,6 +57,19 @@ struct KeyLimitTests {
         #expect(isAccepted(late.results) == [true, false])
     }
 
+    @Test(arguments: [false, true], [Limits.WhenFull.reject, .dropOldest])
+    func `an operation for a key to which another process has added finds room`(
+        merges: Bool, whenFull: Limits.WhenFull
+    ) throws {
+        var control = AdmissionControl(configuration(merges: merges, operations: 3, whenFull))
+        var other = AdmissionControl(configuration(merges: merges, operations: 3, whenFull))
+        let open = try queue.open()
+        _ = try open.accept([submission("a", nil, 0)], within: &control)
+        _ = try open.accept([submission("b", "k", 1)], within: &other)
+        let last = try open.accept([submission("c", "k", 2), submission("d", "l", 3)], within: &control)
+        #expect(isAccepted(last.results) == [true, true] && last.evicted.isEmpty)
+    }
+
     @Test func `a key is evicted whole, and is as old as its newest operation`() throws {
         var control = AdmissionControl(configuration(merges: true, operations: 2))
         let open = try queue.open()

@@ -9,9 +9,12 @@ extension DestinationState {
             noteAnswer()
             if isDisproved(by: began, at: now) { hold = nil }
             storm = nil
-            if let notBefore, notBefore <= now { (self.notBefore, asked) = (nil, nil) }
+            // A delivery of another run may be told after what the server has asked for since.
+            if !hasAsked(since: min(at, now), at: now) {
+                if let notBefore, notBefore <= now { (self.notBefore, asked) = (nil, nil) }
+                widen()
+            }
             endIncident(with: min(at, now), at: now)
-            widen()
         case .unreachable(let name, let at):
             if isBeforeSuccess(at, at: now) { return }
             downSince = failures == 0 ? now : downSince ?? lastFailureAt ?? now
@@ -78,6 +81,11 @@ extension DestinationState {
     /// the future is of a wrong clock.
     private func isBeforeSuccess(_ time: Timestamp, at now: Timestamp) -> Bool {
         lastSuccess.map { time < $0 && $0 <= now } ?? false
+    }
+
+    /// Whether the server has asked for time after that moment. A time in the future is of a wrong clock.
+    private func hasAsked(since time: Timestamp, at now: Timestamp) -> Bool {
+        asked.map { time < $0 && $0 <= now } ?? false
     }
 
     /// Ends the incident with a delivery. The attempts after it, of which another run has told before, stay.

@@ -101,7 +101,7 @@ package struct AdmissionControl {
     private mutating func beginRemovals(
         _ submissions: some Collection<Submission>, isOwn: Bool, allOrNone: Bool, _ replaced: [EntryName]
     ) {
-        let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
+        let names = rule.configuration.hasReplacingRoutes ? submissions.map(\.entry.name) : []
         let isKept = isOwn && removals != nil
         if isKept, removalCandidates?.beginBatch(for: names, besides: replaced, isWhole: allOrNone) ?? false { return }
         removalCandidates = RemovalCandidates(
@@ -246,7 +246,7 @@ package struct AdmissionControl {
             guard let next = try nextVictim(for: file.entry.name, beyond: limit, queue) else {
                 for victim in going { count(victim, by: 1) }
                 removalCandidates?.giveBack(going)
-                if limits.whenFull == .reject, !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
+                if limits.whenFull == .reject, !rule.configuration.hasReplacingRoutes { hopeless = (size, limit) }
                 return limit
             }
             guard let victim = try sized(next, queue) else { continue }

@@ -77,7 +77,7 @@ struct RemovalCandidates {
         gone = Set(replaced)
         dropsOldest = configuration.limits.whenFull == .dropOldest
         self.isWhole = isWhole
-        guard configuration.hasCoalescingRoutes else { return }
+        guard configuration.hasReplacingRoutes else { return }
         let coalescing = Coalescing(ReplacementRule(configuration, at: now))
         groups = Set(names.compactMap(coalescing.rule.group))
         self.coalescing = coalescing

@@ -385,3 +385,61 @@ func `newest value wins: a file that comes back from quarantine without a name w
     story.send([1], by: 2)
     #expect(story.broken.contains(.newestValueWins) == wasNamed)
 }
+
+@Test(arguments: [true, false])
+func `eviction: a command that found nothing does not show that an older operation waited`(isKilled: Bool) {
+    var story = Story(.plain)
+    (story.history.setup.operations, story.history.setup.dropsOldest) = (2, true)
+    for label in 1...2 {
+        story.accept(label)
+        story.event(0, .names(label, story.name(label)))
+        story.event(100 + label, .ends(status: 0))
+    }
+    story.accept(3)
+    story.report(.evicted(story.id(2)), by: 103)
+    story.event(103, .ends(status: 0))
+    story.event(90, .commands(Command(.release)))
+    story.event(90, isKilled ? .killed : .changedFile(1))
+    story.leave(3, in: "new")
+    #expect(story.broken.contains(.eviction) == !isKilled)
+}
+
+@Test(arguments: [true, false])
+func `run status: another content takes over the attempts of the content that it replaces`(replaces: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.event(1, .runs(RunChoice()))
+    story.send([1], by: 1, status: 401)
+    story.report(.parked(story.id(1)), by: 1)
+    story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
+    if replaces {
+        story.replace(1, by: 2)
+        story.event(0, .names(2, story.name(1)))
+        story.event(102, .answers(2, .accepted(story.name(1))))
+    } else {
+        story.accept(2)
+    }
+    story.event(102, .ends(status: 0))
+    story.event(2, .begins("run"))
+    story.event(2, .runs(RunChoice()))
+    story.event(2, .endsRun(status: 0, leftDue: 0, waits: false))
+    story.send([2], by: 3)
+    #expect(story.broken.contains(.runStatus) == !replaces)
+}
+
+@Test(arguments: [true, false])
+func `holds: a run that is stopped has not told others yet what it has parked`(isStopped: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.event(1, .begins("run"))
+    story.event(1, .runs(RunChoice()))
+    story.send([1], by: 1, status: 401)
+    story.report(.parked(story.id(1)), by: 1)
+    if isStopped { story.event(1, .stopped) }
+    story.wait(.seconds(30))
+    story.event(2, .begins("run"))
+    story.event(2, .runs(RunChoice()))
+    story.send([1], by: 2, status: 401)
+    #expect(story.broken.contains(.holds) == !isStopped)
+}

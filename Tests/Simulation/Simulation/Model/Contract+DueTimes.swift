@@ -150,12 +150,13 @@ extension Record {
     }
 
     /// Whether the state of the destination has the answer learned by a process: the process did not die soon after,
-    /// and none of its calls was refused.
+    /// nor did it stand still, and none of its calls was refused.
     func isTold(by process: ProcessID, since learned: Int) -> Bool {
         let course = course(of: process)
-        guard course.refusals.isEmpty else { return false }
-        guard let killed = course.killed else { return true }
-        return killed > learned && events[killed].time - events[learned].time > Contract.removal
+        guard course.refusals.isEmpty, course.killed.map({ $0 > learned }) ?? true else { return false }
+        return !(course.stops + course.stalls + [course.killed].compactMap(\.self)).contains {
+            $0 > learned && events[$0].time - events[learned].time <= Contract.removal
+        }
     }
 
     /// Whether the sender of a request was stopped shortly before.

@@ -163,11 +163,12 @@ extension Contract {
 }
 
 extension Record {
-    /// The last event at which an operation is visibly in the queue, if no report says when the operation left.
+    /// The last event at which an operation is visibly in the queue, if no report says when the operation left. A
+    /// command that told nothing of the operation may have found none.
     func certainEnd(of life: Life) -> Int {
         if life.left.contains(where: { $0.directory == .new || $0.directory == .deferred }) { return events.count }
         let requests = life.exchanges.map { exchanges[$0].received }
-        return max(life.entered ?? 0, requests.max() ?? 0, life.touches.map(\.began).max() ?? 0)
+        return max(life.entered ?? 0, requests.max() ?? 0, life.touches.filter { $0.told != nil }.map(\.began).max() ?? 0)
     }
 
     /// Whether a process died soon after the removal of an operation: the mark of the removal may be missing for

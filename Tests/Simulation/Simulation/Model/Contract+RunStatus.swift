@@ -106,7 +106,8 @@ extension Contract {
         }
     }
 
-    /// Whether an operation without any attempt was due during the whole run and waits for no other operation.
+    /// Whether an operation without any attempt was due during the whole run and waits for no other operation. Another
+    /// content takes over the attempts of the content that it replaces, and waits where that one was parked.
     private static func isFresh(
         _ index: Int, at began: Int, _ end: Int, _ now: Timestamp, _ record: Record
     ) -> Bool {
@@ -115,8 +116,10 @@ extension Contract {
             !life.kind.holdsBehindFailed, !life.offer.isDeadLetter, life.damaged == nil, life.offer.way != .send,
             life.offer.notBefore.map({ $0 < now }) ?? true, !life.hasDueTime(after: now),
             !life.leaves.contains(where: { $0.since < end }), life.touches.isEmpty,
-            !life.exchanges.contains(where: { record.exchanges[$0].received < end }),
-            !life.reports.contains(where: { $0.at < end }),
+            !record.contents(of: life).contains(where: { content in
+                content.exchanges.contains { record.exchanges[$0].received < end }
+                    || content.reports.contains { $0.at < end }
+            }),
             // The operation is visible later: no process has removed the operation without a report.
             record.certainEnd(of: life) > end
         else { return false }
