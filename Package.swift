@@ -73,6 +73,10 @@ let package = Package(
             linkerSettings: closed),
         // Where tests make their files.
         .target(name: "Scratch", dependencies: ["CSystem"], path: "Tests/Scratch", swiftSettings: strict),
+        // The receiver with manners that `drainq receive` does not have.
+        .target(
+            name: "HostileReceiver", dependencies: ["LoopbackReceiver", "CSystem"], path: "Tests/HostileReceiver",
+            swiftSettings: strict),
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Policy"], swiftSettings: strict),
@@ -82,10 +86,12 @@ let package = Package(
             name: "SpoolWriterTests", dependencies: ["SpoolWriter", "Spool", "Policy", "Scratch"], swiftSettings: strict
         ),
         .testTarget(
-            name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "CSystem", "drainq"],
+            name: "DeliveryTests",
+            dependencies: ["Delivery", "Policy", "LoopbackReceiver", "HostileReceiver", "CSystem", "drainq"],
             swiftSettings: strict),
         .testTarget(
-            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "CSystem"],
+            name: "LoopbackReceiverTests",
+            dependencies: ["LoopbackReceiver", "HostileReceiver", "DrainqCLI", "CSystem"],
             swiftSettings: strict),
         .testTarget(
             name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem", "Scratch"],
@@ -94,7 +100,8 @@ let package = Package(
             name: "DrainqCLITests",
             dependencies: ["DrainqCLI", "Drain", "Configuration", "LoopbackReceiver", "Policy"], swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq", "Scratch"],
+            name: "EndToEndTests",
+            dependencies: ["LoopbackReceiver", "HostileReceiver", "DrainqCLI", "Policy", "drainq", "Scratch"],
             exclude: ["Fixtures"], swiftSettings: strict),
         // Every history from a seed: the real code over a file system, servers and clocks in memory.
         .target(

@@ -74,29 +74,13 @@ extension sigaction {
     }
 }
 
-/// Starts a thread that calls the closure. Returns `nil` if the system starts none.
-package func startThread(_ run: @escaping () -> Void) -> pthread_t? {
-    let passed = Unmanaged.passRetained(ThreadBody(run))
-    #if canImport(Darwin)
-        var thread: pthread_t?
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
-                return nil
-            }, passed.toOpaque())
-    #else
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<ThreadBody>.fromOpaque(argument!).takeRetainedValue().run()
-                return nil
-            }, passed.toOpaque())
-    #endif
-    if result == 0 { return thread }
-    passed.release()
-    return nil
+/// Calls the closure on a new thread, which takes no signals. Returns false if the system starts none.
+package func beginThread(_ run: @escaping () -> Void) -> Bool {
+    let body = Unmanaged.passRetained(ThreadBody(run))
+    let hasBegun = csystem_begin_thread(
+        { Unmanaged<ThreadBody>.fromOpaque($0!).takeRetainedValue().run() }, body.toOpaque())
+    if !hasBegun { body.release() }
+    return hasBegun
 }
 
 private final class ThreadBody {

@@ -12,17 +12,9 @@ extension ConfigurationValue<String> {
 }
 
 extension ConfigurationValue<Outcome> {
-    static let outcome = outcome(among: Outcome.allCases)
+    static let outcome = word(among: Outcome.allCases, \.verb)
     /// The outcomes of an answer that is no delivery.
-    static let refusal = outcome(among: Outcome.allCases.filter { $0 != .delivered })
-
-    private static func outcome(among outcomes: [Outcome]) -> ConfigurationValue {
-        ConfigurationValue("outcome", .words(outcomes.map(\.verb))) { value, findings in
-            if let outcome = outcomes.first(where: { $0.verb == value.string }) { return outcome }
-            findings.addUnlisted(value, words: outcomes.map(\.verb))
-            return nil
-        }
-    }
+    static let refusal = word(among: Outcome.allCases.filter { $0 != .delivered }, \.verb)
 }
 
 extension ConfigurationValue<AnswerRule.Subject> {

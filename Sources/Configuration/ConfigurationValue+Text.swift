@@ -44,27 +44,21 @@ extension ConfigurationValue<[String]> {
     }
 
     /// Directories by their absolute paths. The list may be empty.
-    static let directories = ConfigurationValue(
-        "list of directories", .list(.text(pattern: "^/"), atLeast: 0)
-    ) { value, findings in
-        let hint = "directories are absolute paths: [\"/var/lib/uploads\"]"
-        guard case .array(let elements) = value.content else {
-            findings.add("\(value.quoted) is not a list of directories", at: value.position, hint: hint)
-            return nil
-        }
-        let paths = elements.map { element -> String? in
-            guard let path = element.string, path.begins(with: "/"), !path.utf8.contains(0) else {
-                findings.add("\(element.quoted) is not an absolute path", at: element.position, hint: hint)
-                return nil
-            }
-            let end = path.lastIndex { $0 != "/" }
-            return end.map { String(path[...$0]) } ?? "/"
-        }
-        return paths.contains(nil) ? nil : paths.compactMap(\.self)
-    }
+    static let directories = ConfigurationValue<String>.directory.list(
+        of: "directories", atLeast: 0, hint: directoryHint)
 }
 
+private let directoryHint = "directories are absolute paths: [\"/var/lib/uploads\"]"
+
 extension ConfigurationValue<String> {
+    /// The absolute path of a directory, without slashes at its end.
+    fileprivate static let directory = ConfigurationValue(
+        "absolute path", .text(pattern: "^/"), article: "an", hint: directoryHint
+    ) { value in
+        guard let path = value.string, path.begins(with: "/"), !path.utf8.contains(0) else { return nil }
+        return path.lastIndex { $0 != "/" }.map { String(path[...$0]) } ?? "/"
+    }
+
     fileprivate static let argument = ConfigurationValue("word", .text(), hint: "words are text in quotes") { value in
         value.string.flatMap { $0.utf8.contains(0) ? nil : $0 }
     }

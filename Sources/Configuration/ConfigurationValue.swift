@@ -93,15 +93,21 @@ extension ConfigurationValue<Double> {
     }
 }
 
-extension ConfigurationValue where Value: RawRepresentable & Sendable, Value.RawValue == String {
-    /// One of the words of an enumeration.
-    static func word(among values: [Value]) -> ConfigurationValue {
-        ConfigurationValue("word", .words(values.map(\.rawValue))) { value, findings in
-            if let word = values.first(where: { $0.rawValue == value.string }) { return word }
-            findings.addUnlisted(value, words: values.map(\.rawValue))
+extension ConfigurationValue where Value: Sendable {
+    /// One of the words for these values.
+    static func word(among values: [Value], _ word: (Value) -> String) -> ConfigurationValue {
+        let words = values.map(word)
+        return ConfigurationValue("word", .words(words)) { value, findings in
+            if let index = words.firstIndex(where: { $0 == value.string }) { return values[index] }
+            findings.addUnlisted(value, words: words)
             return nil
         }
     }
+}
+
+extension ConfigurationValue where Value: RawRepresentable & Sendable, Value.RawValue == String {
+    /// One of the words of an enumeration.
+    static func word(among values: [Value]) -> ConfigurationValue { word(among: values, \.rawValue) }
 }
 
 extension ConfigurationValue where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
@@ -118,12 +124,13 @@ extension ConfigurationValue {
         }
     }
 
-    /// Returns a list of this kind of value, which must not be empty.
-    func list(hint: String) -> ConfigurationValue<[Value]> {
-        ConfigurationValue<[Value]>("list of \(name)s", .list(shape(), atLeast: 1)) { value, findings in
-            guard case .array(let elements) = value.content, !elements.isEmpty else {
+    /// Returns a list of at least this number of values of this kind.
+    func list(of plural: String? = nil, atLeast least: Int = 1, hint: String) -> ConfigurationValue<[Value]> {
+        let listName = "list of \(plural ?? name + "s")"
+        return ConfigurationValue<[Value]>(listName, .list(shape(), atLeast: least)) { value, findings in
+            guard case .array(let elements) = value.content, elements.count >= least else {
                 let what = if case .array = value.content { "an empty list" } else { value.quoted }
-                findings.add("\(what) is not a list of \(name)s", at: value.position, hint: hint)
+                findings.add("\(what) is not a \(listName)", at: value.position, hint: hint)
                 return nil
             }
             let values = elements.map { read($0, &findings) }

@@ -117,11 +117,6 @@ extension ConfigurationValue<String> {
 
 extension ConfigurationValue<[String]> {
     /// The names of environment variables. The list may be empty.
-    static let variables = ConfigurationValue(
-        "list of variables", .list(ConfigurationValue<String>.variable.shape(), atLeast: 0)
-    ) { value, findings in
-        if case .array(let elements) = value.content, elements.isEmpty { return [] }
-        return ConfigurationValue<String>.variable.list(hint: "variables are written [\"AWS_PROFILE\"]")
-            .read(value, &findings)
-    }
+    static let variables = ConfigurationValue<String>.variable.list(
+        atLeast: 0, hint: "variables are written [\"AWS_PROFILE\"]")
 }

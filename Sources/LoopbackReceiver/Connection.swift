@@ -1,192 +1,83 @@
-/// One client's connection: reads a request, sends its answer, reads the next. Used only from the receiver's thread.
-final class Connection {
-    enum State {
-        case open
-        case over
-    }
+import CSystem
 
-    private enum Phase {
-        case reading
-        case playing(AnswerBytes)
+/// One client's connection. Each has a thread of its own, which reads and writes without a limit of time.
+package final class Connection {
+    /// What becomes of a connection after an answer.
+    package enum Ending {
+        /// It serves the next request, unless the client asked to close it.
+        case open
+        /// A FIN without announcement.
+        case close
+        /// A RST.
+        case reset
         /// The receiver sends nothing more, and discards what arrives until the client closes.
-        case stalled
-        /// The request was refused. The receiver discards the rest of it, so that no reset destroys the refusal.
-        case draining
+        case stall
     }
 
     let descriptor: Int32
-    private let number: Int
-    private var reader: RequestReader
-    private var phase = Phase.reading
-    private var sent = 0
-    private var blocked = false
-    private var peerFinished = false
-    /// The time before which nothing is sent.
-    private(set) var pausedUntil: ContinuousClock.Instant?
+    /// The number of the connection, from 1 in order of acceptance.
+    let number: Int
+    /// Whether the client asks to close the connection after the present request.
+    package internal(set) var isLast = false
 
-    /// The bytes that one connection may move before the others.
-    private static let turn = 1 << 20
-    /// The bytes of pipelined requests that wait in memory. More stay in the kernel.
-    private static let backlog = 1 << 20
-
-    init(descriptor: Int32, number: Int, reader: RequestReader) {
+    /// Takes over the descriptor of a socket.
+    init(descriptor: Int32, number: Int) {
         self.descriptor = descriptor
         self.number = number
-        self.reader = reader
+        closeOnExec(descriptor)
+        preventSIGPIPE(on: descriptor)
+        setOption(TCP_NODELAY, of: Int32(IPPROTO_TCP), on: descriptor)
     }
 
-    var wantsToRead: Bool {
-        if peerFinished { return false }
-        switch phase {
-        case .reading, .stalled, .draining: return true
-        case .playing: return reader.waiting < Self.backlog
+    /// Returns what has arrived, after waiting for it; nothing once the client has ended or the connection is broken.
+    func receive() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 1 << 16) { room, count in
+            repeat { count = recv(descriptor, room.baseAddress, room.count, 0) } while count < 0 && errno == EINTR
+            count = max(count, 0)
         }
     }
 
-    var wantsToWrite: Bool { blocked && pausedUntil == nil }
-
-    /// Receives the bytes that have arrived.
-    func receive(_ scratch: UnsafeMutableRawBufferPointer, _ responder: Responder) -> State {
-        switch Socket.receive(descriptor, into: scratch) {
-        case .bytes(let count):
-            switch phase {
-            case .reading, .playing: reader.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-            case .stalled, .draining: break
+    /// Sends the bytes, and waits until the system has taken all. Returns false if the connection is broken.
+    package func send(_ bytes: some Collection<UInt8>) -> Bool {
+        let sent: Bool? = bytes.withContiguousStorageIfAvailable { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                let count = CSystem.send(descriptor, rest.baseAddress, rest.count, noSignal)
+                if count < 0, errno != EINTR { return false }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(count, 0)))
             }
-        case .wouldBlock:
-            break
-        case .ended:
-            peerFinished = true
-            switch phase {
-            case .stalled, .draining:
-                Socket.finish(descriptor)
-                return .over
-            case .reading, .playing:
-                break
-            }
-        case .broken:
-            abandon(responder)
-            return .over
+            return true
         }
-        return .open
+        return sent ?? send(Array(bytes))
     }
 
-    /// Closes the connection of a client that has gone, and counts an answer in progress as answered.
-    func abandon(_ responder: Responder) {
-        if case .playing = phase { responder.noteAnswered() }
-        _ = Socket.close(descriptor)
+    /// Waits. Returns false, at once, if the client breaks the connection or the receiver stops.
+    package func pause(_ duration: Duration) -> Bool {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = Int32(
+            clamping: min(seconds, 1_000_000) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        if milliseconds <= 0 { return true }
+        // No event is asked for. poll(2) reports the end of the connection without.
+        var waiting = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&waiting, 1, milliseconds) == 0
     }
 
-    /// Proceeds as far as possible without waiting: reads complete requests, and sends what the client takes.
-    func advance(_ responder: Responder) -> State {
-        var budget = Self.turn
-        while true {
-            switch phase {
-            case .stalled, .draining:
-                return .open
-            case .reading:
-                guard read(responder) else {
-                    if !peerFinished { return .open }
-                    Socket.finish(descriptor)
-                    return .over
-                }
-            case .playing(let bytes):
-                switch play(bytes, budget: &budget) {
-                case .wait: return .open
-                case .broken:
-                    abandon(responder)
-                    return .over
-                case .done:
-                    responder.noteAnswered()
-                    sent = 0
-                    switch bytes.ending {
-                    case .open:
-                        phase = .reading
-                    case .stall:
-                        phase = .stalled
-                    case .close:
-                        Socket.finish(descriptor)
-                        return .over
-                    case .reset:
-                        Socket.reset(descriptor)
-                        return .over
-                    }
-                }
-            }
-        }
-    }
+    /// Sends FIN, even if a child process inherited the descriptor before it became close-on-exec.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads the next request and starts its answer. Returns false if none is complete.
-    private func read(_ responder: Responder) -> Bool {
-        do throws(RequestReader.Refusal) {
-            switch try reader.next() {
-            case .incomplete:
-                return false
-            case .awaitingContinue:
-                // Lost only if the client's window is full before the client has received a byte.
-                let line = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-                _ = line.withUnsafeBytes { Socket.send(descriptor, $0) }
-                return false
-            case .request(let request):
-                start(responder.answer(to: request, on: number))
-            }
-        } catch {
-            responder.noteRefused()
-            let refusal = AnswerBytes(Answer(error.status), toHead: false, closing: true)
-            _ = refusal.withBytes(from: 0) { Socket.send(descriptor, $0) }
-            finishSending()
-            return false
-        }
-        return true
-    }
+    /// Discards what arrives until the client closes, so that no reset destroys what was sent.
+    func discard() { while !receive().isEmpty {} }
 
-    /// Sends nothing more, and discards what arrives.
-    func finishSending() {
-        Socket.finishSending(descriptor)
-        phase = .draining
+    /// Lets closing the descriptor send RST. Bytes that were sent and have not arrived may be lost.
+    func prepareReset() {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
+}
 
-    private func start(_ bytes: AnswerBytes) {
-        phase = .playing(bytes)
-        sent = 0
-        pausedUntil = bytes.delay > .zero ? .now + bytes.delay : nil
-    }
+func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
-    private enum Progress {
-        case wait, done, broken
-    }
-
-    private func play(_ bytes: AnswerBytes, budget: inout Int) -> Progress {
-        if let pausedUntil {
-            if pausedUntil > .now { return .wait }
-            self.pausedUntil = nil
-        }
-        blocked = false
-        while sent < bytes.length {
-            if budget <= 0 {
-                blocked = true
-                return .wait
-            }
-            switch bytes.withBytes(from: sent, { Socket.send(descriptor, $0) }) {
-            case .bytes(let count):
-                sent += count
-                budget -= count
-            case .wouldBlock:
-                blocked = true
-                return .wait
-            case .ended, .broken:
-                return .broken
-            }
-            if let pause = bytes.pause(at: sent) {
-                pausedUntil = .now + pause
-                return .wait
-            }
-        }
-        return .done
-    }
-
-    /// Closes the connection because the receiver stops.
-    func end() {
-        Socket.finish(descriptor)
-    }
+func setOption(_ option: Int32, of level: Int32, on descriptor: Int32) {
+    var on: Int32 = 1
+    _ = setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
 }

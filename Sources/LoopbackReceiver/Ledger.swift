@@ -1,16 +1,27 @@
 import Dispatch
 import Synchronization
 
-/// The receiver's record. The receiver's thread writes it; other threads read it and wait for changes.
+/// The receiver's record. The threads of its connections write it; other threads read it and wait for changes.
 final class Ledger: Sendable {
     struct Entries {
         var requests: [ReceivedRequest] = []
         var received = 0
         var answered = 0
-        var refused = 0
         var connections = 0
-        var stopped = false
+        /// The descriptors of the connections that are served.
+        var served: Set<Int32> = []
+        var isStopping = false
+        /// The listening socket, until it is closed.
+        var listener: Int32?
         var waiters: [(isOver: @Sendable (borrowing Entries) -> Bool, signal: DispatchSemaphore)] = []
+
+        /// Whether the port and all connections are closed.
+        var stopped: Bool { listener == nil && served.isEmpty }
+
+        /// Counts an answer. What stopping cuts off is none.
+        mutating func countAnswer() {
+            if !isStopping { answered += 1 }
+        }
     }
 
     private let entries = Mutex(Entries())
@@ -19,10 +30,9 @@ final class Ledger: Sendable {
         entries.withLock { look($0) }
     }
 
-    func note(_ change: (inout Entries) -> Void) {
+    func note<Value: Sendable>(_ change: (inout Entries) -> Value) -> Value {
         entries.withLock { entries in
-            change(&entries)
-            guard !entries.waiters.isEmpty else { return }
+            let value = change(&entries)
             let waiters = entries.waiters
             entries.waiters = []
             for waiter in waiters {
@@ -32,6 +42,7 @@ final class Ledger: Sendable {
                     entries.waiters.append(waiter)
                 }
             }
+            return value
         }
     }
 

@@ -1,193 +1,172 @@
-/// A parser of one connection's bytes into requests, which may arrive in parts or several at once.
+/// The reader of one connection's requests. It waits until a request is complete.
 struct RequestReader {
-    enum Step {
-        /// More bytes are needed.
-        case incomplete
-        /// As `incomplete`, but the client waits for `100 Continue` before it sends its body.
-        case awaitingContinue
-        case request(Request)
-    }
+    /// A request that cannot be served, with the status to answer. The connection ends after it.
+    struct Refusal: Error { var status: Int }
 
     struct Request {
         var head: RequestHead
+        /// The body without its framing; empty if bodies are not recorded.
         var body: [UInt8] = []
         var bodyLength = 0
     }
 
-    /// A request that cannot be served, with the status to answer. The connection ends after it.
-    struct Refusal: Error {
-        var status: Int
-    }
+    private static let headLimit = 65_536
 
-    private enum Phase {
-        case head
-        case body(remaining: Int)
-        case chunkSize
-        case chunk(remaining: Int)
-        case chunkEnd
-        case trailers
-    }
-
-    static let headLimit = 65_536
-
-    private let keepsFields: Bool
-    private let keepsBodies: Bool
+    private let connection: Connection
+    private let recordsBodies: Bool
     private let bodyLimit: Int
     private var input: [UInt8] = []
+    /// The position of the first byte that has not been read.
     private var start = 0
-    /// The end of the part of the current line or head that has been searched.
-    private var scanned = 0
-    private var phase = Phase.head
-    private var request: Request?
-    private var announcedContinue = false
 
-    init(keepsFields: Bool, keepsBodies: Bool, bodyLimit: Int) {
-        self.keepsFields = keepsFields
-        self.keepsBodies = keepsBodies
+    init(_ connection: Connection, recordsBodies: Bool, bodyLimit: Int) {
+        self.connection = connection
+        self.recordsBodies = recordsBodies
         self.bodyLimit = bodyLimit
     }
 
-    /// The number of bytes not parsed yet, behind the request that is being answered.
-    var waiting: Int { input.count - start }
-
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        if start == input.count {
-            input.removeAll(keepingCapacity: true)
-            (start, scanned) = (0, 0)
-        }
-        input.append(contentsOf: bytes)
-    }
-
-    mutating func next() throws(Refusal) -> Step {
-        while true {
-            switch phase {
-            case .head:
-                guard let end = try headEnd() else { return .incomplete }
-                let head = try RequestHead(input[start..<end], keepsFields: keepsFields)
-                consume(upTo: end)
-                request = Request(head: head)
-                announcedContinue = false
-                switch head.framing {
-                case .length(let length):
-                    if length > bodyLimit { throw Refusal(status: 413) }
-                    phase = .body(remaining: length)
-                case .chunked:
-                    phase = .chunkSize
-                }
-            case .body(let remaining):
-                let left = take(remaining)
-                phase = .body(remaining: left)
-                if left > 0 { return waitForBody() }
-                return finish()
-            case .chunkSize:
-                guard let line = try line() else { return waitForBody() }
-                let digits = input[line].prefix { $0 != UInt8(ascii: ";") }
-                let text = trimmed(String(decoding: digits, as: UTF8.self))
-                guard text.first != "+", text.first != "-", let size = Int(text, radix: 16) else {
-                    throw Refusal(status: 400)
-                }
-                if saturated(request!.bodyLength, size) > bodyLimit { throw Refusal(status: 413) }
-                consume(upTo: line.upperBound + 2)
-                phase = size == 0 ? .trailers : .chunk(remaining: size)
-            case .chunk(let remaining):
-                let left = take(remaining)
-                phase = .chunk(remaining: left)
-                if left > 0 { return .incomplete }
-                phase = .chunkEnd
-            case .chunkEnd:
-                guard let line = try line() else { return .incomplete }
-                if !line.isEmpty { throw Refusal(status: 400) }
-                consume(upTo: line.upperBound + 2)
-                phase = .chunkSize
-            case .trailers:
-                guard let line = try line() else { return .incomplete }
-                consume(upTo: line.upperBound + 2)
-                if line.isEmpty { return finish() }
-            }
-        }
-    }
-
-    private mutating func finish() -> Step {
-        phase = .head
-        defer { request = nil }
-        return .request(request!)
-    }
-
-    private mutating func waitForBody() -> Step {
-        guard request!.head.expectsContinue, !announcedContinue, waiting == 0 else { return .incomplete }
-        announcedContinue = true
-        return .awaitingContinue
-    }
-
-    /// Moves up to `count` bytes into the body. Returns the number of bytes still missing.
-    private mutating func take(_ count: Int) -> Int {
-        let here = min(count, waiting)
-        if keepsBodies { request!.body.append(contentsOf: input[start..<start + here]) }
-        request!.bodyLength += here
-        consume(upTo: start + here)
-        return count - here
-    }
-
-    private mutating func consume(upTo end: Int) {
+    /// Returns the next request; `nil` if the connection ends before it is complete.
+    mutating func next() throws(Refusal) -> Request? {
+        guard let end = try headEnd() else { return nil }
+        var request = Request(head: try RequestHead(input[start..<end]))
         start = end
-        scanned = end
-        if start > 1 << 20 {
-            input.removeSubrange(..<start)
-            (start, scanned) = (0, 0)
+        switch request.head.framing {
+        case .length(let length):
+            if length > bodyLimit { throw Refusal(status: 413) }
+            continueIfExpected(request.head, length: length)
+            return take(length, into: &request) ? request : nil
+        case .chunked:
+            continueIfExpected(request.head, length: .max)
+            return try takeChunks(into: &request) ? request : nil
         }
     }
 
-    /// Returns the end of the head, its empty line included; `nil` if it has not arrived. Skips empty lines before the
-    /// request line (RFC 9112 §2.2).
+    /// Receives more bytes. Returns false at the end of the connection.
+    private mutating func fill() -> Bool {
+        input.removeSubrange(..<start)
+        start = 0
+        let more = connection.receive()
+        input += more
+        return !more.isEmpty
+    }
+
+    /// Returns the end of the head, its empty line included. Skips empty lines before the request line (RFC 9112 §2.2).
     private mutating func headEnd() throws(Refusal) -> Int? {
-        while waiting >= 2, input[start] == 13, input[start + 1] == 10 { consume(upTo: start + 2) }
-        let found = input.withUnsafeBufferPointer { bytes -> Int? in
-            var index = max(scanned, start + 3)
-            while index < bytes.count {
-                switch bytes[index] {
-                case 10:
-                    if bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 { return index + 1 }
-                    index += 2
-                case 13: index += 1
-                default: index += 4
-                }
-            }
-            return nil
+        let end: [UInt8] = [13, 10, 13, 10]
+        while true {
+            while input.count - start >= 2, input[start] == 13, input[start + 1] == 10 { start += 2 }
+            if let found = input[start...].firstRange(of: end) { return found.upperBound }
+            if input.count - start > Self.headLimit { throw Refusal(status: 431) }
+            guard fill() else { return nil }
         }
-        if let found { return found }
-        if waiting > Self.headLimit { throw Refusal(status: 431) }
-        // The longest stride above passes the end by at most three bytes. Search these again.
-        scanned = max(start, input.count - 3)
-        return nil
     }
 
-    /// Returns the next line without its CRLF; `nil` if it has not arrived.
-    private mutating func line() throws(Refusal) -> Range<Int>? {
-        guard let end = input[max(scanned, start)...].firstIndex(of: 10) else {
-            if waiting > Self.headLimit { throw Refusal(status: 400) }
-            scanned = input.count
-            return nil
+    /// Returns the next line without its CRLF.
+    private mutating func line() throws(Refusal) -> String? {
+        while true {
+            if let end = input[start...].firstIndex(of: 10) {
+                guard end > start, input[end - 1] == 13 else { throw Refusal(status: 400) }
+                defer { start = end + 1 }
+                return String(decoding: input[start..<end - 1], as: UTF8.self)
+            }
+            if input.count - start > Self.headLimit { throw Refusal(status: 400) }
+            guard fill() else { return nil }
         }
-        guard end > start, input[end - 1] == 13 else { throw Refusal(status: 400) }
-        return start..<end - 1
+    }
+
+    /// Tells a client that waits with its body to send it.
+    private func continueIfExpected(_ head: RequestHead, length: Int) {
+        guard head.expectsContinue, length > 0, start == input.count else { return }
+        _ = connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    }
+
+    /// Moves `count` bytes into the body. Returns false if the connection ends before.
+    private mutating func take(_ count: Int, into request: inout Request) -> Bool {
+        request.bodyLength += count
+        var missing = count
+        while true {
+            let here = min(missing, input.count - start)
+            if recordsBodies { request.body += input[start..<start + here] }
+            start += here
+            missing -= here
+            if missing == 0 { return true }
+            guard fill() else { return false }
+        }
+    }
+
+    /// Reads chunks and trailers. Returns false if the connection ends before the last line.
+    private mutating func takeChunks(into request: inout Request) throws(Refusal) -> Bool {
+        while true {
+            guard let line = try line() else { return false }
+            let text = trimmed(line.prefix { $0 != ";" })
+            guard text.first != "+", text.first != "-", let size = Int(text, radix: 16) else {
+                throw Refusal(status: 400)
+            }
+            if size == 0 { break }
+            if size > bodyLimit - request.bodyLength { throw Refusal(status: 413) }
+            guard take(size, into: &request), let end = try self.line() else { return false }
+            if !end.isEmpty { throw Refusal(status: 400) }
+        }
+        while let trailer = try line() { if trailer.isEmpty { return true } }
+        return false
     }
 }
 
-func trimmed(_ text: some StringProtocol) -> String {
+/// The request line and the header fields of a request.
+struct RequestHead {
+    enum Framing {
+        case length(Int)
+        case chunked
+    }
+
+    let method: String
+    let target: String
+    private(set) var headers: [HeaderLine] = []
+    private(set) var framing = Framing.length(0)
+    private(set) var closes: Bool
+    private(set) var expectsContinue = false
+
+    /// Reads a head that ends with an empty line.
+    init(_ bytes: ArraySlice<UInt8>) throws(RequestReader.Refusal) {
+        let lines = bytes.split(separator: 10)
+        guard lines.allSatisfy({ $0.firstIndex(of: 13) == $0.endIndex - 1 }) else { throw .init(status: 400) }
+        let texts = lines.map { String(decoding: $0.dropLast(), as: UTF8.self) }
+        let words = texts[0].split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty, words[2].hasPrefix("HTTP/") else {
+            throw .init(status: 400)
+        }
+        guard ["HTTP/1.0", "HTTP/1.1"].contains(words[2]) else { throw .init(status: 505) }
+        (method, target, closes) = (words[0], words[1], words[2] == "HTTP/1.0")
+        var length: Int?
+        for text in texts.dropFirst() where !text.isEmpty {
+            guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { throw .init(status: 400) }
+            let line = HeaderLine(String(text[..<colon]), trimmed(text[colon...].dropFirst()))
+            headers.append(line)
+            switch line.name.lowercased() {
+            case "expect": expectsContinue = line.value.lowercased() == "100-continue"
+            case "connection" where line.value.lowercased() == "close": closes = true
+            case "connection" where line.value.lowercased() == "keep-alive": closes = false
+            case "content-length":
+                guard line.value.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let number = Int(line.value),
+                    length == nil || length == number
+                else { throw .init(status: 400) }
+                length = number
+            case "transfer-encoding":
+                guard line.value.lowercased() == "chunked" else { throw .init(status: 501) }
+                framing = .chunked
+            default: break
+            }
+        }
+        guard let length else { return }
+        // Requests are smuggled with both at once (RFC 9112 §6.1).
+        if case .chunked = framing { throw .init(status: 400) }
+        framing = .length(length)
+    }
+}
+
+private func trimmed(_ text: Substring) -> String {
     func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
-    var rest = Substring(text).drop(while: isBlank)
+    var rest = text.drop(while: isBlank)
     while let last = rest.last, isBlank(last) { rest.removeLast() }
     return String(rest)
-}
-
-/// Returns the sum, or the nearest `Int` if it overflows.
-func saturated(_ left: Int, _ right: Int) -> Int {
-    let (sum, overflow) = left.addingReportingOverflow(right)
-    return overflow ? (right < 0 ? .min : .max) : sum
-}
-
-/// Returns the product of two numbers that are not negative, or `Int.max` if it overflows.
-func saturated(_ number: Int, times factor: Int) -> Int {
-    let (product, overflow) = number.multipliedReportingOverflow(by: factor)
-    return overflow ? .max : product
 }

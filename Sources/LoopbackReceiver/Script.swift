@@ -1,11 +1,15 @@
 /// The receiver's answers: which request gets which.
 package struct Script: Sendable {
-    enum Source: Sendable {
-        case rules([Rule])
-        case decision(@Sendable (ReceivedRequest, Int) -> Answer)
-    }
+    /// Gives one answer, and returns what becomes of the connection.
+    package typealias Play = @Sendable (Connection, ReceivedRequest) -> Connection.Ending
 
-    let source: Source
+    /// Returns the answer to a request. Requests ask in order of their numbers.
+    private let answer: @Sendable (ReceivedRequest, inout Uses) -> Play
+
+    /// The number of answers that each rule has given.
+    typealias Uses = [Int: Int]
+
+    func play(for request: ReceivedRequest, _ uses: inout Uses) -> Play { answer(request, &uses) }
 
     /// Returns a script with one answer to all requests.
     package static func always(_ answer: Answer) -> Script { sequence([answer]) }
@@ -16,13 +20,26 @@ package struct Script: Sendable {
     /// Returns a script of rules. A request gets the first rule that it meets and that is not used up, else the last
     /// rule that it meets, else 404. Without rules it gets 204.
     package static func rules(_ rules: [Rule]) -> Script {
-        Script(source: .rules(rules.isEmpty ? [Rule(Answer(204))] : rules))
+        let rules = rules.isEmpty ? [Rule(Answer(204))] : rules
+        return Script { request, uses in
+            let met = rules.indices.filter { rules[$0].condition.isMet(by: request) }
+            guard let rule = met.first(where: { uses[$0, default: 0] < rules[$0].times }) ?? met.last else {
+                return Answer(404).play
+            }
+            uses[rule, default: 0] += 1
+            return rules[rule].answer.play
+        }
     }
 
-    /// Returns a script that calls a closure with the request and the number of requests before it, on the receiver's
-    /// thread.
+    /// Returns a script that calls a closure with the request and the number of requests before it. One request at a
+    /// time is decided.
     package static func deciding(_ decision: @escaping @Sendable (ReceivedRequest, Int) -> Answer) -> Script {
-        Script(source: .decision(decision))
+        Script { request, _ in decision(request, request.number - 1).play }
+    }
+
+    /// As `deciding`, for answers that are not an `Answer`.
+    package static func playing(_ decision: @escaping @Sendable (ReceivedRequest) -> Play) -> Script {
+        Script { request, _ in decision(request) }
     }
 
     /// An answer for requests that meet a condition. After `times` answers the rule is used up.
@@ -50,8 +67,6 @@ package struct Script: Sendable {
             self.path = path
             self.headers = headers
         }
-
-        var asksForNothing: Bool { method == nil && path == nil && headers.isEmpty }
 
         func isMet(by request: ReceivedRequest) -> Bool {
             if let method, method != request.method { return false }

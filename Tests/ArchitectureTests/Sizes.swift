@@ -13,21 +13,21 @@ enum Sizes {
 
         "CPlatform": 520,
 
-        "CSystem": 199,
+        "CSystem": 207,
 
         "CZlib": 105,
 
-        "Configuration": 3_405,
+        "Configuration": 3_399,
 
-        "Delivery": 5_635,
+        "Delivery": 5_560,
 
         "Drain": 9_060,
 
-        "DrainqCLI": 14_710,
+        "DrainqCLI": 14_588,
 
-        "LoopbackReceiver": 1_630,
+        "LoopbackReceiver": 855,
 
-        "Policy": 14_445,
+        "Policy": 14_343,
 
         "Spool": 10_470,
 

@@ -300,13 +300,17 @@ import Testing
         #expect(!open.contains(inherited.path))
         #expect(open.filter { $0 == "/dev/null" }.count == 1)
         #expect(open.filter { $0.hasPrefix("pipe:") }.count == 1)
+        let standard = try (0...2).map {
+            try FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
+        }
+        #expect(standard[0].hasPrefix("socket:") && standard[1].hasPrefix("pipe:") && standard[2] == "/dev/null")
         let environment = try String(contentsOfFile: "/proc/\(process)/environ", encoding: .utf8).split(separator: "\0")
         #expect(environment.contains("SWIFT_BACKTRACE=enable=no"))
         #expect(environment.contains { $0.hasPrefix("PATH=") })
         #expect(ProcessInfo.processInfo.environment["HOME"] != nil && !environment.contains { $0.hasPrefix("HOME=") })
     }
 
-    @Test func `an agent exits after its run ends or dies`() throws {
+    @Test func `an agent exits after its run has died`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let sink = AgentSink()
         try sink.submit(.post(to: receiver), ticket: 0)

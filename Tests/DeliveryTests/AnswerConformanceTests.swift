@@ -1,3 +1,4 @@
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -14,21 +15,21 @@ import Testing
 
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var answer: Answer
+        var answer: HostileAnswer
         var meaning: Meaning
         var change: @Sendable (inout OutgoingRequest) -> Void = { _ in }
 
         init(
-            _ description: String, _ answer: Answer, _ meaning: Meaning,
+            _ description: String, _ answer: HostileAnswer, _ meaning: Meaning,
             _ change: @escaping @Sendable (inout OutgoingRequest) -> Void = { _ in }
         ) {
             (testDescription, self.answer, self.meaning, self.change) = (description, answer, meaning, change)
         }
     }
 
-    private static func closing(_ text: String) -> Answer { Answer.verbatim(text).ending(.close(at: .end)) }
+    private static func closing(_ text: String) -> HostileAnswer { .verbatim(text).ending(.close(at: .end)) }
     /// The connection stays open, and nothing more comes.
-    private static func stalling(_ text: String) -> Answer { Answer.verbatim(text).ending(.stall(at: .end)) }
+    private static func stalling(_ text: String) -> HostileAnswer { .verbatim(text).ending(.stall(at: .end)) }
     private static let soon: @Sendable (inout OutgoingRequest) -> Void = { $0.timeouts.request = .milliseconds(300) }
 
     static let rows: [Row] = decided + cut + progress + encoded + contradicting + long
@@ -64,11 +65,11 @@ import Testing
             "200, and its chunks are cut", closing("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"),
             .failure(.truncated)),
         Row(
-            "200, longer than the limit", Answer.status(200, body: String(repeating: "x", count: 100_000)),
+            "200, longer than the limit", HostileAnswer(.status(200, body: String(repeating: "x", count: 100_000))),
             .answer(200, bytes: 65_536)),
         Row(
             "200, longer than the limit and then cut",
-            Answer.status(200, body: String(repeating: "x", count: 100_000)).truncated(by: 5),
+            HostileAnswer(.status(200, body: String(repeating: "x", count: 100_000)).truncated(by: 5)),
             .answer(200, bytes: 65_536)),
         Row(
             "200 with trailers",
@@ -81,14 +82,14 @@ import Testing
     private static let progress: [Row] = [
         Row(
             "102 again and again, then 200",
-            Answer.verbatim(
+            HostileAnswer.verbatim(
                 String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 10)
                     + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
             ).paced(.init(bytes: 27, every: .milliseconds(100))), .answer(200, bytes: 2)
         ) { $0.timeouts.request = .milliseconds(600) },
         Row(
             "a header line now and then",
-            Answer.verbatim(
+            HostileAnswer.verbatim(
                 "HTTP/1.1 200 OK\r\n" + String(repeating: "X-Line: 1\r\n", count: 10)
                     + "Content-Length: 2\r\n\r\nok"
             ).paced(.init(bytes: 11, every: .milliseconds(100))), .answer(200, bytes: 2)
@@ -96,14 +97,14 @@ import Testing
         // Longer than URLSession's own timer would allow, in whole seconds of connect and request.
         Row(
             "102 for longer than all limits but the total",
-            Answer.verbatim(
+            HostileAnswer.verbatim(
                 String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 12)
                     + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
             ).paced(.init(bytes: 27, every: .milliseconds(300))), .answer(200, bytes: 2)
         ) { ($0.timeouts.connect, $0.timeouts.request) = (.milliseconds(200), .milliseconds(700)) },
         Row(
             "chunks of one byte",
-            Answer.verbatim(
+            HostileAnswer.verbatim(
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + String(repeating: "1\r\na\r\n", count: 60_000) + "0\r\n\r\n"), .answer(200, bytes: 60_000)),
     ]

@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Policy
 import Testing
@@ -145,7 +146,7 @@ import Testing
     func `a compressed answer is read`(transport: Transport) throws {
         let zipped = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA=="))
         let script = Script.always(
-            Answer(200, headers: ["Content-Encoding: gzip"], body: .bytes(Array(zipped))))
+            Answer(200, headers: ["Content-Encoding: gzip"], body: Array(zipped)))
         let result = try attempt(script, by: transport)
         #expect(result.answer?.body == Array("hello".utf8), "\(result)")
     }
@@ -160,7 +161,7 @@ import Testing
 
     @Test(arguments: Transport.allCases)
     func `a chunked answer is read`(transport: Transport) throws {
-        let result = try attempt(.always(Answer.status(200, body: "in chunks").framed(.chunked)), by: transport)
+        let result = try attempt(.always(Answer.status(200, body: "in chunks").chunked()), by: transport)
         #expect(result.answer?.body == Array("in chunks".utf8))
     }
 

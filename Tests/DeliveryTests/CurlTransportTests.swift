@@ -1,4 +1,5 @@
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -50,13 +51,13 @@ import Testing
         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain",
     ])
     func `an invalid answer is malformed, empty or truncated`(text: String) throws {
-        let result = try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: .libcurl)
+        let result = try attempt(.always(.verbatim(text).ending(.close(at: .end))), by: .libcurl)
         #expect([.malformedAnswer, .emptyAnswer, .truncated].contains(result.failure), "\(result)")
     }
 
     @Test func `a stray 100 and early hints before the answer are not the answer`() throws {
         let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\nHTTP/1.1 201 Created\r\n\r\n"
-        let result = try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: .libcurl)
+        let result = try attempt(.always(.verbatim(text).ending(.close(at: .end))), by: .libcurl)
         #expect(result.answer == AttemptReport.Answer(status: 201))
     }
 
@@ -86,8 +87,7 @@ import Testing
     }
 
     @Test func `a reason of a megabyte is a malformed answer`() throws {
-        var answer = Answer.status(200)
-        answer.reason = String(repeating: "O", count: 1 << 20)
+        let answer = HostileAnswer.verbatim("HTTP/1.1 200 \(String(repeating: "O", count: 1 << 20))\r\n\r\n")
         #expect(try attempt(.always(answer), by: .libcurl).failure == .malformedAnswer)
     }
 
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `an early refusal of a large body is the answer`() throws {
-        let receiver = try LoopbackReceiver(at: .loopback(port: 0), bodyLimit: 1000)
+        let receiver = try LoopbackReceiver(bodyLimit: 1000)
         let sink = AgentSink()
         defer { sink.close() }
         var request = OutgoingRequest.post(to: receiver, by: .libcurl)

@@ -1,4 +1,5 @@
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -127,8 +128,4 @@ extension AttemptReport.Result {
 }
 
 /// A chunked answer with a trailer. Foundation's own parser of answers traps on a trailer, even a correct one.
-let deadlyAnswer: Answer = {
-    var answer = Answer.status(200, body: "ok").framed(.chunked)
-    answer.trailers = ["X-Sum: 1"]
-    return answer
-}()
+let deadlyAnswer = Answer.status(200, body: "ok").chunked(trailers: ["X-Sum: 1"])

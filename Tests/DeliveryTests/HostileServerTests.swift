@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -34,13 +35,13 @@ import Testing
     func `chunks that end early are a truncated answer`(transport: Transport) throws {
         let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"
         #expect(
-            try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: transport).failure == .truncated)
+            try attempt(.always(.verbatim(text).ending(.close(at: .end))), by: transport).failure == .truncated)
     }
 
     @Test(arguments: Transport.allCases)
     func `an answer that is not HTTP is malformed`(transport: Transport) throws {
         let result = try attempt(
-            .always(Answer.verbatim("SSH-2.0-OpenSSH_9.2\r\n\r\n").ending(.close(at: .end))), by: transport)
+            .always(.verbatim("SSH-2.0-OpenSSH_9.2\r\n\r\n").ending(.close(at: .end))), by: transport)
         #expect(result.failure == .malformedAnswer, "\(result)")
     }
 
@@ -137,7 +138,7 @@ import Testing
 
     @Test(arguments: Transport.allCases)
     func `a close in the middle of the head is no answer`(transport: Transport) throws {
-        let cut = Answer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end))
+        let cut = HostileAnswer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end))
         let failure = try attempt(.always(cut), by: transport).failure
         #expect([.truncated, .emptyAnswer, .malformedAnswer].contains(failure), "\(failure as Any)")
     }
@@ -158,13 +159,13 @@ import Testing
     @Test(arguments: Transport.allCases)
     func `an enormous content length is a truncated answer, and does not kill the agent`(transport: Transport) throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nok"
-        let result = try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: transport)
+        let result = try attempt(.always(.verbatim(text).ending(.close(at: .end))), by: transport)
         #expect(result.failure == .truncated, "\(result)")
     }
 
     @Test func `an endless body of a redirect is cut, and does not delay a concurrent attempt`() throws {
-        var endless = Answer.endlessBody(chunked: false)
-        (endless.status, endless.headers) = (302, ["Location: /"])
+        var endless = HostileAnswer.endlessBody(chunked: false)
+        (endless.honest.status, endless.honest.headers) = (302, ["Location: /"])
         let receiver = try LoopbackReceiver(script: .always(endless))
         let other = try LoopbackReceiver()
         let sink = AgentSink()
@@ -177,7 +178,7 @@ import Testing
     func `a decompressed answer is cut at the bound`(transport: Transport) throws {
         // Twenty megabytes of zeros, in twenty kilobytes.
         let receiver = try LoopbackReceiver(
-            script: .always(Answer(200, headers: ["Content-Encoding: gzip"], body: .bytes(try bomb(megabytes: 20)))))
+            script: .always(Answer(200, headers: ["Content-Encoding: gzip"], body: try bomb(megabytes: 20))))
         let sink = AgentSink()
         defer { sink.close() }
         let answer = try #require(try sink.deliver(.post(to: receiver, by: transport)).result.answer)

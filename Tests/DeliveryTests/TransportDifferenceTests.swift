@@ -1,4 +1,5 @@
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Policy
 import Testing
@@ -10,7 +11,7 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var script = Script.always(.status(200))
-        var address = ListenAddress.loopback(port: 0)
+        var address = ListenAddress.loopback
         var change: @Sendable (inout OutgoingRequest, LoopbackReceiver) -> Void = { _, _ in }
         var urlsession: [NetworkError]
     }
@@ -20,7 +21,7 @@ import Testing
             testDescription: "a GET with a body", change: { request, _ in request.method = "GET" },
             urlsession: [.badURL]),
         Row(
-            testDescription: "an IPv6 address as host", address: .loopbackIPv6(port: 0), urlsession: [.badURL]),
+            testDescription: "an IPv6 address as host", address: .loopbackIPv6, urlsession: [.badURL]),
         Row(
             testDescription: "a unix socket", address: .unix(path: socketPath()),
             change: { request, receiver in

@@ -92,7 +92,7 @@ struct JSONOutputTests {
 
         let receiver = try LoopbackReceiver(
             script: .sequence([
-                .status(200, body: "yes"), Answer(200, body: .bytes([0xFF])), .status(400, body: "no"), .status(503),
+                .status(200, body: "yes"), Answer(200, body: [0xFF]), .status(400, body: "no"), .status(503),
                 .status(503),
             ]))
         defer { receiver.stop() }
@@ -245,7 +245,7 @@ struct JSONOutputTests {
     private func answers() throws {
         let receiver = try LoopbackReceiver(
             script: .sequence([
-                .json("{}"), Answer(200, body: .bytes([UInt8](repeating: 0xFF, count: 2000))), .status(400, body: "no"),
+                .json("{}"), Answer(200, body: [UInt8](repeating: 0xFF, count: 2000)), .status(400, body: "no"),
             ]))
         defer { receiver.stop() }
         let queue = try Drainq(

@@ -1,4 +1,5 @@
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -321,12 +322,11 @@ struct RunTests {
     }
 
     @Test func `an answer that traps Foundation's parser is an answer over URLSession`() throws {
-        let fatal = Answer.status(200, body: "x").framed(.chunked)
-        var trapped = fatal
-        trapped.trailers = ["X-Trailer: 1"]
-        let answer = trapped
+        let fatal = Answer.status(200, body: "x").chunked(trailers: ["X-Trailer: 1"])
         let receiver = try LoopbackReceiver(
-            script: .deciding { request, _ in request.text.contains("\"n\":3}") ? answer : .status(204) })
+            script: .playing { request in
+                request.text.contains("\"n\":3}") ? fatal.play : Answer.status(204).play
+            })
         let drainq = try Drainq(
             """
             { routes: { default: { url: "\(receiver.url)" } },

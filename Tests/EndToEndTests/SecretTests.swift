@@ -1,4 +1,5 @@
 import Foundation
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -119,9 +120,10 @@ struct SecretTests {
     }
 
     @Test(arguments: [
-        Answer.reset, .close, .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n"),
+        HostileAnswer(.reset), HostileAnswer(.close),
+        .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n"),
     ])
-    func `no secret is in the records and messages of failures`(answer: Answer) throws {
+    func `no secret is in the records and messages of failures`(answer: HostileAnswer) throws {
         let receiver = try LoopbackReceiver(script: .always(answer))
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")

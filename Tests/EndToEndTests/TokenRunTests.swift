@@ -98,7 +98,7 @@ struct TokenRunTests {
 
     @Test func `an endpoint that asks for time is not asked before, and its operations lose no attempt`() throws {
         let endpoint = try LoopbackReceiver(
-            script: .deciding { _, _ in .later(429, retryAfter: "3600") })
+            script: .deciding { _, _ in .status(429, headers: ["Retry-After: 3600"]) })
         let receiver = try LoopbackReceiver()
         let drainq = try drainq(receiver.url, tokenURL: endpoint.url + "/token")
         for number in 1...3 {

@@ -1,4 +1,5 @@
 import DrainqCLI
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -7,12 +8,12 @@ struct AnswerTests {
     static let close: [HeaderLine] = ["Connection: close"]
 
     @Test func `an answer has its status, reason, headers and body`() throws {
-        var answer = Answer.status(429, headers: ["Retry-After: 5", "Connection: close"], body: "later")
-        answer.reason = "Slow down"
-        let (text, end) = try exchange(answer)
+        let (text, end) = try exchange(
+            .status(429, headers: ["Retry-After: 5", "Connection: close"], body: "later"))
         #expect(
             text
-                == "HTTP/1.1 429 Slow down\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlater")
+                == "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlater"
+        )
         #expect(end == .finished)
     }
 
@@ -52,22 +53,15 @@ struct AnswerTests {
         #expect(end == .finished)
     }
 
-    @Test func `a wrong length may be too small, and the connection goes on`() throws {
-        let (text, end) = try exchange(
-            .status(200, body: "hello").framed(.wrongLength(by: -3)), Client.get + Client.lastGet)
-        #expect(text.components(of: "Content-Length: 2\r\n") == 2)
-        #expect(text.hasSuffix("hello"))
-        #expect(end == .finished)
-    }
-
     @Test func `an answer can end in the middle of its headers`() throws {
-        let (text, end) = try exchange(.status(200, body: "x").ending(.close(at: .bytes(20))))
+        let (text, end) = try exchange(Answer.status(200, body: "x").ending(.close(at: .bytes(20))))
         #expect(text == "HTTP/1.1 200 OK\r\nCon")
         #expect(end == .finished)
     }
 
     @Test func `an answer can end with a reset inside its body`() throws {
-        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "hello").ending(.reset(at: .body(3)))))
+        let answer = Answer.status(200, body: "hello").ending(.reset(at: .body(3)))
+        let receiver = try LoopbackReceiver(script: .always(answer))
         let client = Client(receiver)
         client.send(Client.get)
         // What was sent may be lost with the reset; that it was a reset is certain.
@@ -75,13 +69,13 @@ struct AnswerTests {
     }
 
     @Test func `an answer can stall inside its body`() throws {
-        let (text, end) = try exchange(.status(200, body: "hello").ending(.stall(at: .body(2))), patience: 20)
+        let (text, end) = try exchange(Answer.status(200, body: "hello").ending(.stall(at: .body(2))), patience: 20)
         #expect(text.hasSuffix("\r\n\r\nhe"))
         #expect(end == .silent)
     }
 
     @Test func `a stale connection is closed without a word after the answer`() throws {
-        let (text, end) = try exchange(.status(200, body: "x").ending(.close(at: .end)))
+        let (text, end) = try exchange(Answer.status(200, body: "x").ending(.close(at: .end)))
         #expect(!text.contains("Connection"))
         #expect(text.hasSuffix("\r\n\r\nx"))
         #expect(end == .finished)
@@ -101,8 +95,9 @@ struct AnswerTests {
 
     @Test func `a dripping answer comes in pieces`() throws {
         let start = ContinuousClock.now
-        let answer = Answer(200, headers: Self.close, body: .text("abcd"))
-        let (text, _) = try exchange(answer.paced(.init(bytes: 1, every: .milliseconds(5), onlyBody: true)))
+        let answer = Answer.status(200, headers: Self.close, body: "abcd")
+        let (text, _) = try exchange(
+            answer.paced(.init(bytes: 1, every: .milliseconds(5), onlyBody: true)))
         #expect(text.hasSuffix("\r\n\r\nabcd"))
         #expect(ContinuousClock.now - start >= .milliseconds(20))
         let whole = try exchange(Answer(204, headers: Self.close).paced(.init(bytes: 20, every: .milliseconds(1))))
@@ -110,41 +105,24 @@ struct AnswerTests {
     }
 
     @Test func `a chunked answer has chunks and trailers`() throws {
-        var answer = Answer(200, headers: Self.close, body: .text("hello")).framed(.chunked)
-        answer.trailers = ["X-Sum: 1"]
+        let answer = Answer.status(200, headers: Self.close, body: "hello").chunked(trailers: ["X-Sum: 1"])
         let (text, _) = try exchange(answer)
         #expect(text.hasSuffix("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"))
     }
 
-    @Test func `malformed chunking has a size that is no number`() throws {
-        let (text, _) = try exchange(Answer(200, headers: Self.close, body: .text("hi")).framed(.malformedChunks))
-        #expect(text.hasSuffix("\r\n\r\n2\r\nhi\r\nzz\r\nnot a chunk\r\n"))
-    }
-
-    @Test(arguments: [0, 1, 32_767, 32_768, 32_769, 100_000, 1_000_000])
+    @Test(arguments: [0, 1, 1_000_000])
     func `a large body is as long as it says, chunked or not`(size: Int) throws {
-        let answer = Answer(200, headers: Self.close, body: .repeated(UInt8(ascii: "x"), count: size))
+        let answer = Answer.status(200, headers: Self.close, body: String(repeating: "x", count: size))
         let plain = try exchange(answer).text
         #expect(plain.contains("Content-Length: \(size)\r\n"))
         #expect(plain.utf8.count { $0 == UInt8(ascii: "x") } == size)
-        let chunked = try exchange(answer.framed(.chunked)).text
-        let body = chunked.split(separator: "\r\n\r\n", maxSplits: 1)[1]
-        #expect(body.utf8.count { $0 == UInt8(ascii: "x") } == size)
-        #expect(body.hasSuffix("0\r\n\r\n"))
-        let lines = body.split(separator: "\r\n")
-        for index in stride(from: 0, to: lines.count - 1, by: 2) {
-            #expect(Int(lines[index], radix: 16) == lines[index + 1].utf8.count)
-        }
+        let chunked = try exchange(answer.chunked()).text
+        #expect(chunked.utf8.count { $0 == UInt8(ascii: "x") } == size)
+        #expect(chunked.hasSuffix("0\r\n\r\n"))
     }
 
-    @Test func `a body until the end of the connection announces nothing`() throws {
-        let (text, end) = try exchange(.status(200, body: "hi").framed(.untilClose))
-        #expect(text == "HTTP/1.1 200 OK\r\n\r\nhi")
-        #expect(end == .finished)
-    }
-
-    @Test(arguments: [Answer.endlessBody(), .endlessBody(chunked: false), .endlessHeaders])
-    func `what is endless goes on until the client leaves`(answer: Answer) throws {
+    @Test(arguments: [HostileAnswer.endlessBody(), .endlessBody(chunked: false), .endlessHeaders])
+    func `what is endless goes on until the client leaves`(answer: HostileAnswer) throws {
         let receiver = try LoopbackReceiver(script: .always(answer))
         do {
             let client = Client(receiver)
@@ -157,9 +135,9 @@ struct AnswerTests {
 
     @Test func `an endless answer does not keep another client waiting`() throws {
         let receiver = try LoopbackReceiver(
-            script: .rules([
-                .init(.endlessBody(), when: .init(path: "/endless")), .init(.status(204)),
-            ]))
+            script: .playing { request in
+                request.path == "/endless" ? HostileAnswer.endlessBody().play : Answer(204).play
+            })
         let greedy = Client(receiver)
         greedy.send("GET /endless HTTP/1.1\r\n\r\n")
         #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
@@ -177,7 +155,7 @@ struct AnswerTests {
     @Test func `a precompressed body is sent as it is given`() throws {
         let bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0]
         let (text, _) = try exchange(
-            Answer(200, headers: ["Content-Encoding: gzip", "Connection: close"], body: .bytes(bytes)))
+            Answer(200, headers: ["Content-Encoding: gzip", "Connection: close"], body: bytes))
         #expect(text.contains("Content-Encoding: gzip\r\n"))
         #expect(text.contains("Content-Length: 5\r\n"))
     }
@@ -211,11 +189,5 @@ struct AnswerTests {
         let statuses = client.readAll().text.split(separator: "\r\n").filter { $0.hasPrefix("HTTP") }
         #expect(
             statuses.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "503", "201", "201", "404", "200", "403"])
-    }
-}
-
-extension String {
-    fileprivate func components(of part: String) -> Int {
-        ranges(of: part).count
     }
 }

@@ -1,5 +1,6 @@
 import CSystem
 import Dispatch
+import HostileReceiver
 import LoopbackReceiver
 
 /// A client that writes bytes and reads bytes: a raw socket, so that the tests see the wire and nothing else.
@@ -18,8 +19,8 @@ final class Client {
         descriptor = Self.connect(AF_INET, address)
     }
 
-    convenience init(_ receiver: LoopbackReceiver) {
-        switch receiver.address {
+    convenience init(_ receiver: LoopbackReceiver, at address: ListenAddress = .loopback) {
+        switch address {
         case .loopback:
             self.init(port: receiver.port)
         case .loopbackIPv6:
@@ -108,13 +109,18 @@ final class Client {
 }
 
 /// What a client sees that asks `request` of a receiver that always gives this answer.
+func exchange(_ answer: Answer, _ request: String = Client.get) throws -> (text: String, end: Client.End) {
+    try exchange(HostileAnswer(answer), request)
+}
+
+/// As for an `Answer`. The client waits `patience` milliseconds for each part.
 func exchange(
-    _ answer: Answer, _ request: String = Client.get, limit: Int = .max, patience: Int32 = 5000
+    _ answer: HostileAnswer, _ request: String = Client.get, patience: Int32 = 5000
 ) throws -> (text: String, end: Client.End) {
     let receiver = try LoopbackReceiver(script: .always(answer))
     let client = Client(receiver)
     client.send(request)
-    return client.readAll(limit: limit, patience: patience)
+    return client.readAll(patience: patience)
 }
 
 /// Runs what blocks where it holds up nobody: the cooperative pool has two threads.

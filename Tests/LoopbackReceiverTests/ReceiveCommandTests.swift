@@ -84,17 +84,17 @@ struct ReceiveCommandTests {
     }
 
     @Test func `an answer that cannot be read is named before anything listens`() throws {
-        let failure = #expect(throws: ReceiveCommand.Failure.self) {
+        let failure = #expect(throws: CommandFailure.self) {
             try ReceiveCommand(answers: ["200", "5O3"]).run(output: { _ in }, notice: { _ in })
         }
-        #expect(failure?.description == "cannot use '5O3' in the answer '5O3': no such word")
+        #expect(failure?.messages.first?.text == "cannot use '5O3' in the answer '5O3': no such word")
     }
 
     @Test func `a file that cannot be written is named`() throws {
-        let failure = #expect(throws: ReceiveCommand.Failure.self) {
+        let failure = #expect(throws: CommandFailure.self) {
             try ReceiveCommand(urlFile: "/dev/null/x").run(output: { _ in }, notice: { _ in })
         }
-        #expect(failure?.description == "cannot write '/dev/null/x': Not a directory")
+        #expect(failure?.messages.first?.text == "cannot write '/dev/null/x': Not a directory")
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])

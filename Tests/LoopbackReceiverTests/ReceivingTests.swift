@@ -1,3 +1,4 @@
+import HostileReceiver
 import LoopbackReceiver
 import Testing
 
@@ -88,13 +89,12 @@ struct ReceivingTests {
 
     ])
     func `what is no request is refused and not recorded`(wire: String, status: Int) throws {
-        let receiver = try LoopbackReceiver(at: .loopback(port: 0), bodyLimit: 1000)
+        let receiver = try LoopbackReceiver(bodyLimit: 1000)
         let client = Client(receiver)
         client.send(wire)
         let (text, end) = client.readAll()
         #expect(text.hasPrefix("HTTP/1.1 \(status) "))
         #expect(end == .finished)
-        #expect(receiver.refusedCount == 1)
         #expect(receiver.requests().isEmpty)
     }
 
@@ -103,16 +103,6 @@ struct ReceivingTests {
         let client = Client(receiver)
         client.send("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000))
         #expect(client.readAll().text.hasPrefix("HTTP/1.1 431 "))
-    }
-
-    @Test func `a receiver that keeps counts remembers nothing else`() throws {
-        let receiver = try LoopbackReceiver(at: .loopback(port: 0), recording: .counts)
-        let client = Client(receiver)
-        client.send(Client.get + Client.lastGet)
-        #expect(client.readAll().end == .finished)
-        #expect(receiver.receivedCount == 2)
-        #expect(receiver.wait(forAnswers: 2, within: .seconds(120)))
-        #expect(receiver.requests().isEmpty)
     }
 
     @Test func `bodies that are not recorded are still measured`() throws {
@@ -163,14 +153,11 @@ struct ReceivingTests {
 
     @Test func `it listens at IPv6 and at a unix socket too`() throws {
         let path = "/tmp/drainq-receiver-\(UInt64.random(in: 0 ... .max)).socket"
-        for address in [ListenAddress.loopbackIPv6(port: 0), .unix(path: path)] {
+        for address in [ListenAddress.loopbackIPv6, .unix(path: path)] {
             let receiver = try LoopbackReceiver(at: address)
-            let client = Client(receiver)
+            let client = Client(receiver, at: address)
             client.send(Client.lastGet)
             #expect(client.readAll().text.hasPrefix("HTTP/1.1 204 No Content\r\n"))
-        }
-        #expect(throws: ReceiverError.self) {
-            try LoopbackReceiver(at: .unix(path: String(repeating: "x", count: 200)))
         }
     }
 

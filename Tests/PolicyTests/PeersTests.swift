@@ -55,12 +55,19 @@ struct PeersTests {
     }
 
     @Test func `a name has the same rank in every listing, whatever the order of the runs`() {
-        let name = EntryName(createdAt: Timestamp(microseconds: 1), id: OperationID("a")!)
-        func rank() -> Int? {
-            let peers = self.peers(of: runs[0], in: runs)
-            return Array(name.description.utf8).withUnsafeBufferPointer { ListedName($0).map { peers.rank(of: $0) } }
+        for number in 0..<100 {
+            let name = EntryName(
+                createdAt: Timestamp(microseconds: Int64(number)), id: OperationID("operation-\(number)")!)
+            for run in runs {
+                let others = runs.filter { $0 != run }
+                let ranks = [others, others.reversed(), Array(others[3...] + others[..<3])].map { order in
+                    let peers = Peers(of: run, others: order)
+                    return Array(name.description.utf8).withUnsafeBufferPointer {
+                        ListedName($0).map { peers.rank(of: $0) }
+                    }
+                }
+                #expect(ranks[0] != nil && Set(ranks).count == 1)
+            }
         }
-        let ranks = (0..<10).map { _ in rank() }
-        #expect(ranks[0] != nil && Set(ranks).count == 1)
     }
 }

@@ -17,8 +17,8 @@ final class Agent {
     var isReady = false
     /// The agent's report on its transport: why it cannot be used, or `.some(nil)` if it can; `nil` before the report.
     var transportReport: UnavailableTransport??
-    /// The reading end of the pipe into which the agent writes its begun attempts.
-    private let journal: Int32
+    /// The pipe into which the agent writes its begun attempts.
+    private let journal: BytePipe
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadStarts = 0
@@ -34,7 +34,7 @@ final class Agent {
         var file: OpenFile?
     }
 
-    private init(transport: Transport, process: pid_t, socket: Int32, journal: Int32) {
+    private init(transport: Transport, process: pid_t, socket: Int32, journal: BytePipe) {
         self.transport = transport
         self.process = process
         self.socket = socket
@@ -54,26 +54,19 @@ final class Agent {
         _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
         _ = fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK)
         preventSIGPIPE(on: ends[0])
-        defer { _ = closeDescriptor(ends[1]) }
-        var journal: [Int32] = [-1, -1]
-        guard pipe(&journal) == 0 else {
-            let error = Errno(errno)
-            _ = closeDescriptor(ends[0])
-            throw error
-        }
-        for end in journal { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        _ = fcntl(journal[0], F_SETFL, O_NONBLOCK)
-        defer { _ = closeDescriptor(journal[1]) }
-        let spawn = Spawn(
-            descriptors: (ends[1], journal[1], nil), arguments: program.arguments,
-            environment: .forAgents(of: OwnEnvironment.read()),
-            directory: program.executable.begins(with: "/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
+        defer { close(ends[1]) }
         do throws(Errno) {
+            let journal = try BytePipe()
+            _ = fcntl(journal.reader, F_SETFL, O_NONBLOCK)
+            let spawn = Spawn(
+                descriptors: (ends[1], journal.writer, nil), arguments: program.arguments,
+                environment: .forAgents(of: OwnEnvironment.read()),
+                directory: program.executable.begins(with: "/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
             let process = try spawn.start(program.executable)
-            return Agent(transport: transport, process: process, socket: ends[0], journal: journal[0])
+            journal.closeWriter()
+            return Agent(transport: transport, process: process, socket: ends[0], journal: journal)
         } catch {
-            _ = closeDescriptor(ends[0])
-            _ = closeDescriptor(journal[0])
+            close(ends[0])
             throw error
         }
     }
@@ -101,7 +94,7 @@ final class Agent {
         while let piece = outbox.first {
             let count = piece.bytes.withUnsafeBytes { bytes in
                 let (start, length) = (bytes.baseAddress! + sent, bytes.count - sent)
-                guard sent == 0, let file = piece.file else { return sendBytes(socket, start, length, noSignal) }
+                guard sent == 0, let file = piece.file else { return CSystem.send(socket, start, length, noSignal) }
                 return csystem_send_descriptor(socket, start, length, noSignal, file.descriptor)
             }
             if count >= 0 {
@@ -158,7 +151,7 @@ final class Agent {
         unreadStarts = 0
         withUnsafeTemporaryAllocation(of: Int64.self, capacity: 512) { numbers in
             while true {
-                let count = read(journal, numbers.baseAddress, numbers.count * 8)
+                let count = read(journal.reader, numbers.baseAddress, numbers.count * 8)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { break }
                 for number in numbers.prefix(count / 8) { begun.insert(Int(number)) }
@@ -177,11 +170,11 @@ final class Agent {
     func end(by deadline: ContinuousClock.Instant? = nil) -> String {
         if let deadline { waitForEnd(until: deadline) }
         // A dying process keeps its exit status despite SIGKILL.
-        _ = sendSignal(process, SIGKILL)
-        _ = closeDescriptor(socket)
+        kill(process, SIGKILL)
+        close(socket)
         defer {
             readJournal()
-            _ = closeDescriptor(journal)
+            journal.closeReader()
         }
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
@@ -213,11 +206,4 @@ extension Duration {
         let (seconds, attoseconds) = boundedComponents
         return Int32(seconds) * 1000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
-}
-
-// The C functions, under names that no method hides.
-private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
-private func sendSignal(_ process: pid_t, _ signal: Int32) -> Int32 { kill(process, signal) }
-private func sendBytes(_ socket: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ flags: Int32) -> Int {
-    send(socket, bytes, count, flags)
 }

@@ -32,7 +32,7 @@ package enum DeliveryAgent {
             let count = csystem_receive_descriptor(0, &space, space.count, &descriptor)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { leave(0) }
-            if descriptor >= 0 { files.append(OpenFile(descriptor) { closeDescriptor($0) }) }
+            if descriptor >= 0 { files.append(OpenFile(descriptor) { close($0) }) }
             inbox.append(space[..<count])
             var frames: [Frame] = []
             do throws(FrameError) {
@@ -64,7 +64,7 @@ package enum DeliveryAgent {
     private static func noteBeginnings(in frames: [Frame]) {
         var numbers = frames.compactMap { if case .attempt(let ticket, _) = $0 { Int64(ticket) } else { nil } }[...]
         while !numbers.isEmpty {
-            let count = numbers.prefix(512).withUnsafeBytes { writeDescriptor(1, $0.baseAddress!, $0.count) }
+            let count = numbers.prefix(512).withUnsafeBytes { write(1, $0.baseAddress!, $0.count) }
             if count < 0, errno != EINTR { return }
             numbers = numbers.dropFirst(max(0, count) / 8)
         }
@@ -117,7 +117,7 @@ package enum DeliveryAgent {
                 var sent = 0
                 while sent < bytes.count {
                     let count = bytes.withUnsafeBytes { bytes in
-                        Delivery.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+                        CSystem.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
                     }
                     if count >= 0 {
                         sent += count
@@ -128,14 +128,4 @@ package enum DeliveryAgent {
             }
         }
     }
-}
-
-private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
-
-private func writeDescriptor(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    CSystem.write(descriptor, bytes, count)
-}
-
-private func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    send(descriptor, bytes, count, noSignal)
 }

@@ -16,10 +16,6 @@ package final class BackgroundWork: Sendable {
         let pipe: BytePipe
     }
 
-    private struct Job: @unchecked Sendable {
-        let work: () -> Void
-    }
-
     package init() {
         // try?: see `ends`.
         ends = (try? BytePipe()).map { Ends(pipe: $0) }
@@ -34,15 +30,11 @@ package final class BackgroundWork: Sendable {
     /// Begins work, whose end `takeDone` reports. If the system starts no more threads, does the work at once.
     package func begin(_ ticket: Int, _ work: @escaping () -> Void) {
         state.withLock { $0.begun += 1 }
-        let job = Job(work: work)
-        let body = Unmanaged.passRetained(
-            Body { [self] in
-                job.work()
-                end(ticket)
-            }
-        ).toOpaque()
-        let isBegun = ends != nil && csystem_begin_thread({ Body.run($0) }, body)
-        if !isBegun { Body.run(body) }
+        let whole = { [self] in
+            work()
+            end(ticket)
+        }
+        if ends == nil || !beginThread(whole) { whole() }
     }
 
     private func end(_ ticket: Int) {
@@ -73,17 +65,5 @@ package final class BackgroundWork: Sendable {
     /// Ends the programs of the work that goes on, for a run that ends.
     package func close() {
         if state.withLock({ $0.begun > $0.done.count }) { ExternalChild.endAll() }
-    }
-}
-
-/// The work of a thread.
-private final class Body: Sendable {
-    private let work: @Sendable () -> Void
-
-    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-
-    /// Does the work, and releases it.
-    static func run(_ pointer: UnsafeMutableRawPointer?) {
-        if let pointer { Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().work() }
     }
 }

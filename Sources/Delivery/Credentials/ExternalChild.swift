@@ -136,7 +136,7 @@ final class ExternalChild {
     /// Reads once what is available. Returns `false` if bytes beyond the limit were dropped.
     private func read(_ pipe: BytePipe, into kept: inout [UInt8], limit: Int) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 1) { space in
-            let count = readBytes(pipe.reader, space.baseAddress!, space.count)
+            let count = CSystem.read(pipe.reader, space.baseAddress!, space.count)
             if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { pipe.closeReader() }
             guard count > 0 else { return true }
             let wanted = min(count, max(0, limit - kept.count))
@@ -161,9 +161,4 @@ final class ExternalChild {
         let signal = status & 0x7f
         return signal == 0 ? .exited(status: status >> 8 & 0xff) : .killed(signal: signal)
     }
-}
-
-/// The C function, under a name that no method hides.
-private func readBytes(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(descriptor, bytes, count)
 }

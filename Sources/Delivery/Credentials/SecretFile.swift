@@ -39,7 +39,7 @@ struct SecretFile {
             throw defect("\(others) (mode 0\(digits), should be 0600 or 0640)")
         }
         do throws(Errno) {
-            return try bytes(of: descriptor, limit: Self.limit + 1)
+            return try contents(of: descriptor, upTo: Self.limit + 1)
         } catch {
             throw defect(error)
         }
@@ -61,7 +61,7 @@ struct SecretFile {
         let text = Array(secret.utf8) + [0x0A]
         let present: Int
         do throws(Errno) {
-            present = try bytes(of: descriptor, limit: Self.limit).count
+            present = try contents(of: descriptor, upTo: Self.limit).count
         } catch {
             throw defect("cannot be read: \(error)")
         }
@@ -117,25 +117,4 @@ struct SecretFile {
         var status = stat()
         return stat(path.rawCString, &status) == 0 ? status.st_uid : nil
     }
-}
-
-/// Reads a descriptor to its end, at most `limit` bytes.
-func bytes(of descriptor: Int32, limit: Int) throws(Errno) -> [UInt8] {
-    var content: [UInt8] = []
-    var failure: Errno?
-    withUnsafeTemporaryAllocation(byteCount: 1 << 14, alignment: 1) { space in
-        while content.count < limit {
-            let count = read(descriptor, space.baseAddress, min(space.count, limit - content.count))
-            if count > 0 {
-                content.append(contentsOf: space[..<count])
-            } else if count == 0 {
-                return
-            } else if errno != EINTR {
-                failure = Errno(errno)
-                return
-            }
-        }
-    }
-    if let failure { throw failure }
-    return content
 }

@@ -46,7 +46,7 @@ struct TokenFile: ~Copyable {
 
     /// Returns the token and its remaining lifetime; `nil` if there is no valid token.
     func token(at now: Timestamp) -> OAuth2.Token? {
-        guard lseek(descriptor, 0, SEEK_SET) == 0, let content = try? bytes(of: descriptor, limit: Self.limit),
+        guard lseek(descriptor, 0, SEEK_SET) == 0, let content = try? contents(of: descriptor, upTo: Self.limit),
             let document = try? JSONDocument(content),
             // The file has the syntax of an endpoint's answer.
             case .token(var token) = OAuth2.answer(

@@ -12,7 +12,7 @@ enum KernelFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return (try? bytes(of: descriptor, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+        return (try? contents(of: descriptor, upTo: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Returns the sorted names in a directory, without those that begin with a dot; none if the directory is missing.

@@ -35,7 +35,7 @@ final class CurlSockets {
             socket.noteEnd()
             noteClosed(socket)
         }
-        return closeDescriptor(descriptor)
+        return CSystem.close(descriptor)
     }
 
     private func noteClosed(_ socket: CurlSocket) {
@@ -243,6 +243,3 @@ final class CurlSocket {
 
     private static func port(_ number: in_port_t) -> Int { Int(in_port_t(bigEndian: number)) }
 }
-
-// The C function, under a name that no method hides.
-private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -11,18 +11,6 @@ package struct AttemptEvent: Sendable {
     package var attempts: Int
     package var attemptsAllowed: Int?
 
-    package init(
-        id: OperationID, type: TypeName, destination: String, settlement: Settlement, attempts: Int,
-        attemptsAllowed: Int?
-    ) {
-        self.id = id
-        self.type = type
-        self.destination = destination
-        self.settlement = settlement
-        self.attempts = attempts
-        self.attemptsAllowed = attemptsAllowed
-    }
-
     package var record: AttemptRecord { settlement.record }
 
     /// The time of the next attempt; `nil` if none follows by itself.

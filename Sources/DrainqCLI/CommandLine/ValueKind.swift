@@ -62,23 +62,8 @@ extension HeaderField {
     /// Reads `Name: value`. The name is a token (RFC 9110 §5.1); the trimmed value has no control characters but tabs.
     package init?(argument: String) {
         guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        let name = argument[..<colon].utf8
-        let blank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        let rest = argument.utf8[colon...].dropFirst().drop(while: blank)
-        let value = rest.prefix(rest.count - rest.reversed().prefix(while: blank).count)
-        guard !name.isEmpty, name.allSatisfy(\.isTokenByte),
-            value.allSatisfy({ ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F })
-        else { return nil }
-        self.init(name: String(argument[..<colon]), value: String(decoding: value, as: UTF8.self))
-    }
-}
-
-extension UInt8 {
-    /// Whether the byte belongs in a `token`, RFC 9110 §5.6.2.
-    fileprivate var isTokenByte: Bool {
-        switch self {
-        case 0x41...0x5A, 0x61...0x7A, 0x30...0x39: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
-        }
+        let (name, value) = (String(argument[..<colon]), argument.utf8[colon...].dropFirst().trimmedText)
+        guard name.isToken, HeaderField.canSend(value: value) else { return nil }
+        self.init(name: name, value: value)
     }
 }

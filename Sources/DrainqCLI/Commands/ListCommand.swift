@@ -95,7 +95,7 @@ struct ListCommand: Command {
                 let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
                 for item in items {
                     if isJSON {
-                        JSONLine.write(QuarantineView(item, try queue.spool.header(of: item)))
+                        JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item)))
                     } else {
                         quarantined.append(row(item, now))
                     }

@@ -77,23 +77,13 @@ struct ReceiveCommand: Command {
         ])
 
     func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        do throws(Failure) {
-            _ = try run(
-                output: {
-                    standardOutput.line($0)
-                    standardOutput.flush()
-                },
-                notice: { if Terminal.isOnStandardError, !verbosity.isQuiet { Messages.notice($0) } })
-            return .ok
-        } catch {
-            switch error {
-            case .answer: throw CommandFailure(.usage, error.description, hint: "drainq help receive")
-            case .listening(let cause):
-                throw CommandFailure(cause.code == EACCES ? .permission : .inputOutput, error.description)
-            case .urlFile(_, let code):
-                throw CommandFailure(code == EACCES ? .permission : .inputOutput, error.description)
-            }
-        }
+        _ = try run(
+            output: {
+                standardOutput.line($0)
+                standardOutput.flush()
+            },
+            notice: { if Terminal.isOnStandardError, !verbosity.isQuiet { Messages.notice($0) } })
+        return .ok
     }
 
     /// The cause of the end, and the number of requests.
@@ -106,29 +96,12 @@ struct ReceiveCommand: Command {
         var requests: Int
     }
 
-    enum Failure: Error, Hashable, CustomStringConvertible {
-        /// A bad word of `--answer`: status 64.
-        case answer(ScriptError)
-        /// The receiver cannot listen: status 74, or 77 for EACCES.
-        case listening(ReceiverError)
-        /// The file for the URL cannot be written: status 74, or 77 for EACCES.
-        case urlFile(String, code: Int32)
-
-        var description: String {
-            switch self {
-            case .answer(let error): error.description
-            case .listening(let error): error.description
-            case .urlFile(let path, let code): "cannot write '\(path)': \(Errno(code))"
-            }
-        }
-    }
-
     /// Runs the receiver and blocks the thread. SIGINT, SIGTERM and SIGHUP end it; afterwards they end the process.
     ///
     /// - Parameters:
     ///   - output: takes a line of standard output without its line break, and flushes it.
     ///   - notice: takes a message for people, `listening on http://127.0.0.1:8080`.
-    func run(output: (String) -> Void, notice: (String) -> Void) throws(Failure) -> Summary {
+    func run(output: (String) -> Void, notice: (String) -> Void) throws(CommandFailure) -> Summary {
         let clock = RunClock.ofProcess
         let start = clock.instant()
         let receiver = try listen()
@@ -166,31 +139,27 @@ struct ReceiveCommand: Command {
         return summary
     }
 
-    private func listen() throws(Failure) -> LoopbackReceiver {
+    private func listen() throws(CommandFailure) -> LoopbackReceiver {
         let script: Script
-        do throws(ScriptError) {
-            script = try Script(answers)
-        } catch {
-            throw .answer(error)
-        }
+        do throws(UsageError) { script = try Script(answers) } catch { throw CommandFailure(error) }
         do throws(ReceiverError) {
-            return try LoopbackReceiver(
-                at: .loopback(port: UInt16(port)), script: script, recording: printsOnlyBodies ? .everything : .heads)
+            return try LoopbackReceiver(port: UInt16(port), script: script, recordsBodies: printsOnlyBodies)
         } catch {
-            throw .listening(error)
+            throw failure(error.description, error.code)
         }
     }
 
-    private func write(_ text: String, to path: String) throws(Failure) {
+    private func write(_ text: String, to path: String) throws(CommandFailure) {
+        func failure(_ error: Errno) -> CommandFailure { self.failure("cannot write '\(path)': \(error)", error.code) }
         let descriptor = open(path.rawCString, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        if descriptor < 0 { throw .urlFile(path, code: errno) }
+        if descriptor < 0 { throw failure(Errno(errno)) }
         let bytes = Array(text.utf8)
-        let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
-        let code = errno
-        if close(descriptor) != 0 || written != bytes.count { throw .urlFile(path, code: written < 0 ? code : EIO) }
+        let written = bytes.withUnsafeBytes { CSystem.write(descriptor, $0.baseAddress, $0.count) }
+        let code = written < 0 ? errno : EIO
+        if close(descriptor) != 0 || written != bytes.count { throw failure(Errno(code)) }
     }
-}
 
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
+    private func failure(_ text: String, _ code: Int32) -> CommandFailure {
+        CommandFailure(code == EACCES ? .permission : .inputOutput, text)
+    }
 }

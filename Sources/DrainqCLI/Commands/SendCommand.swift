@@ -261,24 +261,24 @@ private struct SendReport {
 
     /// Reports that there is no answer to print: an error, unless `--fallback` gives an answer.
     func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
-        if command.isJSON {
-            JSONLine.write(result ?? SendResult(error: reason))
-        } else if command.fallback == nil || command.verbosity.isVerbose {
-            Messages.error(
-                result?.outcome == "delivered" ? "cannot print the answer to \(reason)" : "cannot send \(reason)",
-                hint: status == .held ? pasted("status") : nil)
-        }
-        return fallBack(status)
+        let verb = result?.outcome == "delivered" ? "print the answer to" : "send"
+        return refuse(
+            "cannot \(verb) \(reason)", hint: status == .held ? pasted("status") : nil,
+            result ?? SendResult(error: reason), status)
     }
 
     /// Reports that an operation could not be queued. Nothing was sent.
     func refuse(_ error: SpoolError) -> ExitStatus {
+        refuse(error.description, hint: error.hint, SendResult(error: error.description), .inputOutput)
+    }
+
+    private func refuse(_ message: String, hint: String?, _ result: SendResult, _ status: ExitStatus) -> ExitStatus {
         if command.isJSON {
-            JSONLine.write(SendResult(error: error.description))
+            JSONLine.write(result)
         } else if command.fallback == nil || command.verbosity.isVerbose {
-            Messages.error(error.description, hint: error.hint)
+            Messages.error(message, hint: hint)
         }
-        return fallBack(.inputOutput)
+        return fallBack(status)
     }
 
     private func fallBack(_ status: ExitStatus) -> ExitStatus {

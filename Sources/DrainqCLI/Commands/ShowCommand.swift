@@ -87,7 +87,7 @@ private struct Showing {
         switch mentioned {
         case .operation(let entry): try show(entry)
         case .quarantined(let item):
-            if asJSON { return JSONLine.write(QuarantineView(item, try queue.spool.header(of: item))) }
+            if asJSON { return JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item))) }
             let command = commandBesideRetry(item, in: queue)
             write(OperationReport.lines(of: item, content: try queue.spool.content(of: item), command, now, terminal))
         }

@@ -10,7 +10,7 @@ struct TrialHandshake {
     private let server: LoopbackReceiver
 
     init() throws(ReceiverError) {
-        server = try LoopbackReceiver(at: .loopback(port: 0), isMute: true)
+        server = try LoopbackReceiver(isMute: true)
     }
 
     /// Returns why libcurl cannot use the files, in its own words; `nil` if it can, or if no handshake could begin.

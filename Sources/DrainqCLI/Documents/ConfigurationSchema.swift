@@ -116,25 +116,14 @@ private enum Property: Encodable {
         switch self {
         case .object(let object):
             var fields = encoder.container(keyedBy: Keyword.self)
-            try fields.encode([SchemaPart.object(object), .null], forKey: .anyOf)
+            var either = fields.nestedUnkeyedContainer(forKey: .anyOf)
+            try either.encode(object)
+            try either.encode(ConfigurationShape.null)
         case .key(let member):
             var fields = encoder.container(keyedBy: Keyword.self)
             try fields.encode(member.entry.prose, forKey: .description)
             try member.shape.encode(into: &fields)
             try fields.encodeIfPresent(member.entry.defaultJSON, forKey: .default)
-        }
-    }
-}
-
-/// An object of several keys, or `null` in its place.
-private enum SchemaPart: Encodable {
-    case object(SchemaObject)
-    case null
-
-    func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .object(let object): try object.encode(to: encoder)
-        case .null: try ConfigurationShape.null.encode(to: encoder)
         }
     }
 }

@@ -12,7 +12,7 @@ struct AnswerScriptWord: Hashable {
 
     var string: String { String(decoding: value, as: UTF8.self) }
 
-    static func words(of rule: String) throws(ScriptError) -> [AnswerScriptWord] {
+    static func words(of rule: String) throws(UsageError) -> [AnswerScriptWord] {
         let bytes = Array(rule.utf8)
         var words: [AnswerScriptWord] = []
         var index = 0
@@ -32,7 +32,7 @@ struct AnswerScriptWord: Hashable {
                 if index < bytes.count, bytes[index] == 0x22 {
                     guard let quoted = unquoted(bytes, at: &index) else {
                         let text = String(decoding: bytes[start...], as: UTF8.self)
-                        throw ScriptError(rule: rule, word: text, problem: .unclosedQuote)
+                        throw AnswerScriptRule.error(in: rule, text, "the quotation mark is not closed")
                     }
                     word.value = quoted
                 } else {

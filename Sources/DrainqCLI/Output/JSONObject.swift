@@ -57,13 +57,6 @@ struct JSONField<Object>: Sendable {
         field("event", .word([word]), "what kind of object this is") { _ in word }
     }
 
-    private init(
-        documented: OutputObject.Field, encode: @escaping @Sendable (Object, inout Container) throws -> Void
-    ) {
-        self.documented = documented
-        self.encode = encode
-    }
-
     /// Returns the same field for an object that contains this one.
     func of<Outer>(_ part: @escaping @Sendable (Outer) -> Object) -> JSONField<Outer> {
         JSONField<Outer>(documented: documented) { [encode] outer, container in try encode(part(outer), &container) }

@@ -82,7 +82,7 @@ package final class Output: Sendable {
         var sent = 0
         while sent < state.pending.count, !state.isClosed {
             let result = state.pending.withUnsafeBytes { bytes in
-                systemWrite(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+                CSystem.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
             }
             if result >= 0 {
                 sent += result
@@ -166,7 +166,7 @@ package enum Messages {
     private static func put(_ text: String) {
         let bytes = Array(text.utf8)
         bytes.withUnsafeBytes { bytes in
-            while systemWrite(STDERR_FILENO, bytes.baseAddress!, bytes.count) < 0, errno == EAGAIN {
+            while CSystem.write(STDERR_FILENO, bytes.baseAddress!, bytes.count) < 0, errno == EAGAIN {
                 waitUntilReady(STDERR_FILENO, for: POLLOUT)
             }
         }
@@ -233,8 +233,4 @@ private func endByBrokenPipe() -> Never {
     signal(SIGPIPE, SIG_DFL)
     raise(SIGPIPE)
     _exit(128 + SIGPIPE)
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
 }

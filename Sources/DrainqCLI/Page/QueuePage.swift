@@ -25,16 +25,13 @@ struct QueuePage {
 
     init(of queue: OpenQueue, at now: Timestamp, _ day: DayLog? = nil) throws {
         let status = try QueueStatus(of: queue, at: now)
-        try self.init(of: status, at: now, day ?? DayLog.read(from: queue.spool, at: now))
+        let day = try day ?? DayLog.read(from: queue.spool, at: now)
+        self.init(of: status, at: now, rows: day.rows, changes: day.changes)
         if (status.states[ShownState.failed.rawValue] ?? 0) > 0 { deadLetters = try DeadLetterGroup.all(of: queue) }
     }
 
     /// Makes the page of a status and of what the log says of the last days.
-    init(of status: QueueStatus, at now: Timestamp, _ day: DayLog = DayLog()) {
-        self.init(of: status, at: now, rows: day.rows, changes: day.changes)
-    }
-
-    init(of status: QueueStatus, at now: Timestamp, rows: [DayLog.HalfHours], changes: [LogEvent]) {
+    init(of status: QueueStatus, at now: Timestamp, rows: [DayLog.HalfHours] = [], changes: [LogEvent] = []) {
         self.status = status
         self.now = now
         self.changes = changes

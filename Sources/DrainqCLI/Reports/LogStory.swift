@@ -146,7 +146,7 @@ struct LogStory {
         case .released: "\(place) released\(by)\(age)"
         case .paused: "\(place) paused\(by)"
         case .resumed: "\(place) resumed\(by)"
-        case .failed: "\(place): \(operations(event)) failed\(answer(event))\(examples(event))"
+        case .failed: "\(place): \(operations(event)) failed\(cause)\(examples(event))"
         case .quarantined: "\(counted(event, "file")) into quarantine\(cause)\(examples(event))"
         case .evicted: "\(operations(event)) dropped to make room (limits.whenFull)\(examples(event))"
         case .superseded: "\(event.ids.first ?? "an operation") superseded by \(event.cause ?? "a newer one")"
@@ -165,13 +165,7 @@ struct LogStory {
     private static func operations(_ event: LogEvent) -> String { counted(event, "operation") }
 
     private static func counted(_ event: LogEvent, _ noun: String) -> String {
-        let count = event.count ?? 0
-        return "\(InWords.grouped(count)) \(noun)\(count == 1 ? "" : "s")"
-    }
-
-    private static func answer(_ event: LogEvent) -> String {
-        let words = event.causeValue.text
-        return words.isEmpty ? "" : ": \(words)"
+        HealthWords.count(event.count ?? 0, noun)
     }
 
     private static func examples(_ event: LogEvent) -> String {

@@ -20,23 +20,16 @@ struct OperationReport {
         for (index, record) in operation.attempts.enumerated() { lines += attempt(record, number: index + 1) }
         if operation.header.bodyFile == nil, !operation.body.isEmpty {
             lines.append(terminal.painted("body:", .heading))
-            let excerpt = BodyExcerpt(operation.body, terminal)
-            lines += excerpt.lines.map { "  " + $0 }
-            if let rest = excerpt.rest {
-                lines += terminal.wrapped(
-                    "  … \(rest); '\(pasted("show", "--json", view.name.id.description))' prints the whole body")
-            }
+            let whole = pasted("show", "--json", view.name.id.description)
+            lines += Self.excerpt(of: operation.body, terminal, "; '\(whole)' prints the whole body")
         }
         if let answer = operation.keptAnswer {
             let type = answer.contentType.map { ", \($0)" } ?? ""
             lines.append(terminal.painted("answer:", .heading))
             let cut = answer.isCut ? ", cut: it was longer than 'answerLimit'" : ""
             lines += terminal.wrapped(escapedForDisplay("  \(answer.body.count) bytes\(type)\(cut)"))
-            let excerpt = BodyExcerpt(answer.body, terminal)
-            lines += excerpt.lines.map { "  " + $0 }
-            if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.name.id.description))' prints all of it")
-            }
+            let whole = pasted("wait", view.name.id.description)
+            lines += Self.excerpt(of: answer.body, terminal, "; '\(whole)' prints all of it")
         }
         return lines
     }
@@ -121,6 +114,12 @@ struct OperationReport {
         }
     }
 
+    /// Returns the beginning of a body. `help` follows the words for what is not shown.
+    fileprivate static func excerpt(of body: [UInt8], _ terminal: Terminal, _ help: String = "") -> [String] {
+        let excerpt = BodyExcerpt(body, terminal)
+        return excerpt.lines.map { "  " + $0 } + (excerpt.rest.map { terminal.wrapped("  … \($0)\(help)") } ?? [])
+    }
+
     // MARK: - Attempts
 
     /// Returns the time, outcome and duration of an attempt; then the rule, the server's Retry-After and its answer.
@@ -176,10 +175,6 @@ extension OperationReport {
         ]
         for case (let name, let value?) in fields { lines += field(name, value, terminal) }
         if content.isEmpty { return lines }
-        let excerpt = BodyExcerpt(content, terminal)
-        lines.append(terminal.painted("content:", .heading))
-        lines += excerpt.lines.map { "  " + $0 }
-        if let rest = excerpt.rest { lines += terminal.wrapped("  … \(rest)") }
-        return lines
+        return lines + [terminal.painted("content:", .heading)] + excerpt(of: content, terminal)
     }
 }

@@ -238,7 +238,7 @@ struct RunReporter {
         if detail == .actionable, quarantinedCount > Self.shown { return }
         switch detail {
         case .silent: break
-        case .json: JSONLine.write(QuarantineView(item))
+        case .json: JSONLine.write(QuarantineView(item: item))
         case .actionable, .everything:
             Messages.error(
                 "'\(item.originalName ?? item.fileName)' is in quarantine: \(item.reason ?? "no reason recorded")",

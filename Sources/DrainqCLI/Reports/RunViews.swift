@@ -60,10 +60,6 @@ struct QuarantineView: JSONObject {
         .field("path", .text, "its file in the queue directory") { "quarantine/\($0.item.fileName)" },
     ]
 
-    init(_ item: QuarantineItem, _ header: OperationHeader? = nil) {
-        (self.item, self.header) = (item, header)
-    }
-
     private var id: OperationID? { item.id ?? header.flatMap { $0.id.canBeNamed ? $0.id : nil } }
     private var type: TypeName? { item.type ?? header?.type }
     private var key: String? { header?.key ?? item.reading?.fixedKey }

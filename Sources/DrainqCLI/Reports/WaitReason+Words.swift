@@ -107,49 +107,35 @@ struct WaitView: JSONObject {
     init?(_ waiting: WaitReason) {
         switch waiting {
         case .nothing: return nil
-        case .time(let moment):
-            what = "time"
-            until = moment.rfc3339
-        case .newest(let moment):
-            what = "debounce"
-            until = moment.rfc3339
-        case .person: what = "release"
-        case .older(let other):
-            what = "older"
-            id = other.description
-        case .newer(let other):
-            what = "newer"
-            id = other.description
-        case .merged(let other):
-            what = "merged"
-            id = other.description
-        case .failed(let other):
-            what = "failed"
-            id = other.description
-        case .kept(let value):
-            what = "kept"
-            name = value
-        case .unserved(let value, let failed):
-            what = "unserved"
-            (name, id) = (value, failed?.description)
-        case .resume: what = "resume"
-        case .secret(let reason):
-            what = "secret"
-            self.reason = reason
-        case .conditions(let reason):
-            what = "conditions"
-            self.reason = reason
-        case .witness(let moment):
-            what = "witness"
-            until = moment.rfc3339
+        case .time(let moment): self.init("time", until: moment)
+        case .newest(let moment): self.init("debounce", until: moment)
+        case .person: self.init("release")
+        case .older(let other): self.init("older", other)
+        case .newer(let other): self.init("newer", other)
+        case .merged(let other): self.init("merged", other)
+        case .failed(let other): self.init("failed", other)
+        case .kept(let name): self.init("kept", name: name)
+        case .unserved(let name, let failed): self.init("unserved", failed, name: name)
+        case .resume: self.init("resume")
+        case .secret(let reason): self.init("secret", reason: reason)
+        case .conditions(let reason): self.init("conditions", reason: reason)
+        case .witness(let moment): self.init("witness", until: moment)
         case .destination(let block):
-            switch block.reason {
-            case .paused: what = "destinationPaused"
-            case .held: what = "destinationHeld"
-            case .retryAfter: what = "retryAfter"
-            case .circuitBreaker: what = "circuitBreaker"
-            }
-            until = block.until?.rfc3339
+            let what =
+                switch block.reason {
+                case .paused: "destinationPaused"
+                case .held: "destinationHeld"
+                case .retryAfter: "retryAfter"
+                case .circuitBreaker: "circuitBreaker"
+                }
+            self.init(what, until: block.until)
         }
+    }
+
+    private init(
+        _ what: String, _ id: OperationID? = nil, name: String? = nil, until: Timestamp? = nil, reason: String? = nil
+    ) {
+        (self.what, self.id, self.name, self.until, self.reason) =
+            (what, id?.description, name, until?.rfc3339, reason)
     }
 }

@@ -47,12 +47,12 @@ package enum Classification {
         for rule in rules where rule.covers(status: answer.status) {
             switch rule.asks(&answer) {
             case .matches(let objection):
-                return RuleMatch(rule: rule, of: .status(answer.status), objection: objection, isCut: isCut)
+                return RuleMatch(rule: rule, end: .status(answer.status), objection: objection, isCut: isCut)
             case .cut: isCut = true
             case .differs: break
             }
         }
-        return RuleMatch(rule: .standard(answer.status), of: .status(answer.status), isCut: isCut)
+        return RuleMatch(rule: .standard(answer.status), end: .status(answer.status), isCut: isCut)
     }
 
     /// Returns the verdict on a status without the rest of its answer, by the rules that have no other condition.
@@ -60,7 +60,7 @@ package enum Classification {
         let own = route.answerRules().first { $0.content.isEmpty && $0.covers(status: status) }
         let rule = own ?? .standard(status)
         var verdict = Verdict(
-            outcome: rule.outcome, rule: .answer(RuleMatch(rule: rule, of: .status(status))),
+            outcome: rule.outcome, rule: .answer(RuleMatch(rule: rule, end: .status(status))),
             isRateLimited: status == 429)
         verdict.status = status
         return verdict
@@ -69,7 +69,7 @@ package enum Classification {
     package static func verdict(on error: NetworkError, route: Route) -> Verdict {
         let own = error == .cancelled ? nil : route.answerRules().first { $0.covers(error) }
         let rule = own ?? .standard(error)
-        var verdict = Verdict(outcome: rule.outcome, rule: .answer(RuleMatch(rule: rule, of: .error(error))))
+        var verdict = Verdict(outcome: rule.outcome, rule: .answer(RuleMatch(rule: rule, end: .error(error))))
         verdict.error = error
         return verdict
     }
@@ -88,14 +88,7 @@ package struct RuleMatch: Hashable, Sendable {
     /// The condition that the answer did not meet, if the rule matches answers that do not meet its content.
     package var objection: AnswerContent.Objection?
     /// Whether an earlier rule could not be checked because the body is longer than the route's `answerLimit`.
-    package var isCut: Bool
-
-    package init(rule: AnswerRule, of end: End, objection: AnswerContent.Objection? = nil, isCut: Bool = false) {
-        self.rule = rule
-        self.end = end
-        self.objection = objection
-        self.isCut = isCut
-    }
+    package var isCut = false
 
     /// Whether another server may have answered, such as a captive portal.
     var mayBeFromAnotherServer: Bool {

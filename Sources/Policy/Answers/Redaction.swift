@@ -28,17 +28,17 @@ package struct Redaction: Sendable {
         let values = plain + signed.flatMap(Self.secrets(in:))
         var needles: Set<Needle> = []
         for value in values + values.flatMap(Self.decoded) {
-            needles.insert(Needle(bytes: value.map(\.small)))
+            needles.insert(Needle(bytes: value.map(\.asciiLowercased)))
             for offset in 0..<3 {
                 let letters = Base64.letters(of: value, after: offset)
-                needles.insert(Needle(bytes: letters.map(\.small), isBase64: true))
-                needles.insert(Needle(bytes: letters.map(Base64.inURLAlphabet).map(\.small), isBase64: true))
+                needles.insert(Needle(bytes: letters.map(\.asciiLowercased), isBase64: true))
+                needles.insert(Needle(bytes: letters.map(Base64.inURLAlphabet).map(\.asciiLowercased), isBase64: true))
             }
         }
         self.needles = needles.sorted { $0.bytes.count > $1.bytes.count }
         var canBegin = [Bool](repeating: false, count: 256)
         let first = Set(needles.map { $0.bytes[0] })
-        for byte in UInt8.min ... .max where first.contains(byte.small) || Escape.canBegin(with: byte) {
+        for byte in UInt8.min ... .max where first.contains(byte.asciiLowercased) || Escape.canBegin(with: byte) {
             canBegin[Int(byte)] = true
         }
         self.canBegin = canBegin
@@ -56,7 +56,7 @@ package struct Redaction: Sendable {
     // MARK: - Secrets
 
     private static func secrets(in field: HeaderField) -> [[UInt8]] {
-        let name = field.name.utf8.map(\.small)
+        let name = field.name.utf8.map(\.asciiLowercased)
         if name.starts(with: "content-".utf8) || name.starts(with: "accept".utf8) { return [] }
         let value = Array(field.value.utf8)
         let words = value.split(whereSeparator: { " ,;\"".utf8.contains($0) })
@@ -120,7 +120,7 @@ package struct Redaction: Sendable {
         for start in text.indices where canBegin[Int(text[start])] {
             while nextEscape < text.count, nextEscape < start || escapes[nextEscape] == nil { nextEscape += 1 }
             for (index, needle) in needles.enumerated()
-            where needle.bytes[0] == text[start].small || Escape.canBegin(with: text[start]) {
+            where needle.bytes[0] == text[start].asciiLowercased || Escape.canBegin(with: text[start]) {
                 guard let end = searches[index].end(in: text, escapes, from: start, nextEscape) else { continue }
                 if !needle.isBase64 {
                     found.append(start..<end)
@@ -169,11 +169,6 @@ package struct Redaction: Sendable {
         }
         return inner.count == text.count ? nil : (inner, innerPlaces + [places[text.count]])
     }
-}
-
-extension UInt8 {
-    /// The byte, with an ASCII capital as a small letter.
-    var small: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
 /// Descriptions, dumps and debuggers show only whether there are secrets.

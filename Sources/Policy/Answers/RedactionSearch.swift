@@ -33,7 +33,7 @@ struct RedactionSearch {
         in text: [UInt8], of needle: [UInt8], from start: Int, _ window: inout Range<Int>, _ prefixes: [Int]
     ) -> Int {
         var count = start < window.upperBound ? min(window.upperBound - start, prefixes[start - window.lowerBound]) : 0
-        while count < needle.count, start + count < text.count, text[start + count].small == needle[count] {
+        while count < needle.count, start + count < text.count, text[start + count].asciiLowercased == needle[count] {
             count += 1
         }
         if start + count > window.upperBound { window = start..<start + count }
@@ -55,11 +55,11 @@ struct RedactionSearch {
                 if matched >= Redaction.shortestBeginning { return found(text.count) }
                 continue
             }
-            let isPlain = text[place].small == needle[matched]
+            let isPlain = text[place].asciiLowercased == needle[matched]
             if let escape = escapes[place] {
                 if escape.isCut, matched >= Redaction.shortestBeginning { return found(text.count) }
                 let bytes = escape.bytes
-                if !bytes.isEmpty, needle[matched...].starts(with: bytes.lazy.map(\.small)) {
+                if !bytes.isEmpty, needle[matched...].starts(with: bytes.lazy.map(\.asciiLowercased)) {
                     if isPlain, !failed.insert(step).inserted { continue }
                     open.append(Step(place: place + escape.length, matched: matched + bytes.count))
                 }

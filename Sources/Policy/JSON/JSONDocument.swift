@@ -44,7 +44,7 @@ package struct JSONDocument: Sendable {
     var isObject: Bool { bytes[range.lowerBound] == UInt8(ascii: "{") }
 
     package func value(at pointer: JSONPointer) -> JSONValue? {
-        range(at: pointer).map { JSONValue(valid: bytes[$0]) }
+        range(at: pointer).map { JSONValue(valid: bytes, in: $0) }
     }
 
     /// Returns the elements of the array at `pointer`, in order; `nil` if there is no array, or if it has more than

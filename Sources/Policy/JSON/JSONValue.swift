@@ -14,94 +14,32 @@ extension JSONValue {
     /// Parses bytes that hold exactly one value, at most `JSONScanner.maximumDepth` deep.
     package init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
         let document = try JSONDocument(bytes)
-        self.init(valid: bytes[document.range])
+        self.init(valid: bytes, in: document.range)
     }
 
-    /// Parses bytes in which a scanner has found one value. Of a repeated name the last counts; half a surrogate pair
-    /// reads as U+FFFD.
-    init(valid slice: ArraySlice<UInt8>) {
-        var parser = Parser(bytes: Array(slice))
-        self = parser.value()
-    }
-
-    /// An iterative parser. It trusts that a scanner has accepted the bytes.
-    private struct Parser {
-        private struct Container {
-            var isObject: Bool
-            var name = ""
-            var elements: [JSONValue] = []
+    /// Reads the value at `range`, where a scanner has found one. Of a repeated name the last counts; half a surrogate
+    /// pair reads as U+FFFD.
+    init(valid bytes: [UInt8], in range: Range<Int>) {
+        func text(_ range: Range<Int>) -> String { JSONScanner.text(of: bytes, in: range, repairing: true) ?? "" }
+        // A scanner has accepted the bytes, so none throws here.
+        switch bytes[range.lowerBound] {
+        case UInt8(ascii: "{"):
             var members: [JSONName: JSONValue] = [:]
-        }
-
-        let bytes: [UInt8]
-        private var offset = 0
-        private var open: [Container] = []
-
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
-        mutating func value() -> JSONValue {
-            while true {
-                let byte = bytes[offset]
-                let value: JSONValue
-                switch byte {
-                case UInt8(ascii: "{"), UInt8(ascii: "["):
-                    offset += 1
-                    open.append(Container(isObject: byte == UInt8(ascii: "{")))
-                    continue
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    offset += 1
-                    let closed = open.removeLast()
-                    value = closed.isObject ? .object(closed.members) : .array(closed.elements)
-                case UInt8(ascii: "\""):
-                    let text = string()
-                    if !open.isEmpty, open[open.count - 1].isObject, skipColon() {
-                        open[open.count - 1].name = text
-                        continue
-                    }
-                    value = .string(text)
-                case UInt8(ascii: "t"): value = .bool(word() == "true")
-                case UInt8(ascii: "f"): value = .bool(word() == "true")
-                case UInt8(ascii: "n"):
-                    _ = word()
-                    value = .null
-                case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): value = .number(word())
-                // White space and commas.
-                default:
-                    offset += 1
-                    continue
-                }
-                guard !open.isEmpty else { return value }
-                if open[open.count - 1].isObject {
-                    open[open.count - 1].members[JSONName(open[open.count - 1].name)] = value
-                } else {
-                    open[open.count - 1].elements.append(value)
-                }
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value in
+                members[JSONName(text(name))] = JSONValue(valid: bytes, in: value)
             }
-        }
-
-        private mutating func string() -> String {
-            let start = offset
-            offset += 1
-            while bytes[offset] != UInt8(ascii: "\"") { offset += bytes[offset] == UInt8(ascii: "\\") ? 2 : 1 }
-            offset += 1
-            return JSONScanner.text(of: bytes, in: start..<offset, repairing: true) ?? ""
-        }
-
-        /// Skips a colon. Returns true behind a name: a colon never follows a value.
-        private mutating func skipColon() -> Bool {
-            var next = offset
-            while next < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[next]) { next += 1 }
-            guard next < bytes.count, bytes[next] == UInt8(ascii: ":") else { return false }
-            offset = next + 1
-            return true
-        }
-
-        private mutating func word() -> String {
-            let start = offset
-            while offset < bytes.count, bytes[offset].isIdentifierByte || "+.".utf8.contains(bytes[offset]) {
-                offset += 1
+            self = .object(members)
+        case UInt8(ascii: "["):
+            var elements: [JSONValue] = []
+            _ = try? JSONScanner.forEachElement(of: bytes, in: range) {
+                elements.append(JSONValue(valid: bytes, in: $0))
             }
-            return String(decoding: bytes[start..<offset], as: UTF8.self)
+            self = .array(elements)
+        case UInt8(ascii: "\""): self = .string(text(range))
+        case UInt8(ascii: "t"): self = .bool(true)
+        case UInt8(ascii: "f"): self = .bool(false)
+        case UInt8(ascii: "n"): self = .null
+        default: self = .number(String(decoding: bytes[range], as: UTF8.self))
         }
     }
 }

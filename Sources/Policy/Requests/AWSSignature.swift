@@ -123,12 +123,7 @@ struct AWSSignature {
                 decoded.append(byte)
             }
         }
-        var encoded: [UInt8] = []
-        for byte in decoded {
-            let isUnreserved = byte.isIdentifierByte || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
-            encoded += isUnreserved ? [byte] : byte.percentEncoded
-        }
-        return String(decoding: encoded, as: UTF8.self)
+        return String(decoding: decoded.percentEncoded(leaving: ""), as: UTF8.self)
     }
 }
 

@@ -57,7 +57,8 @@ extension HeaderField {
         }
     }
 
-    static func canSend(value: String) -> Bool {
+    /// Whether a transport can send the value: it has no control characters but tabs.
+    package static func canSend(value: String) -> Bool {
         var value = value
         return value.withUTF8 { canSend(value: $0) }
     }

@@ -6,11 +6,6 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(transport.rawValue): \(reason)" }
 
-    package init(_ transport: Transport, reason: String) {
-        self.transport = transport
-        self.reason = reason
-    }
-
     /// The transports in the order in which `auto` takes them on this platform: the first that is installed and can
     /// carry the request.
     ///
@@ -45,12 +40,13 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
                 throw .noTransport(
                     reason: "\(need) needs libcurl, which is not installed here: install it, or \(need.remedy)")
             }
-            return TransportChoice(.libcurl, reason: need.reason)
+            return TransportChoice(transport: .libcurl, reason: need.reason)
         }
         guard let first = order.first(where: available.contains) else {
             throw .noTransport(reason: "neither drainq-urlsession nor libcurl is installed here: install one of them")
         }
-        return TransportChoice(first, reason: first == order.first ? first.reasonToBeFirst : first.reasonToBeNext)
+        return TransportChoice(
+            transport: first, reason: first == order.first ? first.reasonToBeFirst : first.reasonToBeNext)
     }
 
     /// The setting that names the transport in place of the order.
@@ -90,7 +86,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
                         + "put drainq-urlsession beside drainq, mount /proc, or \(chooser.remedy)")
             }
         }
-        return TransportChoice(transport, reason: "\(chooser.rawValue) is '\(transport.rawValue)'")
+        return TransportChoice(transport: transport, reason: "\(chooser.rawValue) is '\(transport.rawValue)'")
     }
 }
 
@@ -114,80 +110,67 @@ extension Transport {
 }
 
 /// A feature that URLSession on Linux lacks.
-private enum LibcurlNeed: CustomStringConvertible {
-    case proxy
-    case direct
-    case caFile
-    case clientCertificate
-    case unixSocket
-    case ipv6Host
-    case connectTimeout
-    case bodyOfGET
-    case bodyFile
+private struct LibcurlNeed: CustomStringConvertible, Sendable {
+    var description: String
+    var reason: String
+    var remedy: String
+    var isNeeded: @Sendable (OutgoingRequest) -> Bool
 
-    /// Returns the first such feature that a request needs; `nil` if none. Timeouts in milliseconds are none:
-    /// URLSession's transport has its own timer. It sees a connection only by the first byte of a body: without a body
-    /// a connect timeout needs libcurl, unless it is the default, or not below `timeouts.request`.
+    /// Returns the first such feature that a request needs; `nil` if none.
     static func first(of request: OutgoingRequest) -> LibcurlNeed? {
-        let connection = request.connection
-        let hasBody = request.body?.isEmpty == false || request.bodyFile != nil || request.bodyPart != nil
-        switch connection.proxy {
-        case .environment: break
-        case .direct: return .direct
-        case .url: return .proxy
-        }
-        if connection.caFile != nil { return .caFile }
-        if connection.clientCertificate != nil { return .clientCertificate }
-        if connection.unixSocket != nil { return .unixSocket }
-        if request.url.hasBracketedHost { return .ipv6Host }
+        all.first { $0.isNeeded(request) }
+    }
+
+    /// Timeouts in milliseconds are none of them: URLSession's transport has its own timer.
+    private static let all = [
+        LibcurlNeed(
+            description: "'proxy: \"direct\"'", reason: "proxy is 'direct'",
+            remedy: "name the host in the environment's no_proxy"
+        ) { $0.connection.proxy == .direct },
+        LibcurlNeed(
+            description: "'proxy'", reason: "proxy is configured",
+            remedy: "name the proxy in the environment"
+        ) { $0.connection.proxy != .environment },
+        LibcurlNeed(
+            description: "'caFile'", reason: "caFile is configured",
+            remedy: "add the certificate to the system's"
+        ) { $0.connection.caFile != nil },
+        LibcurlNeed(
+            description: "'clientCertificate'", reason: "clientCertificate is configured",
+            remedy: "remove it"
+        ) { $0.connection.clientCertificate != nil },
+        LibcurlNeed(
+            description: "'unixSocket'", reason: "unixSocket is configured", remedy: "remove it"
+        ) {
+            $0.connection.unixSocket != nil
+        },
+        LibcurlNeed(
+            description: "a host that is an IPv6 address", reason: "the host is an IPv6 address",
+            remedy: "give the address a name"
+        ) { $0.url.hasBracketedHost },
         // Reads from the checked descriptor, and never opens the file a second time by its path.
-        if request.bodyFile != nil { return .bodyFile }
-        if request.method == "GET", hasBody { return .bodyOfGET }
-        let connect = request.timeouts.connect
-        if !hasBody, connect != Timeouts().connect, connect < request.timeouts.request { return .connectTimeout }
-        return nil
-    }
+        LibcurlNeed(
+            description: "a 'bodyFile'", reason: "the body is streamed from a file",
+            remedy: "give the body itself"
+        ) { $0.bodyFile != nil },
+        LibcurlNeed(
+            description: "a GET with a body", reason: "a GET has a body", remedy: "use another method"
+        ) {
+            $0.method == "GET" && $0.hasBody
+        },
+        // URLSession's transport sees a connection only by the first byte of a body.
+        LibcurlNeed(
+            description: "'timeouts.connect' of a request without a body",
+            reason: "timeouts.connect is configured, and the request has no body", remedy: "remove it"
+        ) {
+            let connect = $0.timeouts.connect
+            return !$0.hasBody && connect != Timeouts().connect && connect < $0.timeouts.request
+        },
+    ]
+}
 
-    var description: String {
-        switch self {
-        case .proxy: "'proxy'"
-        case .direct: "'proxy: \"direct\"'"
-        case .caFile: "'caFile'"
-        case .clientCertificate: "'clientCertificate'"
-        case .unixSocket: "'unixSocket'"
-        case .ipv6Host: "a host that is an IPv6 address"
-        case .connectTimeout: "'timeouts.connect' of a request without a body"
-        case .bodyOfGET: "a GET with a body"
-        case .bodyFile: "a 'bodyFile'"
-        }
-    }
-
-    var reason: String {
-        switch self {
-        case .proxy: "proxy is configured"
-        case .direct: "proxy is 'direct'"
-        case .caFile: "caFile is configured"
-        case .clientCertificate: "clientCertificate is configured"
-        case .unixSocket: "unixSocket is configured"
-        case .ipv6Host: "the host is an IPv6 address"
-        case .connectTimeout: "timeouts.connect is configured, and the request has no body"
-        case .bodyOfGET: "a GET has a body"
-        case .bodyFile: "the body is streamed from a file"
-        }
-    }
-
-    var remedy: String {
-        switch self {
-        case .proxy: "name the proxy in the environment"
-        case .direct: "name the host in the environment's no_proxy"
-        case .caFile: "add the certificate to the system's"
-        case .clientCertificate, .unixSocket: "remove it"
-        case .ipv6Host: "give the address a name"
-        case .connectTimeout: "remove it"
-        case .bodyOfGET: "use another method"
-        case .bodyFile: "give the body itself"
-        }
-    }
+extension OutgoingRequest {
+    fileprivate var hasBody: Bool { body?.isEmpty == false || bodyFile != nil || bodyPart != nil }
 }
 
 extension String {
