@@ -62,7 +62,7 @@ struct Dispatch: ~Copyable {
         queue.toleratesLostClaims = false
         if queue.isOutdated { settling.hasToListAgain = true }
         settling.failReleased()
-        settling.putBack(queue.end().flatMap(\.claims).filter(settling.spoolRun.isOpen))
+        settling.putBack(queue.end().flatMap(\.claims).filter(\.isOpen))
         settling.syncOrEndRun()
         book.tell()
         settling.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)

@@ -176,7 +176,7 @@ struct SendRun: ~Copyable {
     /// put another one there, which stays in the queue, as its submitter was told.
     private mutating func waits(until next: ContinuousClock.Instant) throws(SpoolError) -> Bool {
         guard let deadline, next <= deadline, !tally.isInterrupted() else { return false }
-        if let claim = member.claim, !spoolRun.isOpen(claim) {
+        if let claim = member.claim, !claim.isOpen {
             member.claim = nil
             guard let taken = try spoolRun.take(Entry(state: state, name: member.name)) else { return false }
             guard case .operation(let stored) = taken.file, stored.operation.header == member.operation.header,
