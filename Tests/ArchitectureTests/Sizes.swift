@@ -27,7 +27,7 @@ enum Sizes {
 
         "LoopbackReceiver": 1_630,
 
-        "Policy": 14_445,
+        "Policy": 14_435,
 
         "Spool": 10_495,
 

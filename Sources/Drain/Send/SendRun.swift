@@ -18,7 +18,7 @@ struct SendRun: ~Copyable {
     private let destination: Destination
     private let sequence: SequenceKey?
     /// The operation, with its name and the records of its attempts so far.
-    private var member: Member
+    private let member: Member
     /// The row of the operation while this process has not claimed it.
     private var state: QueueState
 
@@ -121,7 +121,7 @@ struct SendRun: ~Copyable {
             return wait(block, destination)
         }
         settling.outcome = nil
-        dispatch.given = member
+        dispatch.given = Member(operation: member.operation, name: member.name, claim: member.claim)
         dispatch.stop.patience = world.clock.instant() + patience
         let candidate = Candidate(
             entry: Entry(state: state, name: member.name), destination: self.destination, sequence: sequence,
