@@ -35,7 +35,9 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    var path: QueuePath { QueuePath(rawValue) }
+    var path: QueuePath { Self.paths.first { $0.state == self }!.path }
+
+    private static let paths = allCases.map { (state: $0, path: QueuePath($0.rawValue)) }
 }
 
 /// An operation in the queue, as a listing shows it; its file has not been opened.

@@ -153,7 +153,7 @@ struct `What is done in one place only` {
         let shared: Set = [
             "RunTally", "DestinationBook", "MachineConditions", "RequestSender", "RunDestination", "DestinationLimits",
             "RequestMaker", "Candidate", "Kind", "OwnExpiries", "KeptLookup",
-            "SplitBatch", "CredentialWork",
+            "SplitBatch", "CredentialWork", "Attempt", "Member", "Made", "AttemptEvent",
         ]
         let classes = drain.compactMap { line -> String? in
             guard let word = line.words.firstIndex(of: "class"), word + 1 < line.words.count else { return nil }

@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_343,
 
-        "Spool": 10_470,
+        "Spool": 10_495,
 
         "SpoolWriter": 359,
 

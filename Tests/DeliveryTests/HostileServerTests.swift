@@ -150,8 +150,7 @@ import Testing
         ], Transport.allCases)
     func `a head that confuses Foundation's parser gives its status`(fields: String, transport: Transport) throws {
         let latin = "HTTP/1.1 302 Found\r\n\(fields)\r\nok".unicodeScalars.map { UInt8($0.value) }
-        var verbatim = Answer(302)
-        verbatim.form = .verbatim(latin)
+        let verbatim = HostileAnswer(Answer(302)).formed(.verbatim(latin))
         let answer = try #require(try attempt(.always(verbatim.ending(.close(at: .end))), by: transport).answer)
         #expect(answer.status == 302)
     }

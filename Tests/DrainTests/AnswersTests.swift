@@ -108,7 +108,7 @@ struct AnswersTests {
             }, signed: { _, _ in [] })
         try bench.add(1)
         let parts = try Parts(bench)
-        var attempt = try #require(try parts.attempts().first)
+        let attempt = try #require(try parts.attempts().first)
         attempt.secrets = SecretValues(values: ["token": "x"])
         parts.take(401, of: attempt)
         guard case .claimed(let again) = parts.dispatch.queue.nextUrgent(at: .zero) else {

@@ -82,8 +82,8 @@ struct `Refused operations` {
         let attempts = try parts.attempts()
         bench.now = bench.now + .milliseconds(5)
         for (index, member) in attempts[0].members.enumerated() {
-            var alone = attempts[0]
-            (alone.members, alone.isShared) = ([member], true)
+            let alone = Attempt(attempts[0], of: [member])
+            alone.isShared = true
             parts.take(index < 2 ? 403 : 204, of: alone)
         }
         #expect(parts.tally.summary.delivered == 2 && attempts[0].destination.state.hold == nil)

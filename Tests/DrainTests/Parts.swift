@@ -55,7 +55,7 @@ final class Parts {
         for candidate in candidates { dispatch.queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = dispatch.queue.next(free: 1, at: .zero) {
-            guard var attempt = dispatch.claim(next.candidate, isSample: false, &settling) else { continue }
+            guard let attempt = dispatch.claim(next.candidate, isSample: false, &settling) else { continue }
             attempt.request = spoolRun.begin(attempt.members.flatMap(\.claims))
             attempts.append(attempt)
         }

@@ -8,7 +8,14 @@ import Testing
 /// the operation's own (`@`), or renewed credentials (`^`). Status 0 is a refused connection. `end` means
 /// that no operation waits or is in flight. Each effect is a word of the result.
 struct DestinationControlTests {
-    private typealias Control = DestinationControl<String>
+    private typealias Control = DestinationControl
+
+    /// The letters of an attempt's operations.
+    fileprivate final class Letters {
+        let text: String
+
+        init(_ text: String) { self.text = text }
+    }
 
     private let now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
 
@@ -17,7 +24,7 @@ struct DestinationControlTests {
     ) -> String {
         let now = now ?? self.now
         var words: [String] = []
-        func obey(_ effects: [DestinationEffect<String>]) {
+        func obey(_ effects: [DestinationEffect]) {
             for effect in effects {
                 words.append(word(for: effect))
                 switch effect {
@@ -27,12 +34,13 @@ struct DestinationControlTests {
                 case .park(_, let refusals):
                     for refusal in refusals { control.apply(.parked(refusal, at: now), at: now) }
                 case .askOne(let end):
-                    let rest = String(end.attempt.dropLast())
+                    let rest = String(end.letters.dropLast())
                     var facts = end.facts
                     (facts.ids, facts.isShared) = (ids(rest), true)
                     obey(
                         control.judge(
-                            AttemptEnd(attempt: rest, facts: facts, report: end.report, verdict: end.verdict),
+                            AttemptEnd(
+                                ownAttempt: Letters(rest), facts: facts, report: end.report, verdict: end.verdict),
                             prints: prints, at: now))
                 case .settle, .sendEachAlone, .sendApart, .release, .sample, .sampleOne, .withhold: break
                 }
@@ -58,34 +66,34 @@ struct DestinationControlTests {
 
     private func ids(_ letters: String) -> [OperationID] { letters.map { OperationID(String($0))! } }
 
-    private func end(_ word: String, _ route: Route, _ now: Timestamp) -> AttemptEnd<String> {
+    private func end(_ word: String, _ route: Route, _ now: Timestamp) -> AttemptEnd {
         let letters = word.filter(\.isLetter)
         let status = Int(word.filter(\.isNumber))!
         let report = SealedReport(
             result: status == 0
                 ? .failure(.refused, detail: "") : .answer(AttemptReport.Answer(status: status)),
             duration: .milliseconds(10))
-        var facts = AttemptEnd<String>.Facts(
+        var facts = AttemptEnd.Facts(
             ids: ids(letters), route: Shared(route), credentials: credentials(word), began: now)
         if word.contains("<") { facts.began = now - .seconds(10_800) }
         (facts.isSample, facts.isProbe) = (word.contains("*"), word.contains("!"))
         (facts.isShared, facts.isMerged) = (word.contains("&"), word.contains("+"))
         if word.contains("~") { facts.witnessed = credentials("") }
         return AttemptEnd(
-            attempt: letters, facts: facts, report: report,
+            ownAttempt: Letters(letters), facts: facts, report: report,
             verdict: Classification.verdict(on: report, route: route, now: now))
     }
 
-    private func word(for effect: DestinationEffect<String>) -> String {
+    private func word(for effect: DestinationEffect) -> String {
         switch effect {
-        case .settle(let end, let verdict): "\(end.attempt):\(verdict.outcome)"
-        case .hold(let end, _): "hold(\(end.attempt))"
-        case .park(let end, _): "park(\(end.attempt))"
-        case .sendEachAlone(let end): "alone(\(end.attempt))"
-        case .sendApart(let end): "apart(\(end.attempt))"
-        case .withhold(let end): "withhold(\(end.attempt))"
-        case .askOne(let end): "ask(\(end.attempt))"
-        case .release(let end): "release(\(end.attempt))"
+        case .settle(let end, let verdict): "\(end.letters):\(verdict.outcome)"
+        case .hold(let end, _): "hold(\(end.letters))"
+        case .park(let end, _): "park(\(end.letters))"
+        case .sendEachAlone(let end): "alone(\(end.letters))"
+        case .sendApart(let end): "apart(\(end.letters))"
+        case .withhold(let end): "withhold(\(end.letters))"
+        case .askOne(let end): "ask(\(end.letters))"
+        case .release(let end): "release(\(end.letters))"
         case .sample(let count): "sample(\(count))"
         case .sampleOne: "sampleOne"
         }
@@ -192,8 +200,11 @@ struct DestinationControlTests {
         _ = tell("a0 b0 c0 d0 e0", &control)
         #expect(control.block?.reason == .circuitBreaker && control.isBlocked)
         #expect(!control.admits(attempts: 0) && control.admits(attempts: 1) && control.concurrencyLimit == 1)
-        var slow = end("f0", Route(), now)
-        slow.report = SealedReport(result: .failure(.timeout, detail: ""), duration: .seconds(10))
+        let quick = end("f0", Route(), now)
+        let slow = AttemptEnd(
+            ownAttempt: quick.ownAttempt, facts: quick.facts,
+            report: SealedReport(result: .failure(.timeout, detail: ""), duration: .seconds(10)),
+            verdict: quick.verdict)
         _ = control.take(slow, prints: prints, at: now)
         #expect(!control.admits(attempts: 1) && control.concurrencyLimit == 0)
     }
@@ -224,4 +235,8 @@ struct DestinationControlTests {
         busy.adopt(DestinationState(isPaused: true), at: now)
         #expect(busy.block?.reason == .paused)
     }
+}
+
+extension AttemptEnd {
+    fileprivate var letters: String { (ownAttempt as! DestinationControlTests.Letters).text }
 }

@@ -190,7 +190,7 @@ struct `Several hosts` {
         // Within a second of the last check of the lock.
         #expect(throws: SpoolError.self) { try far.claim(entries[1]) }
         #expect(try far.settle(claim, as: .delivered(keep: false)) == .gone)
-        #expect(near.isOpen(again) && queue.names("claimed/\(near.name)").count == 2)
+        #expect(again.isOpen && queue.names("claimed/\(near.name)").count == 2)
         #expect(queue.names("new") == [entries[1].name.description])
         #expect(try near.settle(again, as: .delivered(keep: false)) == .gone)
         try near.end()

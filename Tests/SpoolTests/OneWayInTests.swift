@@ -86,7 +86,7 @@ struct OneWayInTests {
         #expect(try other.state(of: OperationID("x")!) == .claimed)
         #expect(try accept([submission("x")], in: other).results == [.duplicate(of: .claimed)])
         guard case .duplicate(of: .claimed)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
-        #expect(run?.isOpen(claim) == true && queue.names("tmp").isEmpty)
+        #expect(claim.isOpen && queue.names("tmp").isEmpty)
         run = nil
         try queue.recover()
         #expect(try other.state(of: OperationID("x")!) == .new && ids() == ["x"])

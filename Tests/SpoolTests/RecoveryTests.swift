@@ -221,7 +221,7 @@ struct RecoveryTests {
         #expect(try queue.entries().filter { $0.claimedBy == run.name }.count == 2)
         let recovery = try run.recover(now: now)
         #expect(recovery.returned.map { "\($0.name.id) \($0.name.interruptions)" } == ["a 1"])
-        #expect(recovery.errors.isEmpty && run.isOpen(claim))
+        #expect(recovery.errors.isEmpty && claim.isOpen)
         try run.end()
         #expect(try queue.entries().map { "\($0.state) \($0.name.id)" }.sorted() == ["new a", "new b"])
     }

@@ -320,11 +320,11 @@ struct SpoolRunTests {
         let claim = try #require(try run.claim(entry))
         let disposition = Disposition.failed(countsAttempt: true)
         guard case .moved(let failed) = try run.settle(claim, as: disposition) else { throw Errno(0) }
-        #expect(!run.isOpen(claim))
-        #expect(try run.takeBack(failed, as: claim) && run.isOpen(claim))
+        #expect(!claim.isOpen)
+        #expect(try run.takeBack(failed, as: claim) && claim.isOpen)
         #expect(try run.settle(claim, as: .putBack) == .moved(entry))
         // An operator may have been faster.
-        #expect(try !run.takeBack(failed, as: claim) && !run.isOpen(claim))
+        #expect(try !run.takeBack(failed, as: claim) && !claim.isOpen)
         try run.end()
         #expect(try queue.entries() == [entry])
     }

@@ -2,7 +2,7 @@ import Policy
 
 /// One destination of a run, or of `send`: its control, which decides, and its waiting work.
 final class RunDestination {
-    var control: DestinationControl<Attempt>
+    var control: DestinationControl
     let limits: DestinationLimits
     /// Work before the dispatch order, one at a time: samples, and operations sent in a request of their own, or
     /// resent.

@@ -10,18 +10,17 @@ extension Attempt {
         var each: [Verdict]?
 
         /// Whether fresh secrets may help all of them.
-        var mayNeedFreshSecrets: Bool { (each ?? [together]).allSatisfy(\.mayNeedFreshSecrets) }
+        var mayNeedFreshSecrets: Bool { each?.allSatisfy(\.mayNeedFreshSecrets) ?? together.mayNeedFreshSecrets }
     }
 
     /// Returns what a report means. `absence`: why this machine has no network, if that made the attempt fail.
     func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
-        let route = route
-        let repeated = route.answers.contains(where: \.content.isAfterUnknown) ? repeated : []
+        let repeated = maker.route.answers.contains(where: \.content.isAfterUnknown) ? repeated : []
         var together = Classification.verdict(
-            on: report, route: route, mayHaveArrived: repeated.count == members.count, now: now)
-        if let absence { together = together.excused(by: absence, route: route) }
-        let each = route.batch?.verdicts(
-            on: report, members: members.map(\.operation.header.id), repeated: repeated, route: route, now: now)
+            on: report, route: maker.route, mayHaveArrived: repeated.count == members.count, now: now)
+        if let absence { together = together.excused(by: absence, route: maker.route) }
+        let each = maker.route.batch?.verdicts(
+            on: report, members: members.map(\.operation.header.id), repeated: repeated, route: maker.route, now: now)
         return Meaning(together: together, each: each)
     }
 

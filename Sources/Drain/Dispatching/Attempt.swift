@@ -2,7 +2,7 @@ import Policy
 import Spool
 
 /// An operation of an attempt.
-struct Member {
+final class Member {
     var name: EntryName
     /// `nil` for an operation without a file (`send --no-queue`).
     var claim: Claim?
@@ -38,11 +38,14 @@ extension Member {
     }
 
     /// The claims on all operations of its request.
-    var claims: [Claim] { parts.map(\.claim) + (claim.map { [$0] } ?? []) }
+    var claims: [Claim] {
+        let own = claim.map { [$0] } ?? []
+        return parts.isEmpty ? own : parts.map(\.claim) + own
+    }
 }
 
 /// One request, for one operation or for several in a batch.
-struct Attempt {
+final class Attempt {
     var members: [Member]
     let destination: RunDestination
     let maker: RequestMaker
@@ -77,7 +80,19 @@ struct Attempt {
     /// The number of requests sent by this run for its operations without counting an attempt.
     var unchargedCount = 0
 
-    var route: Route { maker.route }
+    init(members: [Member], destination: RunDestination, maker: RequestMaker, began: Timestamp) {
+        (self.members, self.destination, self.maker, self.began) = (members, destination, maker, began)
+    }
+
+    /// Creates an attempt like another one, of these operations.
+    convenience init(_ other: Attempt, of members: [Member]) {
+        self.init(members: members, destination: other.destination, maker: other.maker, began: other.began)
+        (start, isSample, witnessed, probe) = (other.start, other.isSample, other.witnessed, other.probe)
+        (isShared, origin, request, secrets) = (other.isShared, other.origin, other.request, other.secrets)
+        (credentials, redaction, signature) = (other.credentials, other.redaction, other.signature)
+        (hasFreshSecrets, isAfterUnknown) = (other.hasFreshSecrets, other.isAfterUnknown)
+        unchargedCount = other.unchargedCount
+    }
 
     /// The number of counted attempts of its first operation.
     var attempts: Int { members.first?.name.attempts ?? 0 }
@@ -90,7 +105,7 @@ struct Attempt {
 
     /// The operations of which an earlier request may have arrived.
     var repeated: Set<OperationID> {
-        Set(members.lazy.filter { isAfterUnknown || $0.mayHaveArrived }.map(\.operation.header.id))
+        Set(members.filter { isAfterUnknown || $0.mayHaveArrived }.map(\.operation.header.id))
     }
 }
 

@@ -13,12 +13,14 @@ extension RequestError {
 }
 
 /// The end of an attempt of this run.
-typealias AttemptAnswer = AttemptEnd<Attempt>
+typealias AttemptAnswer = AttemptEnd
 
 extension AttemptAnswer {
-    init(attempt: Attempt, report: SealedReport, verdict: Verdict) {
-        self.init(attempt: attempt, facts: attempt.facts, report: report, verdict: verdict)
+    convenience init(attempt: Attempt, report: SealedReport, verdict: Verdict) {
+        self.init(ownAttempt: attempt, facts: attempt.facts, report: report, verdict: verdict)
     }
+
+    var attempt: Attempt { ownAttempt as! Attempt }
 }
 
 extension Attempt {

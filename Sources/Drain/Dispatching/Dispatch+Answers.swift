@@ -33,9 +33,8 @@ extension Dispatch {
     mutating func take(_ received: AttemptReport, of attempt: Attempt, _ settling: inout Settling) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect {
-            var again = attempt
-            again.isAfterUnknown = true
-            return queue.enqueueAgain(again)
+            attempt.isAfterUnknown = true
+            return queue.enqueueAgain(attempt)
         }
         attempt.destination.control.noteReport()
         judge(received, of: attempt, &settling)
@@ -55,10 +54,9 @@ extension Dispatch {
             return
         }
         if hasFreshSecrets == true {
-            var again = attempt
-            again.hasFreshSecrets = true
+            attempt.hasFreshSecrets = true
             // The same attempt: the refused request had no part in it.
-            return queue.enqueueFirst(again)
+            return queue.enqueueFirst(attempt)
         }
         guard let each = meaning.each else {
             if attempt.isMerged, meaning.together.outcome == .failed {
@@ -71,17 +69,16 @@ extension Dispatch {
         }
         let origin = attempt.origin ?? SplitBatch()
         let answers = zip(attempt.members, each).map { member, verdict in
-            var alone = attempt
-            (alone.members, alone.origin, alone.isShared) = ([member], origin, attempt.members.count > 1)
+            let alone = Attempt(attempt, of: [member])
+            (alone.origin, alone.isShared) = (origin, attempt.members.count > 1)
             return AttemptAnswer(attempt: alone, report: report, verdict: verdict)
         }
         settling.receive(answers)
         for answer in answers {
             if attempt.members.count > 1, answer.verdict.outcome == .failed {
                 // Another operation may be to blame. None fails for good before an attempt alone.
-                var alone = answer.attempt
-                alone.isShared = attempt.isShared
-                queue.enqueueAgain(alone)
+                answer.attempt.isShared = attempt.isShared
+                queue.enqueueAgain(answer.attempt)
             } else {
                 take(answer, &settling)
             }
@@ -116,7 +113,7 @@ extension Dispatch {
             // held.
             let report = SealedReport(
                 AttemptReport(result: .failure(.other, detail: error.description), duration: .zero), .none)
-            var answer = AttemptAnswer(
+            let answer = AttemptAnswer(
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
             let prints = book.fingerprints(of: destination.identity, sent: attempt.secrets)
@@ -136,7 +133,7 @@ extension Dispatch {
         let result = AttemptReport.Result.failure(.cancelled, detail: "cut off by the end of the run")
         let report = SealedReport(
             AttemptReport(result: result, duration: max(.zero, world.now() - attempt.began)), attempt.redaction)
-        let verdict = Classification.verdict(on: report, route: attempt.route, now: world.now())
+        let verdict = Classification.verdict(on: report, route: attempt.maker.route, now: world.now())
         settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict), &settling)
     }
 
@@ -146,8 +143,8 @@ extension Dispatch {
         let middle = attempt.members.count / 2
         let origin = attempt.origin ?? SplitBatch()
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
-            var half = attempt
-            (half.members, half.origin) = (Array(members), origin)
+            let half = Attempt(attempt, of: Array(members))
+            half.origin = origin
             if isSent { queue.enqueueAgain(half) } else { queue.enqueueFirst(half) }
         }
     }
@@ -164,7 +161,6 @@ extension Dispatch {
     // MARK: - Answers
 
     private mutating func take(_ answer: AttemptAnswer, _ settling: inout Settling) {
-        var answer = answer
         if let origin = answer.attempt.origin {
             origin.hasDelivered = origin.hasDelivered || answer.verdict.outcome == .delivered
             answer.isContradicted = origin.hasDelivered && answer.attempt.members.count == 1
@@ -181,7 +177,7 @@ extension Dispatch {
 
     /// Does what the control of a destination has decided, in order.
     private mutating func obey(
-        _ effects: [DestinationEffect<Attempt>], _ destination: RunDestination, _ settling: inout Settling
+        _ effects: [DestinationEffect], _ destination: RunDestination, _ settling: inout Settling
     ) {
         if destination.needsAttention { queue.watch(destination) }
         for effect in effects {
@@ -252,8 +248,8 @@ extension Dispatch {
 
     private mutating func sendEachAlone(_ attempt: Attempt, witnessed: RequestCredentials?) {
         for member in attempt.members {
-            var alone = attempt
-            (alone.members, alone.isShared, alone.isSample, alone.witnessed) = ([member], false, false, witnessed)
+            let alone = Attempt(attempt, of: [member])
+            (alone.isShared, alone.isSample, alone.witnessed) = (false, false, witnessed)
             queue.enqueueAgain(alone)
         }
     }
@@ -262,8 +258,9 @@ extension Dispatch {
     private mutating func askOne(
         of answer: AttemptAnswer, _ destination: RunDestination, _ settling: inout Settling
     ) {
-        var (alone, rest) = (answer.attempt, answer.attempt)
-        alone.members = [rest.members.removeLast()]
+        let members = answer.attempt.members
+        let alone = Attempt(answer.attempt, of: Array(members.suffix(1)))
+        let rest = Attempt(answer.attempt, of: Array(members.dropLast()))
         (alone.isShared, alone.isSample) = (false, true)
         rest.isShared = true
         queue.enqueueAgain(alone)

@@ -9,11 +9,11 @@ extension Dispatch {
         let destination = book[candidate]
         let maker = book.maker(of: candidate.entry.name.type, to: destination)
         guard let first = claim(candidate, destination, maker, &settling) else { return nil }
-        var attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
+        let attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
         attempt.isSample = isSample
-        if destination.state.hold != nil { attempt.probe = .planned }
+        if destination.control.isHeld { attempt.probe = .planned }
         if maker.sendsBatches, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
-            fill(&attempt, &settling)
+            fill(attempt, &settling)
         }
         return attempt
     }
@@ -121,7 +121,6 @@ extension Dispatch {
         _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker,
         _ settling: inout Settling
     ) throws(SpoolError) -> Member? {
-        var member = member
         guard
             book.takeName(
                 of: member.operation, attempts: member.name.attempts, for: destination, at: clock.now())
@@ -130,11 +129,11 @@ extension Dispatch {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        guard try settling.fillOrPutBack(&member, maker) else {
+        guard try settling.fillOrPutBack(member, maker) else {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        switch try merge(into: &member, maker, &settling) {
+        switch try merge(into: member, maker, &settling) {
         case .whole: return member
         case .impossible: try sendApart([member], destination, &settling)
         case .outdated:
@@ -152,7 +151,7 @@ extension Dispatch {
     ///
     /// Settles operations that must not be sent, and puts back the operations that cannot go without them. Returns
     /// false if no request is left.
-    mutating func mayBegin(_ attempt: inout Attempt, _ settling: inout Settling) throws(SpoolError) -> Bool {
+    mutating func mayBegin(_ attempt: Attempt, _ settling: inout Settling) throws(SpoolError) -> Bool {
         var members: [Member] = []
         for member in attempt.members where try !settleUnsent(member, attempt, &settling) { members.append(member) }
         attempt.members = members
@@ -170,7 +169,7 @@ extension Dispatch {
 
     /// Puts the operations back whose own credentials were refused, see `Parking.withholds`. Returns whether there are
     /// any.
-    mutating func putBackWithheld(_ attempt: inout Attempt, _ settling: inout Settling) -> Bool {
+    mutating func putBackWithheld(_ attempt: Attempt, _ settling: inout Settling) -> Bool {
         let destination = attempt.destination
         guard attempt.credentials.areOwn, !destination.state.parking.isEmpty, !ignoresParking,
             attempt.witnessed == nil
@@ -198,15 +197,14 @@ extension Dispatch {
         _ member: Member, _ attempt: Attempt, _ settling: inout Settling
     ) throws(SpoolError) -> Bool {
         func settle(_ member: Member) throws(SpoolError) -> Bool {
-            guard let settlement = settling.unsent(member.operation, member.name, attempt.route) else { return false }
-            var alone = attempt
-            alone.members = [member]
-            try settleUnsent(member, settlement, alone, &settling)
+            guard let settlement = settling.unsent(member.operation, member.name, attempt.maker.route) else {
+                return false
+            }
+            try settleUnsent(member, settlement, Attempt(attempt, of: [member]), &settling)
             return true
         }
         if member.parts.isEmpty { return try settle(member) }
-        var newest = member
-        (newest.parts, newest.sequence) = ([], nil)
+        let newest = Member(operation: member.operation, name: member.name, claim: member.claim)
         let all = member.parts.map { Member(claim: $0.claim, operation: $0.operation) } + [newest]
         var staying: [Member] = []
         for one in all where try !settle(one) { staying.append(one) }
@@ -252,7 +250,7 @@ extension Dispatch {
     // MARK: - Several
 
     /// Adds operations to the batch, oldest first, as long as they fit.
-    private mutating func fill(_ attempt: inout Attempt, _ settling: inout Settling) {
+    private mutating func fill(_ attempt: Attempt, _ settling: inout Settling) {
         let first = attempt.members[0].operation
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
         while !draft.isFull {
@@ -265,7 +263,7 @@ extension Dispatch {
                 guard let member = claim(next.candidate, attempt.destination, attempt.maker, &settling) else {
                     continue
                 }
-                guard !isSentAlone(member, attempt.route), draft.admit(member.operation) else {
+                guard !isSentAlone(member, attempt.maker.route), draft.admit(member.operation) else {
                     // The next batch begins with this operation.
                     queue.putBackClaimed(next, member)
                     for other in dequeued { queue.putBack(other) }
@@ -299,7 +297,7 @@ extension Dispatch {
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order, like operations
     ///   that no single document can express.
     private mutating func merge(
-        into member: inout Member, _ maker: RequestMaker, _ settling: inout Settling
+        into member: Member, _ maker: RequestMaker, _ settling: inout Settling
     ) throws(SpoolError) -> Merge {
         guard let older = queue.merged[member.name.id] else { return .whole }
         if ([member.name] + older.map(\.name)).contains(where: { $0.interruptions > 0 }) { return .impossible }

@@ -6,7 +6,7 @@ import Spool
 /// are like claims that were not sent.
 extension Dispatch {
     struct Waiting {
-        var attempt: Attempt
+        let attempt: Attempt
         let work: CredentialWork
         /// The answer that refused the secrets of the attempt; `nil` before its request.
         var report: AttemptReport?
@@ -31,9 +31,8 @@ extension Dispatch {
             {
                 putBack(ended.attempt, &settling)
             } else {
-                var attempt = ended.attempt
-                attempt.signature = ended.work.signature
-                send(attempt, &settling)
+                ended.attempt.signature = ended.work.signature
+                send(ended.attempt, &settling)
             }
         }
     }
@@ -63,9 +62,9 @@ extension Dispatch {
             return false
         }
         if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
-        let runsCommand = attempt.route.headersCommand != nil
+        let runsCommand = attempt.maker.route.headersCommand != nil
         if attempt.secrets.values.isEmpty, !runsCommand { return false }
-        let refresh = { [look = world.credentials.refresh] in look(attempt.secrets) || runsCommand }
+        let refresh = { [look = world.credentials.refresh, secrets = attempt.secrets] in look(secrets) || runsCommand }
         if world.credentials.waitsBeside {
             begin(destination)
             wait(attempt, for: CredentialWork { $0.hasChanged = refresh() }, report)

@@ -62,7 +62,7 @@ struct Dispatch: ~Copyable {
         queue.toleratesLostClaims = false
         if queue.isOutdated { settling.hasToListAgain = true }
         settling.failReleased()
-        settling.putBack(queue.end().flatMap(\.claims).filter(settling.spoolRun.isOpen))
+        settling.putBack(queue.end().flatMap(\.claims).filter(\.isOpen))
         settling.syncOrEndRun()
         book.tell()
         settling.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)
@@ -225,26 +225,25 @@ struct Dispatch: ~Copyable {
     /// Sends the request of an attempt: each begins here. If no request can be made, settles its operations or puts
     /// them back.
     mutating func send(_ attempt: Attempt, _ settling: inout Settling) {
-        var attempt = attempt
         let destination = attempt.destination
         do throws(SpoolError) {
-            guard try mayBegin(&attempt, &settling) else { return end(destination) }
+            guard try mayBegin(attempt, &settling) else { return end(destination) }
         } catch {
             end(destination)
             return settling.setAside(attempt.members.map(\.name.id), because: error)
         }
         if let work = sender.work(before: attempt) { return wait(attempt, for: work) }
         do throws(SinkError) {
-            switch try sender.request(for: &attempt) {
+            switch try sender.request(for: attempt) {
             case .failure(let refusal):
                 end(destination)
                 return refuse(attempt, because: refusal, &settling)
-            case .success(let request):
-                if putBackWithheld(&attempt, &settling) {
+            case .success(let made):
+                if putBackWithheld(attempt, &settling) {
                     // The request of the remaining operations is another one.
                     return attempt.members.isEmpty ? end(destination) : send(attempt, &settling)
                 }
-                try sender.submit(request, of: &attempt, from: settling.spoolRun)
+                try sender.submit(made.request, of: attempt, from: settling.spoolRun)
             }
         } catch {
             end(destination)

@@ -4,7 +4,7 @@ import Policy
 /// The requests of one route to one destination: made from the route, the secrets named by the route, and the fields
 /// signed by its command.
 final class RequestMaker {
-    var route: Route { sharedRoute.value }
+    let route: Route
     let sharedRoute: Shared<Route>
     private let form: RequestForm
     private let settings: DestinationSettings
@@ -32,17 +32,22 @@ final class RequestMaker {
     private var lastCredentials: (values: [String: String], credentials: RequestCredentials)?
 
     /// A request, with the secrets in it and their redaction.
-    struct Made {
+    final class Made {
         var request: OutgoingRequest
-        var secrets: SecretValues
-        var credentials: RequestCredentials
+        let secrets: SecretValues
+        let credentials: RequestCredentials
         /// Redacts everything that the answer may echo.
-        var redaction: Redaction
+        fileprivate(set) var redaction = Redaction.none
+
+        init(_ request: OutgoingRequest, _ secrets: SecretValues, _ credentials: RequestCredentials) {
+            (self.request, self.secrets, self.credentials) = (request, secrets, credentials)
+        }
     }
 
     init(
         _ route: Route, _ settings: DestinationSettings, _ sources: [String: SecretSource], _ world: World
     ) {
+        self.route = route
         sharedRoute = Shared(route)
         self.settings = settings
         form = RequestForm(route, sources: sources)
@@ -95,38 +100,34 @@ final class RequestMaker {
     }
 
     /// Returns one request for these operations: one operation as it is, several as a batch. Without the fields of the
-    /// route's command, and without a signature. The sink says whether it has the request's transport.
-    func unsigned(for operations: [(operation: Operation, attempt: Int)]) throws(RequestError) -> Made {
-        let files = try operations.first.map { (first) throws(RequestError) in try form.secretFiles(of: first.operation)
-        }
+    /// route's command, and without a signature. The sink says whether it has the request's transport. `attempt` is
+    /// the highest of their attempts.
+    func unsigned(for operations: [Operation], attempt: Int) throws(RequestError) -> Made {
+        let files = try operations.first.map { (first) throws(RequestError) in try form.secretFiles(of: first) }
         let secrets = secretNames.isEmpty ? .none : credentials.values(secretNames, files ?? [:])
-        var request: OutgoingRequest
-        if operations.count == 1, let (operation, attempt) = operations.first {
-            request = try form.request(
-                for: operation, attempt: attempt, version: version, settings: settings, secrets: secrets,
+        let request =
+            operations.count == 1
+            ? try form.request(
+                for: operations[0], attempt: attempt, version: version, settings: settings, secrets: secrets,
                 available: available)
-        } else {
-            request = try form.batchRequest(
-                for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
-                settings: settings, secrets: secrets, available: available)
-        }
+            : try form.batchRequest(
+                for: operations, attempt: attempt, version: version, settings: settings, secrets: secrets,
+                available: available)
+        let made = Made(request, secrets, credentials(of: operations, secrets))
         // Compressed first: signatures cover the bytes that are sent.
-        try request.compress(by: route.compress, gzip)
-        return Made(
-            request: request, secrets: secrets, credentials: credentials(of: operations.map(\.operation), secrets),
-            redaction: .none)
+        try made.request.compress(by: route.compress, gzip)
+        return made
     }
 
-    /// Returns a request with the fields that the route's command has given, and its signature.
-    func finished(_ made: Made, signed fields: [HeaderField]) throws(RequestError) -> Made {
-        var (made, signed) = (made, fields)
+    /// Gives a request the fields that the route's command has given, and its signature.
+    func finish(_ made: Made, signed fields: [HeaderField]) throws(RequestError) {
+        var signed = fields
         signatureFailures = 0
         try made.request.setHeaders(fromCommand: fields)
         if let signing = route.awsSigning {
             signed += try made.request.sign(by: signing, with: made.secrets, at: now())
         }
         made.redaction = signed.isEmpty ? redaction(of: made.secrets) : Redaction(made.secrets, signed: signed)
-        return made
     }
 
     /// Returns the time before the route's command is called again after another failure.

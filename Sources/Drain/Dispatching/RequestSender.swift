@@ -61,23 +61,24 @@ final class RequestSender {
     }
 
     /// Makes the request of an attempt, or returns why none can be made. Throws if no attempt can be made at all.
-    func request(for attempt: inout Attempt) throws(SinkError) -> Result<OutgoingRequest, RequestError> {
-        var request: OutgoingRequest
+    func request(for attempt: Attempt) throws(SinkError) -> Result<RequestMaker.Made, RequestError> {
+        let made: RequestMaker.Made
         do throws(RequestError) {
-            let (unsigned, fields) = if let signed = attempt.signature { signed } else { try signed(attempt) }
-            (attempt.signature, attempt.credentials) = (nil, unsigned.credentials)
-            let made = try attempt.maker.finished(unsigned, signed: try fields.get())
-            (request, attempt.secrets, attempt.redaction) = (made.request, made.secrets, made.redaction)
+            let signature = if let signature = attempt.signature { signature } else { try signed(attempt) }
+            made = signature.made
+            (attempt.signature, attempt.credentials) = (nil, made.credentials)
+            try attempt.maker.finish(made, signed: try signature.fields.get())
+            (attempt.secrets, attempt.redaction) = (made.secrets, made.redaction)
         } catch {
             return .failure(error)
         }
-        request.destination = attempt.destination.name
-        request.needsHTTP1 = attempt.destination.control.state.needsHTTP1(at: world.now())
-        if let defect = try attempt.maker.fitTransport(of: &request, to: open()) {
+        made.request.destination = attempt.destination.name
+        made.request.needsHTTP1 = attempt.destination.control.needsHTTP1(at: world.now())
+        if let defect = try attempt.maker.fitTransport(of: &made.request, to: open()) {
             return .failure(.noTransport(reason: defect))
         }
-        adjust(&request)
-        return .success(request)
+        adjust(&made.request)
+        return .success(made)
     }
 
     /// Returns the work for which an attempt waits beside the deliveries before its request can be made; `nil` if there
@@ -88,7 +89,9 @@ final class RequestSender {
         }
         if let secrets = attempt.maker.secretWork(for: first.operation) { return CredentialWork { _ in secrets() } }
         // try?: making the request says what is wrong.
-        guard attempt.route.headersCommand != nil, let made = try? unsignedRequest(for: attempt) else { return nil }
+        guard attempt.maker.route.headersCommand != nil, let made = try? unsignedRequest(for: attempt) else {
+            return nil
+        }
         return CredentialWork { [maker = attempt.maker] in $0.signature = (made, maker.fields(of: made.request)) }
     }
 
@@ -110,7 +113,7 @@ final class RequestSender {
     /// Submits the request of an attempt, with the ticket `submitted`. The request begins with its handover: what
     /// secrets and commands cost before is no part of it.
     func submit(
-        _ request: OutgoingRequest, of attempt: inout Attempt, from spoolRun: SpoolRun
+        _ request: OutgoingRequest, of attempt: Attempt, from spoolRun: SpoolRun
     ) throws(SinkError) {
         let sink = open()
         attempt.began = world.now()
@@ -170,8 +173,9 @@ final class RequestSender {
 
     /// Makes the request of an attempt. May wait for credentials.
     func makeRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
-        let (unsigned, fields) = try signed(attempt)
-        return try attempt.maker.finished(unsigned, signed: try fields.get())
+        let (made, fields) = try signed(attempt)
+        try attempt.maker.finish(made, signed: try fields.get())
+        return made
     }
 
     private func signed(_ attempt: Attempt) throws(RequestError) -> Attempt.Signature {
@@ -180,12 +184,14 @@ final class RequestSender {
     }
 
     private func unsignedRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
-        try attempt.maker.unsigned(
-            for: attempt.members.map { (member) throws(RequestError) in
-                var operation = member.operation
-                if let file = operation.header.bodyFile { operation.header.bodyFile = try sendable(file) }
-                return (operation, member.name.attempts + 1 + attempt.unchargedCount)
-            })
+        let operations = try attempt.members.map { (member) throws(RequestError) in
+            guard let file = member.operation.header.bodyFile else { return member.operation }
+            var operation = member.operation
+            operation.header.bodyFile = try sendable(file)
+            return operation
+        }
+        let attempts = attempt.members.reduce(0) { max($0, $1.name.attempts) }
+        return try attempt.maker.unsigned(for: operations, attempt: attempts + 1 + attempt.unchargedCount)
     }
 
     /// Returns a body file as it can be sent now.

@@ -88,9 +88,8 @@ struct SendQueue {
     /// Queues operations whose request was sent to be sent again in this run, under the next attempt number. The
     /// earlier attempt is not charged.
     mutating func enqueueAgain(_ attempt: Attempt) {
-        var again = attempt
-        again.unchargedCount += 1
-        enqueueFirst(again)
+        attempt.unchargedCount += 1
+        enqueueFirst(attempt)
     }
 
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
@@ -108,7 +107,7 @@ struct SendQueue {
         }
         var work = samples.map(Work.sample)
         for index in destination.urgent.indices.reversed() where work.count < count {
-            guard case .claimed(var attempt) = destination.urgent[index], attempt.members.count == 1 else { continue }
+            guard case .claimed(let attempt) = destination.urgent[index], attempt.members.count == 1 else { continue }
             attempt.isSample = true
             destination.urgent.remove(at: index)
             work.append(.claimed(attempt))

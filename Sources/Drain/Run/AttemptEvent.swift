@@ -2,14 +2,14 @@ package import Policy
 import Spool
 
 /// One attempt, and its effect on the operation.
-package struct AttemptEvent: Sendable {
-    package var id: OperationID
-    package var type: TypeName
-    package var destination: String
-    package var settlement: Settlement
+package final class AttemptEvent: Sendable {
+    package let id: OperationID
+    package let type: TypeName
+    package let destination: String
+    package let settlement: Settlement
     /// The attempts counted so far, this attempt included if it counted.
-    package var attempts: Int
-    package var attemptsAllowed: Int?
+    package let attempts: Int
+    package let attemptsAllowed: Int?
 
     package var record: AttemptRecord { settlement.record }
 
@@ -28,7 +28,7 @@ package struct AttemptEvent: Sendable {
 }
 
 extension AttemptEvent {
-    init(of member: Member, _ settlement: Settlement, _ attempt: Attempt) {
+    convenience init(of member: Member, _ settlement: Settlement, _ attempt: Attempt) {
         let attempts = member.name.attempts + (settlement.disposition.countsAttempt ? 1 : 0)
         self.init(
             id: member.name.id, type: member.name.type, destination: attempt.destination.name,

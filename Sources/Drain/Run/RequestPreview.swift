@@ -86,7 +86,7 @@ package struct RequestPreview {
     private func members(
         of candidate: Candidate, in pass: Pass, _ maker: RequestMaker
     ) throws(SpoolError) -> [(member: Member, older: [OperationID])] {
-        guard var member = try member(candidate.entry, maker) else { return [] }
+        guard let member = try member(candidate.entry, maker) else { return [] }
         guard let entries = pass.merged[member.name.id] else { return [(member, [])] }
         var older: [Member] = []
         for entry in entries { if let one = try self.member(entry, maker) { older.append(one) } }
@@ -105,7 +105,6 @@ package struct RequestPreview {
     }
 
     private func filled(_ member: Member, _ maker: RequestMaker) throws(SpoolError) -> Member {
-        var member = member
         _ = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: run.parts.spool)
         return member
     }

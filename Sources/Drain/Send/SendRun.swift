@@ -18,7 +18,7 @@ struct SendRun: ~Copyable {
     private let destination: Destination
     private let sequence: SequenceKey?
     /// The operation, with its name and the records of its attempts so far.
-    private var member: Member
+    private let member: Member
     /// The row of the operation while this process has not claimed it.
     private var state: QueueState
 
@@ -121,7 +121,7 @@ struct SendRun: ~Copyable {
             return wait(block, destination)
         }
         settling.outcome = nil
-        dispatch.given = member
+        dispatch.given = Member(operation: member.operation, name: member.name, claim: member.claim)
         dispatch.stop.patience = world.clock.instant() + patience
         let candidate = Candidate(
             entry: Entry(state: state, name: member.name), destination: self.destination, sequence: sequence,
@@ -176,7 +176,7 @@ struct SendRun: ~Copyable {
     /// put another one there, which stays in the queue, as its submitter was told.
     private mutating func waits(until next: ContinuousClock.Instant) throws(SpoolError) -> Bool {
         guard let deadline, next <= deadline, !tally.isInterrupted() else { return false }
-        if let claim = member.claim, !spoolRun.isOpen(claim) {
+        if let claim = member.claim, !claim.isOpen {
             member.claim = nil
             guard let taken = try spoolRun.take(Entry(state: state, name: member.name)) else { return false }
             guard case .operation(let stored) = taken.file, stored.operation.header == member.operation.header,

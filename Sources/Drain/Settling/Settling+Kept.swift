@@ -5,7 +5,7 @@ import Spool
 extension Settling {
     /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
     /// chosen, or if there is no room to keep its answer.
-    mutating func fillOrPutBack(_ member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
+    mutating func fillOrPutBack(_ member: Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
         if !maker.isInChains { return true }
         let missing = try fillKeptValues(maker.keptNames, of: &member.operation, maker.route, in: spool)
         if missing == nil, try provesRoomToKeep(maker.route) {

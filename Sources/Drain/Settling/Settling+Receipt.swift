@@ -24,7 +24,7 @@ extension Settling {
         guard case .delivered(let keep) = settlement.disposition, let request = attempt.request,
             let claim = member.claim
         else { return nil }
-        if !settlement.kept.isEmpty, let chain = attempt.route.chainOrNone(of: member.operation) {
+        if !settlement.kept.isEmpty, let chain = attempt.maker.route.chainOrNone(of: member.operation) {
             settlement.record.kept = ChainValues(chain: chain, kept: settlement.kept)
         }
         let parts = member.parts.map { ($0.claim, ofPart(of: member, settlement).record) }
@@ -39,7 +39,7 @@ extension Settling {
         let attempt = answer.attempt
         var chance = chance
         var settlement = Settlement.decide(
-            on: answer.report, verdict: verdict, of: member.operation, name: member.name, route: attempt.route,
+            on: answer.report, verdict: verdict, of: member.operation, name: member.name, route: attempt.maker.route,
             inBatch: attempt.isShared || attempt.members.count > 1,
             keepsDelivered: configuration.retention.delivered > .zero, start: attempt.began, now: now, using: &chance)
         if answer.isUnsent { settlement.record.error = nil }

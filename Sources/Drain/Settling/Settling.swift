@@ -69,7 +69,9 @@ struct Settling: ~Copyable {
             var settlement = settlement(of: member, answer, as: verdict, at: now, using: shared)
             if hasSubmitter { noteOutcome(&settlement, member, answer, verdict, now) }
             do throws(SpoolError) {
-                if let failed = released.removeValue(forKey: member.name.id), try !takeBack(failed, settlement) {
+                if !released.isEmpty, let failed = released.removeValue(forKey: member.name.id),
+                    try !takeBack(failed, settlement)
+                {
                     return failed.settlement
                 }
                 try settle(member, &settlement, answer)
@@ -95,7 +97,7 @@ struct Settling: ~Copyable {
             note(settlement, member, attempt)
             return tell(.gone, settlement, member, attempt, isSent: !answer.isUnsent)
         }
-        var receipt = receipts.removeValue(forKey: member.name.id)
+        var receipt = receipts.isEmpty ? nil : receipts.removeValue(forKey: member.name.id)
         if receipt == nil { receipt = try self.receipt(for: member, &settlement, attempt) }
         // Operations of a sequence are settled at once, before the operations behind them go on.
         let mayWait = isCollecting && !hasSubmitter && member.sequence == nil && member.claim != nil
@@ -242,7 +244,7 @@ struct Settling: ~Copyable {
     mutating func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
         let disposition = settlement.disposition
         let id = member.name.id
-        operations.deferred.remove(id)
+        if !operations.deferred.isEmpty { operations.deferred.remove(id) }
         if case .deferred = disposition { operations.deferred.insert(id) }
         if disposition != .putBack {
             book.unpark(id, attempt.destination)

@@ -87,7 +87,8 @@ package struct Settlement: Hashable, Sendable {
     /// Returns the operation's own expiry or the route's, whichever comes first; `nil` if there is neither.
     package static func expiry(of operation: Operation, route: Route) -> Timestamp? {
         let aged = route.expiresAfter.flatMap { lifetime in operation.ageBegins.map { $0 + lifetime } }
-        return [operation.header.expiresAt, aged].compactMap { $0 }.min()
+        guard let own = operation.header.expiresAt else { return aged }
+        return aged.map { min($0, own) } ?? own
     }
 
     /// Decides on an operation that is not attempted; `nil` while it may wait. Its expiry bounds every wait. The age of

@@ -1,6 +1,5 @@
-/// The end of an attempt, as seen by the control of its destination. `Attempt` is the run's own value, which the
-/// control returns.
-package struct AttemptEnd<Attempt> {
+/// The end of an attempt, as seen by the control of its destination, which hands the end back to the run.
+package final class AttemptEnd {
     /// The parts of an attempt that decide.
     package struct Facts {
         /// The operations of the request.
@@ -31,10 +30,11 @@ package struct AttemptEnd<Attempt> {
         }
     }
 
-    private let shared: Shared<Attempt>
-    package var facts: Facts
-    package var report: SealedReport
-    package var verdict: Verdict
+    /// The run's own attempt, of which the control knows the facts.
+    package let ownAttempt: AnyObject
+    package let facts: Facts
+    package let report: SealedReport
+    package let verdict: Verdict
     /// Whether no request could be made, so that nothing was sent.
     package var isUnsent = false
     /// Whether the next operations of the sequence are sent while the end is withheld, as if the operation had failed.
@@ -44,14 +44,12 @@ package struct AttemptEnd<Attempt> {
     /// this operation's own, and does not count towards a storm.
     package var isContradicted = false
 
-    package init(attempt: Attempt, facts: Facts, report: SealedReport, verdict: Verdict) {
-        shared = Shared(attempt)
+    package init(ownAttempt: AnyObject, facts: Facts, report: SealedReport, verdict: Verdict) {
+        self.ownAttempt = ownAttempt
         self.facts = facts
         self.report = report
         self.verdict = verdict
     }
-
-    package var attempt: Attempt { shared.value }
 
     /// Whether the server refuses the credentials, or the operation with them.
     package var isRefusal: Bool { verdict.accused() == .credentials && verdict.status != nil }
@@ -66,7 +64,7 @@ package struct AttemptEnd<Attempt> {
 extension Incident {
     /// Makes the incident of one attempt; `nil` if it was a delivery, or says nothing of the destination: this machine
     /// is to blame, or the operation has no request.
-    init?<Attempt>(_ end: AttemptEnd<Attempt>, at now: Timestamp) {
+    init?(_ end: AttemptEnd, at now: Timestamp) {
         let verdict = end.verdict
         switch verdict.accused(members: end.facts.ids.count) {
         case nil, .machine, .network: return nil

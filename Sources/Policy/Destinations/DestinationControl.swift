@@ -6,9 +6,9 @@
 ///
 /// What is asked for each name of a listing, and for each attempt, is `mutating`, although it changes nothing: Swift
 /// copies the structure for nonmutating methods.
-package struct DestinationControl<Attempt>: ~Copyable {
-    package typealias End = AttemptEnd<Attempt>
-    package typealias Effect = DestinationEffect<Attempt>
+package struct DestinationControl: ~Copyable {
+    package typealias End = AttemptEnd
+    package typealias Effect = DestinationEffect
 
     /// Its name and digest.
     package private(set) var destination: Destination
@@ -28,7 +28,7 @@ package struct DestinationControl<Attempt>: ~Copyable {
     /// The guard over this run's permanent answers.
     private var storm: StormGuard<End>
     /// `nil` while no answer would hold the destination.
-    private var holds: HoldGuard<Attempt>?
+    private var holds: HoldGuard?
 
     package init(
         _ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState,
@@ -43,6 +43,11 @@ package struct DestinationControl<Attempt>: ~Copyable {
 
     /// The ledger's state, with what this run has learned since.
     package var state: DestinationState { access.state }
+
+    package var isHeld: Bool { mutating get { access.state.hold != nil } }
+
+    /// Whether a request needs HTTP/1.1, although its server may speak HTTP/2.
+    package mutating func needsHTTP1(at now: Timestamp) -> Bool { access.state.needsHTTP1(at: now) }
 
     // MARK: - Admission of attempts
 
@@ -202,7 +207,6 @@ extension DestinationControl {
     /// Decides what becomes of the operations of an attempt.
     package mutating func judge(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
         if end.isContradicted, end.verdict.outcome == .failed { return [.settle(end, as: end.verdict)] }
-        var end = end
         end.releasesSequence = end.verdict.outcome == .failed && holds == nil && storm.withholds
         guard let answer = answer(of: end), holds != nil || storm.minds(answer) else {
             return [.settle(end, as: end.verdict)]
@@ -296,7 +300,6 @@ extension DestinationControl {
         let isContradicted = ends.contains { $0.verdict.outcome == .delivered }
         var parking = state.parking
         return ends.map { end in
-            var end = end
             end.isContradicted = isContradicted
             if end.verdict.outcome != .held { return .settle(end, as: end.verdict) }
             return isContradicted ? contradict(end) : conclude(end, &parking, prints, at: now)

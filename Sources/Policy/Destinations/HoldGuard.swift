@@ -1,18 +1,18 @@
 /// The guard over answers that would hold a destination: asks one other operation first.
-struct HoldGuard<Attempt> {
+struct HoldGuard {
     /// The first refusal of credentials, or the first failure of a route's command, with its time.
     struct Refused {
-        let end: AttemptEnd<Attempt>
+        let end: AttemptEnd
         let answered: Timestamp
 
         /// Whether a delivery by this attempt shows that the credentials are good. An attempt from before the refusal
         /// shows nothing, because they may have been revoked since, unless one answer contained both or one is unsent.
-        func isContradicted(by facts: AttemptEnd<Attempt>.Facts) -> Bool {
+        func isContradicted(by facts: AttemptEnd.Facts) -> Bool {
             end.isUnsent || facts.began >= answered || facts.isShared && facts.began == end.facts.began
         }
     }
 
-    private(set) var storm = StormGuard<AttemptEnd<Attempt>>(threshold: 1)
+    private(set) var storm = StormGuard<AttemptEnd>(threshold: 1)
     /// `nil` if the answers refuse something else than credentials.
     let refused: Refused?
 
@@ -22,8 +22,8 @@ struct HoldGuard<Attempt> {
 
     /// Takes the next answer. An attempt with other credentials proves nothing about the refused ones.
     mutating func take(
-        _ end: AttemptEnd<Attempt>, _ answer: StormGuard<AttemptEnd<Attempt>>.Answer
-    ) -> StormGuard<AttemptEnd<Attempt>>.Step {
+        _ end: AttemptEnd, _ answer: StormGuard<AttemptEnd>.Answer
+    ) -> StormGuard<AttemptEnd>.Step {
         var answer = answer
         if let refused {
             let isOthers = refused.end.facts.credentials != end.facts.credentials
@@ -32,5 +32,5 @@ struct HoldGuard<Attempt> {
         return storm.take(end, answer, isSample: end.facts.isSample)
     }
 
-    mutating func nothingElse() -> StormGuard<AttemptEnd<Attempt>>.Step { storm.nothingElse() }
+    mutating func nothingElse() -> StormGuard<AttemptEnd>.Step { storm.nothingElse() }
 }

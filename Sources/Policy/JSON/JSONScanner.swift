@@ -77,25 +77,6 @@ package struct JSONScanner {
         }
     }
 
-    /// Calls `take` with the ranges of each name and value of the only value in `range`, in order. Returns false if it
-    /// is no object. Throws if the range has more than one value.
-    package static func forEachMember(
-        ofOnlyValueIn range: Range<Int>, of bytes: [UInt8],
-        _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
-    ) throws(JSONSyntaxError) -> Bool {
-        var scanner = JSONScanner(bytes, in: range)
-        scanner.skipWhitespace()
-        let start = scanner.offset
-        scanner.depth = 1
-        let isObject = try scanner.forEachMember(take)
-        scanner.depth = 0
-        if isObject { try scanner.checkUTF8(from: start) } else { _ = try scanner.next() }
-        if try scanner.next() != nil {
-            throw JSONSyntaxError(offset: scanner.offset, reason: "more than one value")
-        }
-        return isObject
-    }
-
     /// Returns the members of the object at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []
@@ -108,13 +89,23 @@ package struct JSONScanner {
     }
 
     /// Calls `take` with the ranges of each name and value, in order. Returns false if there is no object at `range`.
+    /// With `isOnly` throws if the range has another value too, or bytes that are not UTF-8.
     package static func forEachMember(
-        of bytes: [UInt8], in range: Range<Int>,
+        of bytes: [UInt8], in range: Range<Int>, isOnly: Bool = false,
         _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
     ) throws(JSONSyntaxError) -> Bool {
         var scanner = JSONScanner(bytes, in: range)
         scanner.skipWhitespace()
-        return try scanner.forEachMember(take)
+        let start = scanner.offset
+        scanner.depth = isOnly ? 1 : 0
+        let isObject = try scanner.forEachMember(take)
+        guard isOnly else { return isObject }
+        scanner.depth = 0
+        if isObject { try scanner.checkUTF8(from: start) } else { _ = try scanner.next() }
+        if try scanner.next() != nil {
+            throw JSONSyntaxError(offset: scanner.offset, reason: "more than one value")
+        }
+        return isObject
     }
 
     private mutating func forEachMember(

@@ -158,8 +158,14 @@ package class KeyedCandidate {
         self.key = key
     }
 
-    fileprivate static func isOlder(left: KeyedCandidate, right: KeyedCandidate) -> Bool { left.key < right.key }
-    fileprivate static func isNewer(left: KeyedCandidate, right: KeyedCandidate) -> Bool { right.key < left.key }
+    /// Compares the times first, and copies the ids only of equal times.
+    fileprivate static func isOlder(left: KeyedCandidate, right: KeyedCandidate) -> Bool {
+        let (time, other) = (left.key.age.createdAt, right.key.age.createdAt)
+        return time != other ? time < other : left.key < right.key
+    }
+    fileprivate static func isNewer(left: KeyedCandidate, right: KeyedCandidate) -> Bool {
+        isOlder(left: right, right: left)
+    }
 }
 
 /// The sort key of a candidate, different for each: two files of one id and time still differ by when they were

@@ -24,7 +24,7 @@ struct RequestDraft: Hashable {
     /// Returns all header fields, including drainq's own.
     func headers(key: String, attempt: Int, version: String) throws(RequestError) -> [HeaderField] {
         var fields = headers
-        func isGiven(_ name: String) -> Bool { headers.contains { $0.name.lowercased() == name } }
+        func isGiven(_ name: StaticString) -> Bool { headers.contains { $0.isNamed(name) } }
         if let type = content.type, !isGiven("content-type") {
             fields.append(HeaderField(name: "Content-Type", value: type))
         }
@@ -38,6 +38,7 @@ struct RequestDraft: Hashable {
 extension OutgoingRequest {
     /// Replaces fields by those of the same names that the route's command has answered, and adds the rest.
     package mutating func setHeaders(fromCommand fields: [HeaderField]) throws(RequestError) {
+        if fields.isEmpty { return }
         for field in fields {
             if let defect = field.defect {
                 throw .headersCommand(reason: "answered the header '\(escapedForDisplay(field.name))', which \(defect)")

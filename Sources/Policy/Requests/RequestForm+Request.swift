@@ -115,13 +115,13 @@ extension ConnectionOptions {
     /// Returns the options with their secrets filled in.
     package func expanded(with secrets: SecretValues) throws(RequestError) -> ConnectionOptions {
         var expanded = self
-        let values = TemplateValues(nil, secrets: secrets)
         if case .url(let proxy) = proxy {
-            expanded.proxy = .url(try Template(proxy, for: .proxy, of: "proxy").text(values))
+            let template = try Template(proxy, for: .proxy, of: "proxy")
+            expanded.proxy = .url(try template.text(TemplateValues(nil, secrets: secrets)))
         }
         if let passphrase = clientCertificate?.passphrase {
             let template = try Template(passphrase, for: .setting, of: "clientCertificate.passphrase")
-            expanded.clientCertificate?.passphrase = try template.text(values)
+            expanded.clientCertificate?.passphrase = try template.text(TemplateValues(nil, secrets: secrets))
         }
         return expanded
     }

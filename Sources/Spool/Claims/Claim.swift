@@ -1,4 +1,5 @@
 package import Policy
+import Synchronization
 
 /// The exclusive right to attempt one operation.
 package final class Claim: Sendable {
@@ -9,6 +10,13 @@ package final class Claim: Sendable {
     let fileName: String
     /// The file's path while it is claimed.
     let path: QueuePath
+
+    /// Whether the file is still in the run's directory.
+    package var isOpen: Bool { place.withLock { $0.isOpen } }
+    /// The mark of the file in the run's directory; `nil` without a mark.
+    var mark: ClaimMarks.Mark? { place.withLock { $0.mark } }
+    /// Both, which the run changes under its own lock.
+    let place = Mutex<(isOpen: Bool, mark: ClaimMarks.Mark?)>((false, nil))
 
     init(_ name: EntryName, from: QueueState, by run: SpoolRun) {
         self.name = name

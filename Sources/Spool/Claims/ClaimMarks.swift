@@ -1,5 +1,6 @@
 import CSystem
 import Policy
+import Synchronization
 
 /// The marks of a run's files in the lock file of its directory. A mark says that a request with the operation has
 /// begun, or that the operation was delivered. If the process dies, recovery counts an interruption of a begun
@@ -30,35 +31,38 @@ struct ClaimMarks {
     /// The most bytes that recovery reads.
     private static let limit = 64 << 20
 
-    private var marks: [EntryName: (record: Int, meaning: Meaning)] = [:]
+    /// The mark of a claim: what it says, and its record.
+    struct Mark {
+        let meaning: Meaning
+        fileprivate let record: Int
+    }
+
     private var free: [Int] = []
     /// The number of records that have been used; 0 before the first mark.
     private var count = 0
 
-    /// The meaning of the mark of a name; `nil` without a mark.
-    subscript(name: EntryName) -> Meaning? { marks[name]?.meaning }
-
     /// Marks a claim, or changes its mark. Returns false if the system refuses.
     @discardableResult
     mutating func mark(
-        _ claim: Claim, _ meaning: Meaning, in directory: LockedDirectory, _ system: SystemCalls
+        _ claim: Claim, _ meaning: Meaning, in directory: LockedDirectory, _ queue: SpoolDirectory
     ) -> Bool {
         if count == 0 {
-            directory.write(Self.record("\(directory.name) \(system.boot())"), at: 0)
+            directory.write(Self.record("\(directory.name) \(queue.system.boot())"), at: 0)
             count = 1
         }
-        let record = marks[claim.name]?.record ?? free.popLast() ?? count
+        let record = claim.mark?.record ?? free.popLast() ?? count
         count = max(count, record + 1)
-        marks[claim.name] = (record, meaning)
-        return directory.write(Self.record(meaning.prefix, claim.fileName), at: record * Self.length)
+        claim.place.withLock { $0.mark = Mark(meaning: meaning, record: record) }
+        return directory.write(Self.record(meaning.prefix + claim.fileName), at: record * Self.length)
     }
 
     /// Ends the mark of a claim whose file has left the directory. `isBack`: the file may be claimed again under its
     /// name. An operation that was delivered may come again under its name, too: by an import.
-    mutating func end(_ name: EntryName, isBack: Bool, in directory: LockedDirectory) {
-        guard let (record, meaning) = marks.removeValue(forKey: name) else { return }
-        free.append(record)
-        if isBack || meaning != .begun { directory.write(Self.record(""), at: record * Self.length) }
+    mutating func end(_ claim: Claim, isBack: Bool, in directory: LockedDirectory) {
+        guard let mark = claim.mark else { return }
+        claim.place.withLock { $0.mark = nil }
+        free.append(mark.record)
+        if isBack || mark.meaning != .begun { directory.write(Self.record(""), at: mark.record * Self.length) }
     }
 
     /// Returns what the marks of a dead run of this boot say, by the names of the claims.
@@ -82,13 +86,10 @@ struct ClaimMarks {
         return meanings
     }
 
-    private static func record(_ prefix: String, _ text: String = "") -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(length)
-        bytes += prefix.utf8
-        bytes += text.utf8
-        bytes += repeatElement(UInt8(ascii: "\n"), count: max(0, length - bytes.count))
-        bytes.removeLast(bytes.count - length)
+    private static func record(_ text: String) -> [UInt8] {
+        var bytes = [UInt8](repeating: UInt8(ascii: "\n"), count: length)
+        let text = Array(text.utf8)
+        bytes.replaceSubrange(..<min(text.count, length), with: text.prefix(length))
         return bytes
     }
 }

@@ -17,6 +17,8 @@ package final class SpoolRun {
     private struct Changes {
         /// The claims not settled yet.
         var claims: [EntryName: Claim] = [:]
+        /// The marked claims that are not open, for the next recovery of their files.
+        var left: [EntryName: Claim] = [:]
         var marks = ClaimMarks()
         /// Directories with changed names that `sync` must make durable. Directories with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
@@ -35,34 +37,48 @@ package final class SpoolRun {
 
     /// Notes a claim whose file is in the run's directory. No mark of an earlier file counts for the claim.
     func claimed(_ claim: Claim) {
-        unmark(claim.name)
+        unmark(claim)
         changes.withLock { $0.claims[claim.name] = claim }
+        claim.place.withLock { $0.isOpen = true }
     }
-
-    /// Whether the file of a claim is still in the run's directory.
-    package func isOpen(_ claim: Claim) -> Bool { changes.withLock { $0.claims[claim.name] === claim } }
 
     /// Forgets a claim whose file has left the run's directory. `isBack`: the file has its row and its name again.
     func forget(_ claim: Claim, isBack: Bool = false) {
-        changes.withLock { _ = $0.claims.removeValue(forKey: claim.name) }
-        unmark(claim.name, isBack: isBack)
+        close(claim)
+        unmark(claim, isBack: isBack)
     }
 
     /// Forgets a claim whose file stays in the run's directory, with its mark, for the next recovery.
-    func leave(_ claim: Claim) { changes.withLock { _ = $0.claims.removeValue(forKey: claim.name) } }
+    func leave(_ claim: Claim) {
+        close(claim)
+        changes.withLock { $0.left[claim.name] = claim }
+    }
 
-    /// Returns what the mark of a file in the run's directory says; `nil` without a mark.
-    func mark(of name: EntryName) -> ClaimMarks.Meaning? { changes.withLock { $0.marks[name] } }
+    private func close(_ claim: Claim) {
+        changes.withLock { _ = $0.claims.removeValue(forKey: claim.name) }
+        claim.place.withLock { $0.isOpen = false }
+    }
+
+    /// Returns the claim that was left with its mark under this name; `nil` if there is none.
+    func leftClaim(_ name: EntryName) -> Claim? { changes.withLock { $0.left[name] } }
 
     /// Marks the file of a claim. Returns false if the system refuses.
     @discardableResult
     func mark(_ claim: Claim, _ meaning: ClaimMarks.Meaning) -> Bool {
-        changes.withLock { $0.marks.mark(claim, meaning, in: directory, queue.system) }
+        changes.withLock { changes in
+            if !claim.isOpen { changes.left[claim.name] = claim }
+            return changes.marks.mark(claim, meaning, in: directory, queue)
+        }
     }
 
     /// Ends the mark of a file that has left the run's directory.
-    func unmark(_ name: EntryName, isBack: Bool = true) {
-        changes.withLock { $0.marks.end(name, isBack: isBack, in: directory) }
+    func unmark(_ claim: Claim, isBack: Bool = true) {
+        changes.withLock { changes in
+            if !changes.left.isEmpty, let left = changes.left.removeValue(forKey: claim.name) {
+                changes.marks.end(left, isBack: isBack, in: directory)
+            }
+            changes.marks.end(claim, isBack: isBack, in: directory)
+        }
     }
 
     /// Notes a new name in a directory, for `sync` to make durable.

@@ -1,13 +1,17 @@
 /// The file system that a queue is on, as the kernel names it.
 package struct FileSystem: Hashable, Sendable {
     /// `ext4`, `nfs4`, `fuse.sshfs`.
-    package var type: String
+    package let type: String
     /// The options of the mount and of the file system: `rw`, `local_lock=none`.
-    package var options: Set<String>
+    package let options: Set<String>
+    /// Whether only one kernel mounts the file system, so this kernel's answers about a file are current. False for the
+    /// known shared file systems, and for FUSE without a block device (`fuseblk`, as with ntfs-3g).
+    package let isLocal: Bool
 
     package init(type: String, options: Set<String> = []) {
         self.type = type
         self.options = options
+        isLocal = !Self.shared.contains(type) && (!type.hasPrefix("fuse") || type == "fuseblk")
     }
 
     /// How far the kernel's locks on its files reach.
@@ -31,15 +35,9 @@ package struct FileSystem: Hashable, Sendable {
         }
     }
 
-    /// Whether only one kernel mounts the file system, so this kernel's answers about a file are current. False for the
-    /// known shared file systems, and for FUSE without a block device (`fuseblk`, as with ntfs-3g).
-    package var isLocal: Bool {
-        !Self.shared.contains(type) && (!type.hasPrefix("fuse") || type == "fuseblk")
-    }
-
     private static let shared: Set<String> = [
         "nfs", "nfs4", "ceph", "gfs2", "ocfs2", "lustre", "cifs", "smb3", "9p", "virtiofs", "afs", "beegfs", "gpfs",
-        "pvfs2", "vboxsf", unknown.type,
+        "pvfs2", "vboxsf", "unknown",
     ]
 
     private var hasLocalLocks: Bool { !options.isDisjoint(with: ["local_lock=flock", "local_lock=all"]) }

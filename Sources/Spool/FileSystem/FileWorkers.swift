@@ -38,17 +38,20 @@ final class FileWorkers {
     }
 
     private func overlapped<Element, Result>(_ elements: [Element], _ body: (Element) -> Result) -> [Result] {
-        var outcomes = [(result: Result, time: Duration)?](repeating: nil, count: elements.count)
-        outcomes.withUnsafeMutableBufferPointer { outcomes in
-            system.overlap(elements.count, Self.width) { index in
-                let start = system.elapsed()
-                let result = body(elements[index])
-                outcomes[index] = (result, system.elapsed() - start)
+        var results = [Result?](repeating: nil, count: elements.count)
+        var times = [Duration](repeating: .zero, count: elements.count)
+        results.withUnsafeMutableBufferPointer { results in
+            times.withUnsafeMutableBufferPointer { times in
+                system.overlap(elements.count, Self.width) { index in
+                    let start = system.elapsed()
+                    results[index] = body(elements[index])
+                    times[index] = system.elapsed() - start
+                }
             }
         }
         // The kernel changes a directory for one call at a time: the times of the other calls include their wait.
-        took(outcomes.map { $0!.time }.min()!)
-        return outcomes.map { $0!.result }
+        took(times.min()!)
+        return results.map { $0! }
     }
 
     private func took(_ time: Duration) {

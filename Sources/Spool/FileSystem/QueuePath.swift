@@ -16,7 +16,9 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
             let place = UnsafeMutableRawBufferPointer(buffer)
             directory.bytes.withUnsafeBytes { place.copyMemory(from: $0) }
             place[start - 1] = UInt8(ascii: "/")
-            UnsafeMutableRawBufferPointer(rebasing: place[start...]).copyBytes(from: name)
+            let rest = UnsafeMutableRawBufferPointer(rebasing: place[start...])
+            let isCopied: Void? = name.withContiguousStorageIfAvailable { rest.copyMemory(from: .init($0)) }
+            if isCopied == nil { rest.copyBytes(from: name) }
             place[count - 1] = 0
         }
     }

@@ -29,7 +29,7 @@ enum Checksum {
     static func fill(_ file: inout [UInt8], headerEnd: Int, bodyEnd: Int) {
         let place = digits(beforeEnd: headerEnd)
         let text = hexadecimal(computed(file, without: place, to: bodyEnd))
-        file.replaceSubrange(place, with: text.utf8)
+        file.replaceSubrange(place, with: text)
     }
 
     /// Returns the header line without the field; the line itself if it has none.
@@ -73,16 +73,16 @@ enum Checksum {
         case .damaged: return "the checksum at the end of the header line is damaged"
         case .present(let place):
             let found = hexadecimal(computed(bytes, without: place, to: bodyEnd))
-            if bytes[place].elementsEqual(found.utf8) { return nil }
-            let expected = QueuePath.escaped(Array(bytes[place]))
-            return "header and body have the checksum \(found), the header says \(expected): "
+            if bytes[place].elementsEqual(found) { return nil }
+            let (own, said) = (QueuePath.escaped(found), QueuePath.escaped(bytes[place]))
+            return "header and body have the checksum \(own), the header says \(said): "
                 + "the file was changed or damaged"
         }
     }
 
     /// Whether a header line's digits are those of this checksum.
     static func isWritten(_ digits: ArraySlice<UInt8>, for crc: UInt32) -> Bool {
-        digits.elementsEqual(hexadecimal(crc).utf8)
+        digits.elementsEqual(hexadecimal(crc))
     }
 
     // MARK: - Parts
@@ -103,8 +103,10 @@ enum Checksum {
         csystem_crc32c(crc, bytes.baseAddress, bytes.count)
     }
 
-    private static func hexadecimal(_ crc: UInt32) -> String {
-        let text = String(crc, radix: 16)
-        return String(repeating: "0", count: digits - text.utf8.count) + text
+    private static func hexadecimal(_ crc: UInt32) -> [UInt8] {
+        (0..<digits).map { place in
+            let digit = UInt8(truncatingIfNeeded: crc >> UInt32(4 * (digits - 1 - place)) & 15)
+            return (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10) + digit
+        }
     }
 }

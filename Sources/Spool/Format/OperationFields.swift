@@ -11,8 +11,8 @@ struct OperationFields {
     private struct Member {
         /// The extent of the name between its quotes.
         let name: Range<Int>
-        /// The name, if it has an escape or a byte that is not ASCII.
-        let decoded: JSONName?
+        /// Whether the name has no escape, and no byte that is not ASCII.
+        let isPlain: Bool
         let value: Range<Int>
     }
 
@@ -27,18 +27,15 @@ struct OperationFields {
         self.line = line
         var members: [Member] = []
         members.reserveCapacity(8)
-        func take(_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) {
-            let inner = name.lowerBound + 1..<name.upperBound - 1
-            let isPlain = bytes[inner].allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "\\") }
-            let decoded = isPlain ? nil : JSONName(try JSONScanner.name(of: bytes, in: name))
-            members.append(Member(name: inner, decoded: decoded, value: value))
-        }
         let isObject: Bool
         do throws(JSONSyntaxError) {
-            isObject =
-                isWhole
-                ? try JSONScanner.forEachMember(ofOnlyValueIn: range, of: bytes, take)
-                : try JSONScanner.forEachMember(of: bytes, in: range, take)
+            isObject = try JSONScanner.forEachMember(of: bytes, in: range, isOnly: isWhole) {
+                (name, value) throws(JSONSyntaxError) in
+                let inner = name.lowerBound + 1..<name.upperBound - 1
+                let isPlain = bytes[inner].allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "\\") }
+                if !isPlain { _ = try JSONScanner.name(of: bytes, in: name) }
+                members.append(Member(name: inner, isPlain: isPlain, value: value))
+            }
         } catch {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
         }
@@ -49,7 +46,7 @@ struct OperationFields {
 
     /// The first name equal to an earlier name. Compares few names each with each, since a set would be slower.
     private var firstRepeatedName: JSONName? {
-        if members.count <= 16, members.allSatisfy({ $0.decoded == nil }) {
+        if members.count <= 16, members.allSatisfy(\.isPlain) {
             return bytes.withUnsafeBufferPointer { bytes in
                 for index in members.indices {
                     let name = UnsafeBufferPointer(rebasing: bytes[members[index].name])
@@ -63,14 +60,18 @@ struct OperationFields {
     }
 
     private func name(of member: Member) -> JSONName {
-        member.decoded ?? JSONName(String(decoding: bytes[member.name], as: UTF8.self))
+        if member.isPlain { return JSONName(String(decoding: bytes[member.name], as: UTF8.self)) }
+        let quoted = member.name.lowerBound - 1..<member.name.upperBound + 1
+        // try?: `init` has decoded the name, and thrown its error.
+        return JSONName((try? JSONScanner.name(of: bytes, in: quoted)) ?? "")
     }
 
     /// Returns whether a member has a name of ASCII.
     private func has(_ member: Member, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if let decoded = member.decoded { return decoded.text.utf8.elementsEqual(name) }
-        let start = member.name.lowerBound
-        return member.name.count == name.count && name.indices.allSatisfy { bytes[start + $0] == name[$0] }
+        if !member.isPlain { return self.name(of: member).text.utf8.elementsEqual(name) }
+        if member.name.count != name.count { return false }
+        for index in name.indices where bytes[member.name.lowerBound + index] != name[index] { return false }
+        return true
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {
@@ -81,7 +82,7 @@ struct OperationFields {
     func range(_ field: String) -> Range<Int>? {
         var field = field
         return field.withUTF8 { field in
-            for index in members.indices where has(members[index], field) { return members[index].value }
+            for member in members where has(member, field) { return member.value }
             return nil
         }
     }

@@ -210,7 +210,7 @@ private struct OtherUsersFiles {
 
 /// The result of reading a file of the queue.
 package enum StoredFile: Hashable, Sendable {
-    case operation(StoredOperation)
+    indirect case operation(StoredOperation)
     /// Its content can never be an operation: for quarantine.
     case notAnOperation(reason: String)
     /// A newer drainq wrote the file, so the file must stay unchanged.

@@ -87,8 +87,8 @@ extension SpoolRun {
                     try returnForeign(from, bytes, &recovery)
                     continue
                 }
-                let claim = Claim(name, from: .home(of: name), by: self)
-                let meaning = marks[claim.fileName] ?? mark(of: name)
+                let claim = leftClaim(name) ?? Claim(name, from: .home(of: name), by: self)
+                let meaning = marks[claim.fileName] ?? claim.mark?.meaning
                 // If this run dies too, or cannot move the file on, the next recovery does what the mark says.
                 if let meaning { mark(claim, meaning) }
                 if try take(claim, from: from) {
@@ -102,7 +102,7 @@ extension SpoolRun {
                             claim.path, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
                     }
                 }
-                unmark(name)
+                unmark(claim)
             } catch {
                 first = first ?? error
             }

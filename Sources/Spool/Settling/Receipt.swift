@@ -33,7 +33,7 @@ extension SpoolRun {
     /// counts an interruption of each.
     @discardableResult
     package func begin(_ claims: [Claim]) -> RequestInFlight {
-        for claim in claims where isOpen(claim) && mark(of: claim.name) == nil { mark(claim, .begun) }
+        for claim in claims where claim.isOpen && claim.mark == nil { mark(claim, .begun) }
         return RequestInFlight(of: claims)
     }
 
@@ -66,8 +66,8 @@ extension SpoolRun {
     /// again. Returns false if none of them is marked.
     package func leaveDelivered(_ claims: [Claim]) -> Bool {
         var isLeft = false
-        for claim in claims where isOpen(claim) {
-            guard case .delivered = mark(of: claim.name) else { continue }
+        for claim in claims where claim.isOpen {
+            guard case .delivered? = claim.mark?.meaning else { continue }
             leave(claim)
             isLeft = true
         }
