@@ -11,6 +11,18 @@ package final class AttemptEvent: Sendable {
     package let attempts: Int
     package let attemptsAllowed: Int?
 
+    package init(
+        id: OperationID, type: TypeName, destination: String, settlement: Settlement, attempts: Int,
+        attemptsAllowed: Int?
+    ) {
+        self.id = id
+        self.type = type
+        self.destination = destination
+        self.settlement = settlement
+        self.attempts = attempts
+        self.attemptsAllowed = attemptsAllowed
+    }
+
     package var record: AttemptRecord { settlement.record }
 
     /// The time of the next attempt; `nil` if none follows by itself.
