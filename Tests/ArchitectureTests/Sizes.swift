@@ -19,7 +19,7 @@ enum Sizes {
 
         "Configuration": 3_405,
 
-        "Delivery": 5_635,
+        "Delivery": 5_690,
 
         "Drain": 9_060,
 
@@ -35,7 +35,7 @@ enum Sizes {
 
         "drainq": 8,
 
-        "drainq-urlsession": 393,
+        "drainq-urlsession": 405,
     ]
 
     /// The most lines of each page of man/.
