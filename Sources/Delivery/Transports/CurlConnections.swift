@@ -96,6 +96,12 @@ struct CurlConnections {
 
     /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
     /// whose answers name their requests, before the version is known, and for a fresh connection.
+    /// Notes that a server has closed a kept connection under a request. Without TLS, where a new connection costs
+    /// little, its connections are not kept any more: some servers close each a few milliseconds after an answer.
+    mutating func noteLoss(of origin: Origin) {
+        if origin.isPlain { noteStray(of: origin) }
+    }
+
     mutating func take(
         for request: OutgoingRequest, to origin: Origin
     ) -> (cache: ConnectionCache, socket: CurlSocket?)? {
