@@ -49,6 +49,8 @@ final class CurlTransfer {
     var cache: ConnectionCache? {
         didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, cache.map { UnsafeRawPointer($0.pointer) }) }
     }
+    /// Whether other transfers may use its connection at the same time.
+    var mayShare = false
     /// Whether an option was set on the handle for this transfer only.
     private var hasAlteredHandle = false
     /// Whether its HTTP/2 stream ended without its whole answer.
@@ -73,10 +75,10 @@ final class CurlTransfer {
     private var isFresh: Bool
     /// The time when libcurl was last given the handle.
     private var started: ContinuousClock.Instant
-    /// The time when a byte was last seen to move, and the number of bytes until then.
-    private var moved: ContinuousClock.Instant
     /// The time that libcurl has for the connection.
     private var timeToConnect: Duration
+    /// The time when a byte was last seen to move, and the number of bytes until then.
+    private var moved: ContinuousClock.Instant
     private var progress: Int64 = 0
     /// The pass of the sockets in which libcurl last called the progress function, and the earlier calls in that pass.
     private var told = (pass: 0, count: 0)
@@ -103,9 +105,9 @@ final class CurlTransfer {
         started = began
         moved = began
         isFresh = request.freshConnection
+        timeToConnect = request.timeouts.connect
         var fields: UnsafeMutablePointer<ccurl_list>?
         request.forEachCurlField { fields = ccurl_list_append(fields, $0) ?? fields }
-        timeToConnect = request.timeouts.connect
         self.fields = fields
         length = request.bodyLength ?? 0
         errorMessage[0] = 0

@@ -51,9 +51,14 @@ package final class CurlTransport: AgentTransport {
         request.needsHTTP1 = connections.needsHTTP1(request, to: origin)
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, to: origin, ticket: ticket, sockets: sockets, handles: &handles)
-            if Libcurl.hasConnectionHooks, let taken = connections.take(for: request, to: transfer.origin) {
-                transfer.cache = taken.cache
-                transfer.likelySocket = taken.socket
+            if Libcurl.hasConnectionHooks {
+                if let taken = connections.take(for: request, to: origin) {
+                    transfer.cache = taken.cache
+                    transfer.likelySocket = taken.socket
+                } else if connections.mayShare(request, to: origin) {
+                    transfer.mayShare = true
+                    connections.noteShared(transfer.length, of: origin)
+                }
             }
             transfers[ticket] = transfer
             if !hasToWait(transfer) { add(transfer) }
@@ -62,20 +67,15 @@ package final class CurlTransport: AgentTransport {
         }
     }
 
-    private func mayShare(_ transfer: CurlTransfer) -> Bool {
-        connections.mayShare(transfer.request, to: transfer.origin)
-    }
-
     private func hasToWait(_ transfer: CurlTransfer) -> Bool {
-        guard Libcurl.hasConnectionHooks, mayShare(transfer) else { return false }
+        guard transfer.mayShare else { return false }
         return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.origin))
     }
 
     /// Gives libcurl the transfers that have waited long enough.
     private func addReady() {
         for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
-            guard mayShare(transfer) else { continue }
-            scouts.note(transfer)
+            if transfer.mayShare, connections.mayBeMultiplexed(transfer.origin) { scouts.note(transfer) }
         }
         for (transfer, waited) in scouts.dequeueReady({ transfers[$0.ticket] === $0 }) {
             transfer.hasWaited(waited)
@@ -166,6 +166,7 @@ package final class CurlTransport: AgentTransport {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
         connections.noteVersion(of: transfer)
+        if transfer.mayShare { connections.noteShared(-transfer.length, of: transfer.origin) }
         if let cache = transfer.cache {
             transfer.socket.map(sockets.acknowledge)
             transfer.cache = nil
