@@ -449,7 +449,10 @@ void *curl_multi_info_read(void *multi, int *left) {
     if (!transfer) return message;
     told = *message;
     if (told.data.code == WRITE_ERROR && transfer->is_full) told.data.code = 0;
-    if (told.data.code == 0 && !transfer->has_head) told.data.code = GOT_NOTHING;
+    if ((told.data.code == 0 || told.data.code == WRITE_ERROR) && !transfer->has_head) {
+        told.data.code = GOT_NOTHING;
+        if (transfer->words) strcpy(transfer->words, "the answer has no final status");
+    }
     if (told.data.code == 0) {
         long status = 0;
         int64_t sent = 0;

@@ -11,6 +11,13 @@ import Testing
         /// The answer counts, with the given number of bytes of the body.
         case answer(Int, bytes: Int)
         case failure(NetworkError)
+
+        init(_ result: AttemptReport.Result) {
+            switch result {
+            case .answer(let answer): self = .answer(answer.status, bytes: answer.body.count)
+            case .failure(let error, _): self = .failure(error)
+            }
+        }
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -32,7 +39,7 @@ import Testing
     private static func stalling(_ text: String) -> HostileAnswer { .verbatim(text).ending(.stall(at: .end)) }
     private static let soon: @Sendable (inout OutgoingRequest) -> Void = { $0.timeouts.request = .milliseconds(300) }
 
-    static let rows: [Row] = decided + cut + progress + encoded + contradicting + long
+    static let rows: [Row] = decided + cut + progress + encoded + contradicting + excessive + long
 
     /// A status of 300 or more decides, whatever becomes of the body.
     private static let decided: [Row] = [302, 400, 401, 429, 503].flatMap { status in
@@ -148,6 +155,37 @@ import Testing
             ]
         }
 
+    /// Bytes where an answer has none.
+    private static let excessive: [Row] = [
+        Row(
+            "101 and bytes of another protocol",
+            closing("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nbytes"),
+            .failure(.emptyAnswer))
+    ]
+
+    /// `{}` in gzip.
+    private static let emptyObject: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 174, 5, 0, 67, 191, 166, 163, 2, 0, 0, 0,
+    ]
+
+    @Test(arguments: [(200, Meaning.failure(.malformedAnswer)), (422, .answer(422, bytes: 2))], Transport.allCases)
+    func `bytes behind the end of a coding make a 2xx malformed`(row: (Int, Meaning), transport: Transport) throws {
+        let server = try PlayedServer()
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        let request = OutgoingRequest(
+            method: "POST", url: server.url + "/", body: [1],
+            timeouts: Timeouts(connect: .seconds(5), request: .seconds(9), total: .seconds(10)), transport: transport)
+        try sink.submit(request, ticket: 1)
+        #expect(try sink.reports(until: .now + .seconds(60), wakeups: [server.descriptor]).isEmpty)
+        let connection = try server.accept()
+        _ = try connection.readRequest()
+        connection.send("HTTP/1.1 \(row.0) Coded\r\nContent-Encoding: gzip\r\nContent-Length: 25\r\n\r\n")
+        connection.sendBytes(Self.emptyObject + [1, 2, 3])
+        let result = try #require(try sink.reports(until: .now + .seconds(60)).first).report.result
+        #expect(Meaning(result) == row.1, "\(result)")
+    }
+
     /// Trailers count towards the limit of header fields. The status decides once it has been read.
     private static let long: [Row] = [200, 422, 503].flatMap { status in
         let fields = String(repeating: "X-T: zzzzzzzzzzzzzzzzzzzzzzzz\r\n", count: 10_000)
@@ -169,12 +207,7 @@ import Testing
     @Test(arguments: rows, Transport.allCases)
     func `an answer means the same over both transports`(row: Row, transport: Transport) throws {
         let result = try attempt(.always(row.answer), by: transport, row.change)
-        let meaning: Meaning =
-            switch result {
-            case .answer(let answer): .answer(answer.status, bytes: answer.body.count)
-            case .failure(let error, _): .failure(error)
-            }
-        #expect(meaning == row.meaning, "\(result)")
+        #expect(Meaning(result) == row.meaning, "\(result)")
     }
 
     /// An answer to the head of a request whose body the server does not read.
@@ -185,8 +218,8 @@ import Testing
     }
 
     static let early: [EarlyRow] = [
-        EarlyRow(status: 200, body: 2, right: [.failure(.timeout)]),
-        EarlyRow(status: 204, body: 0, right: [.failure(.timeout)]),
+        EarlyRow(status: 200, body: 2, right: [.failure(.truncated)]),
+        EarlyRow(status: 204, body: 0, right: [.failure(.truncated)]),
         // Longer than `answerLimit`: a captive portal's page.
         EarlyRow(status: 200, body: 100_000, right: [.failure(.truncated)]),
         EarlyRow(status: 413, body: 2, right: [.answer(413, bytes: 2)]),
@@ -210,11 +243,6 @@ import Testing
             "HTTP/1.1 \(row.status) Early\r\n" + (row.status == 204 ? "" : "Content-Length: \(row.body)\r\n") + "\r\n"
                 + String(repeating: "x", count: row.body))
         let result = try #require(try sink.reports(until: .now + .seconds(60)).first).report.result
-        let meaning: Meaning =
-            switch result {
-            case .answer(let answer): .answer(answer.status, bytes: answer.body.count)
-            case .failure(let error, _): .failure(error)
-            }
-        #expect(row.right.contains(meaning), "\(result)")
+        #expect(row.right.contains(Meaning(result)), "\(result)")
     }
 }

@@ -309,6 +309,35 @@ import Testing
         #expect(receiver.requests().last?.header("host") == "api.example")
     }
 
+    @Test(arguments: [(16_384, false), (16_385, true)])
+    func `a body that is longer than a record of TLS is read while it is sent`(length: Int, isRead: Bool) {
+        let request = OutgoingRequest(
+            method: "POST", url: "https://api.example/", body: [UInt8](repeating: 1, count: length),
+            timeouts: Timeouts(connect: .seconds(1), request: .seconds(1), total: .seconds(1)), transport: .libcurl)
+        #expect(request.streamsBody == isRead)
+    }
+
+    @Test func `a body that does not leave at once shares no HTTP 2 connection`() {
+        var connections = CurlConnections(concurrency: 9, sockets: CurlSockets())
+        func request(_ length: Int) -> OutgoingRequest {
+            OutgoingRequest(
+                method: "POST", url: "https://api.example/", body: [UInt8](repeating: 1, count: length),
+                timeouts: Timeouts(connect: .seconds(1), request: .seconds(1), total: .seconds(1)), transport: .libcurl)
+        }
+        let origin = connections.origin(of: request(1))
+        #expect(connections.mayShare(request(30_000), to: origin))
+        #expect(!connections.mayShare(request(60_000), to: origin))
+        connections.noteShared(30_000, of: origin)
+        #expect(connections.mayShare(request(2_000), to: origin) && connections.mayShare(request(0), to: origin))
+        #expect(!connections.mayShare(request(3_000), to: origin))
+        #expect(connections.needsHTTP1(request(3_000), to: origin))
+        connections.noteLackOfHTTP1(of: origin)
+        #expect(!connections.needsHTTP1(request(3_000), to: origin))
+        #expect(!connections.mayShare(request(3_000), to: origin))
+        connections.noteShared(-30_000, of: origin)
+        #expect(connections.mayShare(request(3_000), to: origin))
+    }
+
     @Test func `an unreadable file of authorities is a TLS error before a request is sent`() throws {
         let receiver = try LoopbackReceiver()
         var request = OutgoingRequest.post(to: receiver, by: .libcurl)

@@ -231,6 +231,17 @@ struct `Tokens` {
         #expect(answers.withLock { $0 } == ["c"])
     }
 
+    @Test func `a refused token is forgotten, although the endpoint gives no other one`() {
+        let first = store { token("a") }
+        let used = first.values(["api"])
+        let silent = OAuth2.Answer.unavailable(reason: "does not answer (timeout)", for: .seconds(5))
+        let run = store { silent }
+        #expect(run.values(["api"]).values == ["api": "a"])
+        #expect(run.refresh(after: used))
+        #expect(store { silent }.values(["api"]).unavailable["api"] != nil)
+        #expect(store { token("b") }.values(["api"]).values == ["api": "b"])
+    }
+
     @Test func `simultaneous runs ask the endpoint once`() {
         let asked = Mutex(0)
         let found = Mutex(Set<String>())

@@ -104,6 +104,16 @@ struct `Attempts that wait for credentials` {
         #expect(try bench.names(.new).map(\.attempts) == [0] && bench.names(.claimed).isEmpty)
     }
 
+    @Test func `failures of the route's command for several operations at once are one failure`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        bench.credentials.signed = { _, _ throws(RequestError) in throw .noCredentials(reason: "is late", for: .zero) }
+        try bench.add(8)
+        #expect(try bench.run().deferred == 8)
+        let due = (bench.now + .seconds(1)).roundedUpToMilliseconds
+        #expect(try bench.names(.deferred).map(\.gate) == Array(repeating: .retryAt(due), count: 8))
+    }
+
     @Test func `an operation without credentials for now is deferred, uncharged and without a record`() throws {
         let bench = try bench()
         bench.credentials.values = { _, _ in

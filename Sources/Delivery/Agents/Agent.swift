@@ -165,6 +165,9 @@ final class Agent {
         shutdown(socket, Int32(SHUT_WR))
     }
 
+    /// Continues the agent if somebody has stopped it, so that it reports the answers that have come.
+    func wake() { _ = sendSignal(process, SIGCONT) }
+
     /// Waits for the agent's end until `deadline`, then kills the agent. Returns how it ended.
     @discardableResult
     func end(by deadline: ContinuousClock.Instant? = nil) -> String {

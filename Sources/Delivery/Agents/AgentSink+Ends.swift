@@ -44,6 +44,7 @@ extension AgentSink {
                     attempts[ticket]?.deadline = now + grace
                     agent.send(Frame.cancel(ticket: ticket).bytes ?? [])
                 }
+                agent.wake()
             }
         }
     }

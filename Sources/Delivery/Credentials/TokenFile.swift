@@ -62,6 +62,8 @@ struct TokenFile: ~Copyable {
         return Timestamp(compact: text)
     }
 
+    func forget() { ftruncate(descriptor, 0) }
+
     /// Writes a token. If the write fails, empties the file.
     func keep(_ value: String, from now: Timestamp, until end: Timestamp) {
         let text =
@@ -69,9 +71,7 @@ struct TokenFile: ~Copyable {
             + "\(JSONText.quoted(value))}\n"
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { return }
         let content = Array(text.utf8)
-        if content.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) != content.count {
-            ftruncate(descriptor, 0)
-        }
+        if content.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) != content.count { forget() }
     }
 }
 

@@ -22,12 +22,16 @@ package struct TokenSource {
         self.ask = ask
     }
 
-    /// Returns the kept token if it is valid and not the `refused` one. Otherwise fetches and keeps a token. `parts`
-    /// name the token: two tokens with the same parts are one. While one run fetches, others wait.
+    /// Returns the kept token if it is valid and not the `refused` one. Otherwise forgets it, fetches a token and keeps
+    /// that. `parts` name the token: two tokens with the same parts are one. While one run fetches, others wait.
     func token(_ parts: [String], except refused: String?, _ fetch: () -> OAuth2.Answer) -> OAuth2.Answer {
         let name = "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"
         guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else { return fetch() }
-        if let kept = file.token(at: now()), kept.value != refused { return .token(kept) }
+        if let kept = file.token(at: now()) {
+            if kept.value != refused { return .token(kept) }
+            // Without a new token, later runs do not send the refused one again.
+            file.forget()
+        }
         let answer = fetch()
         if case .token(let token) = answer, let lifetime = token.lifetime, lifetime > .zero {
             let now = now()

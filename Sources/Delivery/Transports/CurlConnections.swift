@@ -51,6 +51,8 @@ struct CurlConnections {
     private var plain: Set<Origin> = []
     /// The TLS origins that have chosen HTTP/2 last.
     private var multiplexed: Set<Origin> = []
+    /// The sum of the bodies on their way on shared connections, in bytes.
+    private var sharedBytes: [Origin: Int] = [:]
     /// The origins that have sent an answer to no request over HTTP/1.1.
     private var straying: Set<Origin> = []
     /// The pass of libcurl in which an origin's resting connections were looked at last. The requests of a pass begin
@@ -94,6 +96,12 @@ struct CurlConnections {
         resting.removeAll { $0.origin == origin }
     }
 
+    /// Notes that a server has closed a kept connection under a request. Without TLS, where a new connection costs
+    /// little, its connections are not kept any more: some servers close each a few milliseconds after an answer.
+    mutating func noteLoss(of origin: Origin) {
+        if origin.isPlain { noteStray(of: origin) }
+    }
+
     /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
     /// whose answers name their requests, before the version is known, and for a fresh connection.
     mutating func take(
@@ -121,17 +129,35 @@ struct CurlConnections {
     }
 
     /// Returns whether other requests may use a request's connection at the same time: over TLS, unless the server is
-    /// known to speak HTTP/1.1. Never that of a large body: libcurl loses an answer that comes before the body has left
-    /// if it reads the answer for another stream.
+    /// known to speak HTTP/1.1, and if the body fits.
     func mayShare(_ request: OutgoingRequest, to origin: Origin) -> Bool {
-        guard !request.freshConnection, !request.needsHTTP1, !request.hasLargeBody else { return false }
-        return !origin.isPlain && !plain.contains(origin)
+        guard !request.freshConnection, !request.needsHTTP1 else { return false }
+        return mayBeMultiplexed(origin) && fits(request, to: origin)
     }
 
-    /// Returns whether a request is sent over HTTP/1.1: because its server has lost an answer over HTTP/2, or may
-    /// answer before a large body has left. libcurl drops such an answer if it reads it together with the stream's end.
+    /// Returns whether a server may speak HTTP/2: over TLS, unless it has chosen HTTP/1.1 last.
+    func mayBeMultiplexed(_ origin: Origin) -> Bool { !origin.isPlain && !plain.contains(origin) }
+
+    /// Returns whether a request is sent over HTTP/1.1: because its server has lost an answer over HTTP/2, or because
+    /// the body does not fit. libcurl drops an early answer if it reads it together with the stream's end.
     func needsHTTP1(_ request: OutgoingRequest, to origin: Origin) -> Bool {
-        (request.needsHTTP1 || request.hasLargeBody) && !withoutHTTP1.contains(origin)
+        (request.needsHTTP1 || !fits(request, to: origin)) && !withoutHTTP1.contains(origin)
+    }
+
+    /// Returns whether a body leaves at once on a shared connection, beside the bodies that are on their way. libcurl
+    /// loses an answer that comes before the body has left if it reads the answer for another stream.
+    private func fits(_ request: OutgoingRequest, to origin: Origin) -> Bool {
+        let length = request.bodyLength ?? 0
+        return length == 0 || length <= Self.window - sharedBytes[origin, default: 0]
+    }
+
+    /// The bytes that a server takes at once on a connection: half of the first window (RFC 9113 §6.9.2). A server opens
+    /// the window again when it has read about as much.
+    private static let window = 32_767
+
+    /// Notes that a body of this length is on its way on a shared connection, or is not any more (a negative length).
+    mutating func noteShared(_ length: Int, of origin: Origin) {
+        if length != 0 { sharedBytes[origin, default: 0] += length }
     }
 
     /// Notes that a server speaks no HTTP/1.1.

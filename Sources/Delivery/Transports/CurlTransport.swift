@@ -51,9 +51,14 @@ package final class CurlTransport: AgentTransport {
         request.needsHTTP1 = connections.needsHTTP1(request, to: origin)
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, to: origin, ticket: ticket, sockets: sockets, handles: &handles)
-            if Libcurl.hasConnectionHooks, let taken = connections.take(for: request, to: transfer.origin) {
-                transfer.cache = taken.cache
-                transfer.likelySocket = taken.socket
+            if Libcurl.hasConnectionHooks {
+                if let taken = connections.take(for: request, to: origin) {
+                    transfer.cache = taken.cache
+                    transfer.likelySocket = taken.socket
+                } else if connections.mayShare(request, to: origin) {
+                    transfer.mayShare = true
+                    connections.noteShared(transfer.length, of: origin)
+                }
             }
             transfers[ticket] = transfer
             if !hasToWait(transfer) { add(transfer) }
@@ -62,20 +67,15 @@ package final class CurlTransport: AgentTransport {
         }
     }
 
-    private func mayShare(_ transfer: CurlTransfer) -> Bool {
-        connections.mayShare(transfer.request, to: transfer.origin)
-    }
-
     private func hasToWait(_ transfer: CurlTransfer) -> Bool {
-        guard Libcurl.hasConnectionHooks, mayShare(transfer) else { return false }
+        guard transfer.mayShare else { return false }
         return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.origin))
     }
 
     /// Gives libcurl the transfers that have waited long enough.
     private func addReady() {
         for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
-            guard mayShare(transfer) else { continue }
-            scouts.note(transfer)
+            if transfer.mayShare, connections.mayBeMultiplexed(transfer.origin) { scouts.note(transfer) }
         }
         for (transfer, waited) in scouts.dequeueReady({ transfers[$0.ticket] === $0 }) {
             transfer.hasWaited(waited)
@@ -95,7 +95,7 @@ package final class CurlTransport: AgentTransport {
     /// cancellation; does nothing if already reported.
     package func cancel(ticket: Int) {
         proceed()
-        end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
+        end(ticket, transfers[ticket]?.resultSoFar ?? .failure(.cancelled, detail: ""))
         tell()
     }
 
@@ -107,7 +107,17 @@ package final class CurlTransport: AgentTransport {
             addReady()
             patience = endIdle()
             tell()
-        } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
+        } while !wait(for: descriptor, atMost: patience)
+    }
+
+    /// Waits until `descriptor` is readable, or libcurl has something to do. Time in which this process stood still
+    /// counts for no transfer.
+    private func wait(for descriptor: Int32, atMost patience: Duration) -> Bool {
+        let start = ContinuousClock.now
+        let isReadable = ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
+        let still = Standstill.duration(of: start.duration(to: .now), planned: patience)
+        if still > .zero { for transfer in transfers.values { transfer.hasStoodStill(still) } }
+        return isReadable
     }
 
     /// Continues the started attempts without a wait.
@@ -125,6 +135,7 @@ package final class CurlTransport: AgentTransport {
                 ccurl_multi_remove(multi, handle)
                 add(transfer)
             } else {
+                if transfer.hasLostKeptConnection(code) { connections.noteLoss(of: transfer.origin) }
                 end(transfer.ticket, transfer.result(code), isRegular: code == 0)
             }
         }
@@ -155,6 +166,7 @@ package final class CurlTransport: AgentTransport {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
         connections.noteVersion(of: transfer)
+        if transfer.mayShare { connections.noteShared(-transfer.length, of: transfer.origin) }
         if let cache = transfer.cache {
             transfer.socket.map(sockets.acknowledge)
             transfer.cache = nil
@@ -180,7 +192,7 @@ package final class CurlTransport: AgentTransport {
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"
-                end(ticket, transfer.answerSoFar ?? .failure(.timeout, detail: silence))
+                end(ticket, transfer.resultSoFar ?? .failure(.timeout, detail: silence))
             } else {
                 next = min(next, now.duration(to: patience))
             }

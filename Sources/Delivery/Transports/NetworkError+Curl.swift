@@ -49,6 +49,7 @@ struct CurlFailure {
         if isRefusal, let name = Self.refusals[alert] {
             return "the server ended TLS with the alert \(name): it may want another client certificate"
         }
+        if code == 23 { return "the answer's body goes on behind the end of its coding" }
         return errorMessage.isEmpty || errorMessage.contains("://") || errorMessage.contains("@")
             ? general : errorMessage
     }
@@ -100,7 +101,7 @@ extension NetworkError {
         case 16:
             return failure.errorMessage.isEmpty || failure.errorMessage.begins(with: "Error in the HTTP2")
                 ? .reset : .malformedAnswer
-        case 8, 61, 100: return .malformedAnswer
+        case 8, 23, 61, 100: return .malformedAnswer  // 23: data behind the end of the body's coding
         default: return spoken ?? .other
         }
     }

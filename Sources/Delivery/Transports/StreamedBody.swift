@@ -8,14 +8,9 @@ protocol StreamedBody: AnyObject {
 }
 
 extension OutgoingRequest {
-    /// The first window of an HTTP/2 stream, in bytes. A longer body may still be on its way when the answer comes.
-    static let firstWindow = 65_535
-
-    /// Whether the body is longer than `firstWindow`.
-    var hasLargeBody: Bool { (bodyLength ?? 0) > Self.firstWindow }
-
-    /// Whether the body is read while it is sent. An answer to a part of it is then read before more is sent.
-    var streamsBody: Bool { bodyFile != nil || bodyPart != nil || hasLargeBody }
+    /// Whether the body is read while it is sent. An answer to a part of it is then read before more is sent. A body
+    /// within one record of TLS leaves at once.
+    var streamsBody: Bool { bodyFile != nil || bodyPart != nil || (bodyLength ?? 0) > 16 << 10 }
 
     /// Opens the body; `nil` if it is not read while it is sent.
     func streamedBody() throws(BodyFileError) -> (any StreamedBody)? {

@@ -24,8 +24,9 @@ final class RequestMaker {
     private let available: [Transport]
     private let now: () -> Timestamp
     private let gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
-    /// The number of failures of the route's command in a row.
-    private var signatureFailures = 0
+    /// The number of failures of the route's command in a row, and the time until which operations wait after the last
+    /// of them.
+    private var signatureFailures = (count: 0, until: Timestamp(microseconds: 0))
     /// The redaction of the last request, used again while the secrets are the same.
     private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
     /// The credentials of the last request without any of its operations' own, used again in the same way.
@@ -122,7 +123,7 @@ final class RequestMaker {
     /// Gives a request the fields that the route's command has given, and its signature.
     func finish(_ made: Made, signed fields: [HeaderField]) throws(RequestError) {
         var signed = fields
-        signatureFailures = 0
+        signatureFailures.count = 0
         try made.request.setHeaders(fromCommand: fields)
         if let signing = route.awsSigning {
             signed += try made.request.sign(by: signing, with: made.secrets, at: now())
@@ -130,10 +131,15 @@ final class RequestMaker {
         made.redaction = signed.isEmpty ? redaction(of: made.secrets) : Redaction(made.secrets, signed: signed)
     }
 
-    /// Returns the time before the route's command is called again after another failure.
+    /// Returns the time for which an operation waits after the route's command has failed. Failures for several
+    /// operations within one wait are one failure.
     func delayOfNextSignature() -> Duration {
-        signatureFailures += 1
-        return SecretStore.delay(afterFailures: signatureFailures)
+        let now = now()
+        if signatureFailures.count == 0 || signatureFailures.until <= now {
+            signatureFailures.count += 1
+            signatureFailures.until = now + SecretStore.delay(afterFailures: signatureFailures.count)
+        }
+        return signatureFailures.until - now
     }
 
     private func credentials(of operations: [Operation], _ secrets: SecretValues) -> RequestCredentials {
