@@ -112,7 +112,8 @@ struct RunTests {
     @Test func `after a kill the next run returns the claims and delivers everything`() throws {
         // The run is killed while it waits for slow answers.
         let receiver = try LoopbackReceiver(
-            script: .deciding { _, index in (20..<40).contains(index) ? .status(204).delayed(.seconds(2)) : .status(204) })
+            script: .deciding { _, index in (20..<40).contains(index) ? .status(204).delayed(.seconds(2)) : .status(204)
+            })
         let drainq = try Drainq(to: receiver)
         try drainq.run("add", input: numbered(100))
         let victim = try drainq.start("run", "--concurrency", "5")

@@ -168,7 +168,8 @@ extension Record {
     func certainEnd(of life: Life) -> Int {
         if life.left.contains(where: { $0.directory == .new || $0.directory == .deferred }) { return events.count }
         let requests = life.exchanges.map { exchanges[$0].received }
-        return max(life.entered ?? 0, requests.max() ?? 0, life.touches.filter { $0.told != nil }.map(\.began).max() ?? 0)
+        let touches = life.touches.filter { $0.told != nil }.map(\.began)
+        return max(life.entered ?? 0, requests.max() ?? 0, touches.max() ?? 0)
     }
 
     /// Whether a process died soon after the removal of an operation: the mark of the removal may be missing for
