@@ -104,7 +104,7 @@ struct RequestTests {
     }
 
     @Test func `an IPv6 address is a valid host`() throws {
-        let receiver = try LoopbackReceiver(at: .loopbackIPv6(port: 0))
+        let receiver = try LoopbackReceiver(at: .loopbackIPv6)
         #expect(try deliver("http://[::1]:\(receiver.port)/x").status == 0)
         #expect(receiver.requests().first?.header("Host") == "[::1]:\(receiver.port)")
     }
