@@ -166,7 +166,7 @@ final class Agent {
     }
 
     /// Continues the agent if somebody has stopped it, so that it reports the answers that have come.
-    func wake() { _ = sendSignal(process, SIGCONT) }
+    func wake() { kill(process, SIGCONT) }
 
     /// Waits for the agent's end until `deadline`, then kills the agent. Returns how it ended.
     @discardableResult
