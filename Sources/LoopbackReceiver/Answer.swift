@@ -4,8 +4,8 @@ package struct Answer: Hashable, Sendable {
     /// Written as they are, before those of the framing. `Connection: close` among them takes effect.
     package var headers: [HeaderLine]
     package var body: [UInt8]
-    /// The number of bytes that the Content-Length announces and the receiver does not send. Above 0 the connection ends
-    /// after the answer.
+    /// The number of bytes that the Content-Length announces and the receiver does not send. Above 0 the connection
+    /// ends after the answer.
     package var missing = 0
     /// The time from the end of the request to the first byte.
     package var delay = Duration.zero

@@ -10,7 +10,7 @@ package final class LoopbackReceiver: Sendable {
     package let url: String
     /// The port; 0 for a unix socket.
     package let port: UInt16
-    private let service: Service
+    private let responder: Responder
 
     /// Listens on 127.0.0.1. Port 0 takes a free port.
     ///
@@ -25,8 +25,8 @@ package final class LoopbackReceiver: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let service = Service(script: script, recordsBodies: recordsBodies, bodyLimit: bodyLimit, isMute: isMute)
-        try self.init(at: address, of: AF_INET, service: service) { "http://127.0.0.1:\($0 ?? port)" }
+        let responder = Responder(script: script, recordsBodies: recordsBodies, bodyLimit: bodyLimit, isMute: isMute)
+        try self.init(at: address, of: AF_INET, responder: responder) { "http://127.0.0.1:\($0 ?? port)" }
     }
 
     /// Listens at an address of this machine.
@@ -36,7 +36,7 @@ package final class LoopbackReceiver: Sendable {
     ///   - family: the address's family, such as `AF_INET`.
     ///   - url: returns the URL with the port that the system gave; with the port asked for if it is `nil`.
     package init<Address>(
-        at address: Address, of family: Int32, service: Service, url: (UInt16?) -> String
+        at address: Address, of family: Int32, responder: Responder, url: (UInt16?) -> String
     ) throws(ReceiverError) {
         func failure(_ action: String) -> ReceiverError {
             let code = errno
@@ -57,47 +57,47 @@ package final class LoopbackReceiver: Sendable {
         }
         port = OwnAddress(of: listener).port
         self.url = url(port)
-        self.service = service
-        guard service.start(at: listener) else {
+        self.responder = responder
+        guard responder.start(at: listener) else {
             defer { close(listener) }
             throw failure("start a thread for")
         }
     }
 
-    deinit { service.beginToStop() }
+    deinit { responder.beginToStop() }
 
     /// Returns the recorded requests in order of arrival, without those that `takeRequests` has removed.
-    package func requests() -> [ReceivedRequest] { service.ledger.read { $0.requests } }
+    package func requests() -> [ReceivedRequest] { responder.ledger.read { $0.requests } }
 
     /// Returns the recorded requests, and removes them.
     package func takeRequests() -> [ReceivedRequest] {
-        service.ledger.note { entries in
+        responder.ledger.note { entries in
             defer { entries.requests = [] }
             return entries.requests
         }
     }
 
     /// The number of requests that have arrived.
-    package var receivedCount: Int { service.ledger.read { $0.received } }
+    package var receivedCount: Int { responder.ledger.read { $0.received } }
 
     /// The number of answers sent to their end, or until the client left. A stalled one counts when the stall begins.
-    package var answeredCount: Int { service.ledger.read { $0.answered } }
+    package var answeredCount: Int { responder.ledger.read { $0.answered } }
 
-    package var connectionCount: Int { service.ledger.read { $0.connections } }
+    package var connectionCount: Int { responder.ledger.read { $0.connections } }
 
     /// Waits until `count` requests have arrived since the start. Returns false after `limit`, or if the receiver
     /// stops. Blocks the calling thread.
     package func wait(forRequests count: Int, within limit: Duration) -> Bool {
-        service.ledger.wait(within: limit) { $0.received >= count }
+        responder.ledger.wait(within: limit) { $0.received >= count }
     }
 
     /// As `wait(forRequests:within:)`, for answers that have been sent.
     package func wait(forAnswers count: Int, within limit: Duration) -> Bool {
-        service.ledger.wait(within: limit) { $0.answered >= count }
+        responder.ledger.wait(within: limit) { $0.answered >= count }
     }
 
     /// Closes all connections and the port, and waits until that is done. Ends all waits. Idempotent.
     package func stop() {
-        repeat { service.beginToStop() } while !service.ledger.wait(within: .seconds(1)) { $0.stopped }
+        repeat { responder.beginToStop() } while !responder.ledger.wait(within: .seconds(1)) { $0.stopped }
     }
 }

@@ -110,9 +110,6 @@ private struct Exchange {
     var isDoubted = false
     /// Whether its redirect was refused: URLSession completes the task, and traps if the task is cancelled.
     var isCompleting = false
-    /// The length of the body in bytes, and the number of bytes that URLSession has taken.
-    let length: Int64
-    var sent: Int64 = 0
     var answer: AttemptReport.Answer?
 
     init(_ request: OutgoingRequest, ticket: Int, task: URLSessionDataTask) {
@@ -120,7 +117,6 @@ private struct Exchange {
         self.task = task
         answerLimit = max(0, request.answerLimit)
         idleLimit = request.timeouts.request
-        length = Int64(request.bodyLength ?? 0)
         var request = request
         (request.body, request.bodyPart) = (nil, nil)
         self.request = request
@@ -174,18 +170,10 @@ extension Exchange {
         return .failure(name, detail: String(message.prefix(500)))
     }
 
-    /// The result of an attempt that is ended from outside, because it was idle or took too long, by its answer; `nil`
-    /// if it has no usable answer. A status of 300 or more decides without the rest of its body. A 2xx counts only as a
-    /// whole.
-    fileprivate var resultSoFar: AttemptReport.Result? {
-        answer.flatMap { $0.status >= 300 ? .answer($0) : early }
-    }
-
-    /// The failure of an attempt whose 2xx came before URLSession had taken the whole body; `nil` if it had.
-    fileprivate var early: AttemptReport.Result? {
-        guard let answer, answer.status < 300, sent < length else { return nil }
-        return .failure(
-            .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
+    /// The answer to an attempt that is ended from outside, because it was idle or took too long; `nil` if it has none.
+    /// A status of 300 or more decides without the rest of its body. A 2xx counts only as a whole.
+    fileprivate var answerSoFar: AttemptReport.Result? {
+        answer.flatMap { $0.status >= 300 ? .answer($0) : nil }
     }
 }
 
@@ -193,8 +181,8 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
         /// The attempts in flight, by task identifier.
         var exchanges: [Int: Exchange] = [:]
-        /// The time at which the timer rings next, and the time at which it was set.
-        var alarm: (rings: ContinuousClock.Instant, set: ContinuousClock.Instant)?
+        /// The time at which the timer rings next.
+        var alarm: ContinuousClock.Instant?
         weak var session: URLSession?
     }
 
@@ -227,31 +215,25 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             state.exchanges.first { $0.value.ticket == ticket }.flatMap { state.exchanges.removeValue(forKey: $0.key) }
         }
         if let exchange {
-            end(exchange, exchange.resultSoFar ?? .failure(.cancelled, detail: ""), cancelling: true)
+            end(exchange, exchange.answerSoFar ?? .failure(.cancelled, detail: ""), cancelling: true)
         }
     }
 
     // MARK: - Time
 
     private func setAlarm(_ alarm: ContinuousClock.Instant, in state: inout State) {
-        if let earlier = state.alarm, earlier.rings <= alarm { return }
-        let now = ContinuousClock.now
-        state.alarm = (alarm, now)
-        let distance = now.duration(to: alarm).wholeMicroseconds
+        if let earlier = state.alarm, earlier <= alarm { return }
+        state.alarm = alarm
+        let distance = ContinuousClock.now.duration(to: alarm).wholeMicroseconds
         timer.schedule(
             deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
     }
 
     /// Asks about attempts without progress. URLSession does all its work on one queue, where a server that floods
-    /// delays the others: the question waits behind their events, so no server is blamed for another. Time in which this
-    /// process stood still counts for no attempt.
+    /// delays the others: the question waits behind their events, so no server is blamed for another.
     private func ring() {
         let (late, session) = state.withLock { state -> ([Int], URLSession?) in
             let now = ContinuousClock.now
-            if let (rings, set) = state.alarm {
-                let still = Standstill.duration(of: set.duration(to: now), planned: set.duration(to: rings))
-                for identifier in state.exchanges.keys { state.exchanges[identifier]?.patience += still }
-            }
             let late = state.exchanges.filter {
                 $0.value.patience <= now && !$0.value.isCompleting && !$0.value.isDoubted
             }
@@ -280,7 +262,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         for exchange in late {
             let silence = "nothing was sent or received for \(exchange.idleLimit.inSeconds) s"
             end(
-                exchange, exchange.resultSoFar ?? .failure(.timeout, detail: silence), cancelling: true)
+                exchange, exchange.answerSoFar ?? .failure(.timeout, detail: silence), cancelling: true)
         }
     }
 
@@ -304,7 +286,6 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         state.withLock { state in
             state.exchanges[task.taskIdentifier]?.hasMoved()
-            state.exchanges[task.taskIdentifier]?.sent = totalBytesSent
             // The connection is established, so the time to connect no longer counts.
             if let patience = state.exchanges[task.taskIdentifier]?.patience { setAlarm(patience, in: &state) }
         }
@@ -334,7 +315,10 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             #endif
         }
         guard let full, let answer = full.answer else { return }
-        end(full, full.early ?? .answer(answer), cancelling: true)
+        let (sent, length) = (dataTask.countOfBytesSent, dataTask.countOfBytesExpectedToSend)
+        let early = "the answer came when \(sent) of \(length) bytes of the body had been sent"
+        let isEarly = answer.status < 300 && sent < length
+        end(full, isEarly ? .failure(.truncated, detail: early) : .answer(answer), cancelling: true)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

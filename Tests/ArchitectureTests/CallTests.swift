@@ -40,7 +40,7 @@ struct `What is done in one place only` {
             reason: "QueueView is the one reader of order: ask for a standing"),
         Law(
             functions: ["socket", "connect", "getaddrinfo"],
-            places: ["LoopbackReceiver/LoopbackReceiver.swift", "LoopbackReceiver/Service.swift"],
+            places: ["LoopbackReceiver/LoopbackReceiver.swift", "LoopbackReceiver/Responder.swift"],
             reason: "Delivery's transports are the only code that opens a connection"),
     ]
 

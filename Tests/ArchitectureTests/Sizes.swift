@@ -19,9 +19,9 @@ enum Sizes {
 
         "Configuration": 3_399,
 
-        "Delivery": 5_620,
+        "Delivery": 5_580,
 
-        "Drain": 9_060,
+        "Drain": 9_065,
 
         "DrainqCLI": 14_588,
 

@@ -13,14 +13,14 @@ package enum ListenAddress: Hashable, Sendable {
 
 extension LoopbackReceiver {
     package convenience init(at address: ListenAddress, script: Script = .always(.status(204))) throws(ReceiverError) {
-        let service = Service(script: script)
+        let responder = Responder(script: script)
         switch address {
         case .loopback: try self.init(script: script)
         case .loopbackIPv6:
             var address = sockaddr_in6()
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_addr = in6addr_loopback
-            try self.init(at: address, of: AF_INET6, service: service) { "http://[::1]:\($0 ?? 0)" }
+            try self.init(at: address, of: AF_INET6, responder: responder) { "http://[::1]:\($0 ?? 0)" }
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -28,7 +28,7 @@ extension LoopbackReceiver {
                 precondition(path.utf8.count < room.count, "the path of a socket is too long")
                 room.copyBytes(from: path.utf8)
             }
-            try self.init(at: address, of: AF_UNIX, service: service) { _ in path }
+            try self.init(at: address, of: AF_UNIX, responder: responder) { _ in path }
         }
     }
 }

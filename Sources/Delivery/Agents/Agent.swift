@@ -165,9 +165,6 @@ final class Agent {
         shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// Continues the agent if somebody has stopped it, so that it reports the answers that have come.
-    func wake() { kill(process, SIGCONT) }
-
     /// Waits for the agent's end until `deadline`, then kills the agent. Returns how it ended.
     @discardableResult
     func end(by deadline: ContinuousClock.Instant? = nil) -> String {

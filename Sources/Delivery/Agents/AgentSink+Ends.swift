@@ -44,7 +44,6 @@ extension AgentSink {
                     attempts[ticket]?.deadline = now + grace
                     agent.send(Frame.cancel(ticket: ticket).bytes ?? [])
                 }
-                agent.wake()
             }
         }
     }

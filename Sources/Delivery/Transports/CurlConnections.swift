@@ -96,12 +96,6 @@ struct CurlConnections {
         resting.removeAll { $0.origin == origin }
     }
 
-    /// Notes that a server has closed a kept connection under a request. Without TLS, where a new connection costs
-    /// little, its connections are not kept any more: some servers close each a few milliseconds after an answer.
-    mutating func noteLoss(of origin: Origin) {
-        if origin.isPlain { noteStray(of: origin) }
-    }
-
     /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
     /// whose answers name their requests, before the version is known, and for a fresh connection.
     mutating func take(
@@ -151,7 +145,7 @@ struct CurlConnections {
         return length == 0 || length <= Self.window - sharedBytes[origin, default: 0]
     }
 
-    /// The bytes that a server takes at once on a connection: half of the first window (RFC 9113 §6.9.2). A server opens
+    /// The bytes that a server takes at once on a connection: half of the first window (RFC 9113 §6.9.2). Servers open
     /// the window again when it has read about as much.
     private static let window = 32_767
 

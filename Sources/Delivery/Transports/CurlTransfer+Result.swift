@@ -55,11 +55,10 @@ extension CurlTransfer {
         }
     }
 
-    /// The result of a transfer ended from outside, because it was idle or took too long, by its answer; `nil` if there
-    /// is no usable answer.
-    var resultSoFar: AttemptReport.Result? {
-        if mayAnswerLeftovers { return nil }
-        return answersPart(nil) ?? decided ?? wholeAnswer.map { .answer($0) }
+    /// The answer to a transfer ended from outside, because it was idle or took too long; `nil` if there is none.
+    var answerSoFar: AttemptReport.Result? {
+        if mayAnswerLeftovers || answersPart(nil) != nil { return nil }
+        return decided ?? wholeAnswer.map { .answer($0) }
     }
 
     /// Returns the failure of an attempt whose 2xx came before the whole request had left; `nil` for every other
@@ -142,23 +141,6 @@ extension CurlTransfer {
         }
         return failure.words(general: String(cString: ccurl_easy_strerror(failure.code)))
     }
-
-    /// Whether the server has closed its kept connection under the request.
-    func hasLostKeptConnection(_ code: Int32) -> Bool {
-        isOnKeptConnection && head.status == 0 && [52, 55, 56].contains(code)
-    }
-
-    /// The last alert of TLS that the server has sent on the transfer's connection; -1 for none.
-    var alert: Int { Int(ccurl_tls_alert(socket?.tls ?? owned.tls.pointee)) }
-
-    /// Whether the server speaks no HTTP/1.1: it has not chosen it, although nothing else was offered.
-    func lacksHTTP1(_ code: Int32) -> Bool {
-        if case .lacksHTTP1 = stop { return true }
-        return code == 35 && request.needsHTTP1 && alert == Self.noApplicationProtocol
-    }
-
-    /// The alert of a server that speaks none of the protocols offered (RFC 7301 §3.2).
-    private static let noApplicationProtocol = 120
 
     // MARK: - What libcurl knows
 

@@ -75,8 +75,6 @@ final class CurlTransfer {
     private var isFresh: Bool
     /// The time when libcurl was last given the handle.
     private var started: ContinuousClock.Instant
-    /// The time that libcurl has for the connection.
-    private var timeToConnect: Duration
     /// The time when a byte was last seen to move, and the number of bytes until then.
     private var moved: ContinuousClock.Instant
     private var progress: Int64 = 0
@@ -105,7 +103,6 @@ final class CurlTransfer {
         started = began
         moved = began
         isFresh = request.freshConnection
-        timeToConnect = request.timeouts.connect
         var fields: UnsafeMutablePointer<ccurl_list>?
         request.forEachCurlField { fields = ccurl_list_append(fields, $0) ?? fields }
         self.fields = fields
@@ -305,22 +302,23 @@ final class CurlTransfer {
 
     /// Subtracts the transfer's wait for a scout from its time to connect.
     func hasWaited(_ time: Duration) {
-        started = .now
-        setTimeToConnect(timeToConnect - time)
-    }
-
-    /// Moves the ends of its time-outs by a time in which this process stood still.
-    func hasStoodStill(_ time: Duration) {
-        moved += time
-        started += time
-        if !hasBegun { setTimeToConnect(timeToConnect + time) }
-    }
-
-    private func setTimeToConnect(_ time: Duration) {
         hasAlteredHandle = true
-        timeToConnect = time
-        ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(time.pollMilliseconds)))
+        started = .now
+        let left = max(1, Int((request.timeouts.connect - time).pollMilliseconds))
+        ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
     }
+
+    /// The last alert of TLS that the server has sent on the transfer's connection; -1 for none.
+    var alert: Int { Int(ccurl_tls_alert(socket?.tls ?? owned.tls.pointee)) }
+
+    /// Whether the server speaks no HTTP/1.1: it has not chosen it, although nothing else was offered.
+    func lacksHTTP1(_ code: Int32) -> Bool {
+        if case .lacksHTTP1 = stop { return true }
+        return code == 35 && request.needsHTTP1 && alert == Self.noApplicationProtocol
+    }
+
+    /// The alert of a server that speaks none of the protocols offered (RFC 7301 §3.2).
+    private static let noApplicationProtocol = 120
 
     /// Whether the server had closed its kept connection before the request arrived.
     private var isUnread: Bool { isOnKeptConnection && head.status == 0 && socket?.wasClosedBefore == true }

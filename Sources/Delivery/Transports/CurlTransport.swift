@@ -95,7 +95,7 @@ package final class CurlTransport: AgentTransport {
     /// cancellation; does nothing if already reported.
     package func cancel(ticket: Int) {
         proceed()
-        end(ticket, transfers[ticket]?.resultSoFar ?? .failure(.cancelled, detail: ""))
+        end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
         tell()
     }
 
@@ -107,17 +107,7 @@ package final class CurlTransport: AgentTransport {
             addReady()
             patience = endIdle()
             tell()
-        } while !wait(for: descriptor, atMost: patience)
-    }
-
-    /// Waits until `descriptor` is readable, or libcurl has something to do. Time in which this process stood still
-    /// counts for no transfer.
-    private func wait(for descriptor: Int32, atMost patience: Duration) -> Bool {
-        let start = ContinuousClock.now
-        let isReadable = ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
-        let still = Standstill.duration(of: start.duration(to: .now), planned: patience)
-        if still > .zero { for transfer in transfers.values { transfer.hasStoodStill(still) } }
-        return isReadable
+        } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
     }
 
     /// Continues the started attempts without a wait.
@@ -135,7 +125,6 @@ package final class CurlTransport: AgentTransport {
                 ccurl_multi_remove(multi, handle)
                 add(transfer)
             } else {
-                if transfer.hasLostKeptConnection(code) { connections.noteLoss(of: transfer.origin) }
                 end(transfer.ticket, transfer.result(code), isRegular: code == 0)
             }
         }
@@ -192,7 +181,7 @@ package final class CurlTransport: AgentTransport {
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"
-                end(ticket, transfer.resultSoFar ?? .failure(.timeout, detail: silence))
+                end(ticket, transfer.answerSoFar ?? .failure(.timeout, detail: silence))
             } else {
                 next = min(next, now.duration(to: patience))
             }

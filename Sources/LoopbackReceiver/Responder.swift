@@ -2,7 +2,7 @@ import CSystem
 import Synchronization
 
 /// The receiver's threads: one accepts connections, and each connection has one.
-package final class Service: Sendable {
+package final class Responder: Sendable {
     let ledger = Ledger()
     private let script: Script
     /// The answers given by each rule of the script. Its lock puts requests in the order of their numbers.
