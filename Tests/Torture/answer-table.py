@@ -34,7 +34,7 @@ lost = {"deferred reset", "deferred empty-answer", "deferred truncated"}
 verdicts = {"200": "delivered", "204": "delivered", "413": "failed 413", "422": "failed 422", "429": "deferred 429",
             "503": "deferred 503"}
 # A longer body leaves over HTTP/1.1 where the server speaks it.
-longest_on_h2 = 65_536
+longest_on_h2 = 32_767
 # More than the buffers of two sockets hold: the whole request has not left when its head is answered.
 beyond_buffers = 5_000_000
 
