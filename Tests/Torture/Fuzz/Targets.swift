@@ -16,7 +16,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
 
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
     "json": json, "pointer": pointer, "name": name, "file": file, "envelope": envelope, "configuration": configuration,
-    "time": time, "frame": frame, "redirect": redirect, "display": display, "request": request,
+    "time": time, "frame": frame, "redirect": redirect, "display": display,
     "template": template, "quantity": quantity, "state": state,
 ]
 
@@ -282,34 +282,6 @@ private func use(_ settings: DestinationSettings, _ state: DestinationState) {
     expect(text.unicodeScalars.count <= 200, "too long")
     expect(escapedForDisplay(text).utf8.elementsEqual(text.utf8), "it is not clean")
     expect(text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }, "it has controls")
-}
-
-/// However a connection's bytes are cut, the same requests come of them.
-@Sendable private func request(_ bytes: [UInt8]) {
-    func read(_ pieces: [ArraySlice<UInt8>]) -> [String] {
-        var reader = RequestReader(keepsFields: true, keepsBodies: true, bodyLimit: 1 << 16)
-        var found: [String] = []
-        for piece in pieces {
-            Array(piece).withUnsafeBytes { reader.append($0) }
-            reading: while found.count < 100 {
-                do throws(RequestReader.Refusal) {
-                    switch try reader.next() {
-                    case .request(let request):
-                        found.append(
-                            "\(request.head.method) \(request.head.target) \(request.bodyLength) \(request.body)")
-                    case .awaitingContinue, .incomplete: break reading
-                    }
-                } catch {
-                    return found + ["\(error.status)"]
-                }
-            }
-        }
-        return found
-    }
-    let whole = read([bytes[...]])
-    let half = bytes.count / 2
-    expect(read([bytes[..<half], bytes[half...]]) == whole, "halves make other requests")
-    if bytes.count < 512 { expect(read(bytes.indices.map { bytes[$0...$0] }) == whole, "bytes make other requests") }
 }
 
 /// Before a zero byte a template, behind it the payload: whatever they are, a body is JSON, a url stays within its host, and
