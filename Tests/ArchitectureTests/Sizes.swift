@@ -21,7 +21,7 @@ enum Sizes {
 
         "Delivery": 5_580,
 
-        "Drain": 9_065,
+        "Drain": 9_071,
 
         "DrainqCLI": 14_588,
 

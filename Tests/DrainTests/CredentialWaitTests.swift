@@ -114,6 +114,21 @@ struct `Attempts that wait for credentials` {
         #expect(try bench.names(.deferred).map(\.gate) == Array(repeating: .retryAt(due), count: 8))
     }
 
+    @Test func `a clock that is set back makes no wait after a failure of the route's command longer`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        var failures = 0
+        bench.credentials.signed = { _, _ throws(RequestError) in
+            failures += 1
+            if failures == 2 { bench.now = bench.now - .seconds(86_400) }
+            throw .noCredentials(reason: "is late", for: .zero)
+        }
+        try bench.add(2)
+        #expect(try bench.run().deferred == 2)
+        let due = (bench.now + .seconds(2)).roundedUpToMilliseconds
+        #expect(try bench.names(.deferred).map(\.gate).contains(.retryAt(due)))
+    }
+
     @Test func `an operation without credentials for now is deferred, uncharged and without a record`() throws {
         let bench = try bench()
         bench.credentials.values = { _, _ in

@@ -135,11 +135,17 @@ final class RequestMaker {
     /// operations within one wait are one failure.
     func delayOfNextSignature() -> Duration {
         let now = now()
-        if signatureFailures.count == 0 || signatureFailures.until <= now {
-            signatureFailures.count += 1
-            signatureFailures.until = now + SecretStore.delay(afterFailures: signatureFailures.count)
+        let left = signatureFailures.until - now
+        // A wait that is longer than it was made is of a clock that was set back.
+        if signatureFailures.count > 0, left > .zero,
+            left <= SecretStore.delay(afterFailures: signatureFailures.count)
+        {
+            return left
         }
-        return signatureFailures.until - now
+        signatureFailures.count += 1
+        let delay = SecretStore.delay(afterFailures: signatureFailures.count)
+        signatureFailures.until = now + delay
+        return delay
     }
 
     private func credentials(of operations: [Operation], _ secrets: SecretValues) -> RequestCredentials {
