@@ -50,8 +50,7 @@ func `patches stay: the delivery of a patch removes no dead letter`(isCarried: B
 func `settled: a run tells of a delivery within two seconds`(isPrompt: Bool) {
     var story = Story(.plain)
     story.accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     let number = story.receive([1], by: 1)
     story.reply(number, [1], to: 1)
     story.event(1, .takesIn(request: number))
@@ -76,8 +75,7 @@ func `newest first: a run sends no older operation before a newer one`(isNewest:
         story.accept(label)
         story.event(0, .names(label, story.name(label)))
     }
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     for label in isNewest ? [2, 1] : [1, 2] {
         story.event(1, .submits([label]))
         story.send([label], by: 1)
@@ -135,8 +133,7 @@ func `replaces what is there: a delivered operation is not replaced`(isDelivered
         var story = Story(kind)
         story.accept(1)
         story.accept(2)
-        story.event(1, .begins("run"))
-        story.event(1, .runs(RunChoice()))
+        story.beginRun(1)
         story.send([1], by: 1, status: 401)
         story.send([2], by: 1)
         story.send([1], by: 1, status: 401)

@@ -385,15 +385,13 @@ func `newest first: while the destination is down an older operation keeps its s
         story.event(100 + label, .ends(status: 0))
     }
     accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.event(1, .submits([1]))
     if let status { story.send([1], by: 1, status: status) }
     story.report(.deferred(story.id(1), counted: true), by: 1)
     story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
     accept(2)
-    story.event(2, .begins("run"))
-    story.event(2, .runs(RunChoice()))
+    story.beginRun(2)
     story.event(2, .submits([1]))
     #expect(story.broken.contains(.newestFirst) == (status == 500))
 }

@@ -36,8 +36,7 @@ func `storms: a failure beside a delivery out of the same batch is the operation
     kind.batch = 2
     var story = Story(kind)
     for label in 1...8 { story.accept(label) }
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.event(1, .receives(Request(number: 100, host: "one", bodies: [[isMember ? 1 : 8], [2]], text: "")))
     story.reply(100, [isMember ? 1 : 8, 2], status: 422, to: 1)
     story.send([1], by: 1)
@@ -76,8 +75,7 @@ func `eviction: a key to which the batch adds stays`(key: String) {
 func `credentials: an operation whose last answer was lost does not fail by its refusal`(isLost: Bool) {
     var story = Story(.plain)
     story.accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.send([1], by: 1, status: 401)
     if isLost {
         let request = story.receive([1], by: 1)
@@ -183,8 +181,7 @@ func `staying: a stopped process may keep a lock until it is woken`(isStopped: B
 func `troubles: a run that cannot lock the ledger says so`(words: String) {
     var story = Story(.plain)
     story.accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.wait(.seconds(10))
     story.send([1], by: 1)
     story.report(.delivered(story.id(1)), by: 1)
@@ -203,8 +200,7 @@ func `newest first: a run that withholds a refusal samples another operation`(is
         story.accept(label, key: nil)
         story.event(0, .names(label, story.name(label)))
     }
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     for label in [3, 1] {
         story.event(1, .submits([label]))
         story.send([label], by: 1, status: label == 3 ? 401 : 200)
@@ -322,8 +318,7 @@ func `eviction: a key to which the run adds an older value stays`(adds: Bool) {
         story.event(100 + label, .answers(label, .placed))
         story.event(100 + label, .ends(status: 0))
     }
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     for label in [1, 4, 5] { story.event(0, .names(label, story.name(label))) }
     story.report(.evicted(story.id(4)), by: 1)
     for label in [1, 3, 5] { story.leave(label, in: "new") }
@@ -408,8 +403,7 @@ func `eviction: a command that found nothing does not show that an older operati
 func `run status: another content takes over the attempts of the content that it replaces`(replaces: Bool) {
     var story = Story(.plain)
     story.accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.send([1], by: 1, status: 401)
     story.report(.parked(story.id(1)), by: 1)
     story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
@@ -421,8 +415,7 @@ func `run status: another content takes over the attempts of the content that it
         story.accept(2)
     }
     story.event(102, .ends(status: 0))
-    story.event(2, .begins("run"))
-    story.event(2, .runs(RunChoice()))
+    story.beginRun(2)
     story.event(2, .endsRun(status: 0, leftDue: 0, waits: false))
     story.send([2], by: 3)
     #expect(story.broken.contains(.runStatus) == !replaces)
@@ -432,14 +425,12 @@ func `run status: another content takes over the attempts of the content that it
 func `holds: a run that is stopped has not told others yet what it has parked`(isStopped: Bool) {
     var story = Story(.plain)
     story.accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.send([1], by: 1, status: 401)
     story.report(.parked(story.id(1)), by: 1)
     if isStopped { story.event(1, .stopped) }
     story.wait(.seconds(30))
-    story.event(2, .begins("run"))
-    story.event(2, .runs(RunChoice()))
+    story.beginRun(2)
     story.send([1], by: 2, status: 401)
     #expect(story.broken.contains(.holds) == !isStopped)
 }

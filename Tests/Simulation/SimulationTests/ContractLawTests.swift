@@ -131,8 +131,7 @@ import Testing
     #expect(story.broken.isEmpty)
     #expect(story.then { $0.report(.holdEnded("http://one"), by: 1) }.broken == [.holds])
     story.wait(.seconds(3600))
-    story.event(2, .begins("run"))
-    story.event(2, .runs(RunChoice()))
+    story.beginRun(2)
     story.send([3], by: 2)
     let ended = story.then { $0.event(2, .ends(status: 0)) }
     #expect(ended.broken.contains(.holds))
@@ -163,8 +162,7 @@ func `storms: one incident costs at most five operations`(count: Int) {
 @Test func `storms: a delivery ends the count`() {
     var story = Story(.plain)
     for label in 1...7 { story.accept(label) }
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     for label in 1...7 {
         story.send([label], by: 1, status: label == 4 ? 200 : 404)
         if label == 4 { continue }
@@ -178,8 +176,7 @@ func `storms: one incident costs at most five operations`(count: Int) {
 func `credentials: an operation refused with 401 fails only beside a delivery`(isWitnessed: Bool) {
     var story = Story(.plain)
     for label in 1...2 { story.accept(label) }
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.send([1], by: 1, status: 401)
     story.report(.parked(story.id(1)), by: 1)
     if isWitnessed { story.send([2], by: 1) } else { story.leave(2, in: "new") }
@@ -368,8 +365,7 @@ func `credentials: an operation refused with 401 fails only beside a delivery`(i
 @Test func `run status: the status of a run is the worst of its reports`() {
     var story = Story(.plain)
     story.accept(1)
-    story.event(1, .begins("run"))
-    story.event(1, .runs(RunChoice()))
+    story.beginRun(1)
     story.send([1], by: 1, status: 422)
     story.report(.failed(story.id(1), isExpired: false), by: 1)
     story.leave(1, in: "failed")

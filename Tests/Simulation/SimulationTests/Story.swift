@@ -23,6 +23,12 @@ struct Story {
         event(100 + label, .answers(label, .accepted(name(label))))
     }
 
+    /// Begins a run that chooses among all operations.
+    mutating func beginRun(_ process: Int) {
+        event(process, .begins("run"))
+        event(process, .runs(RunChoice()))
+    }
+
     mutating func offer(
         _ label: Label, key: String? = "k", way: Offer.Way = .add, member: String? = nil, durable: Bool = true,
         type: TypeName? = nil, notBefore: Duration? = nil
