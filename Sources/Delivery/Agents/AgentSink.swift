@@ -87,6 +87,7 @@ package final class AgentSink: Sink {
     }
 
     package func prepare(_ transport: Transport) {
+        // try?: the next request starts an agent again, and throws its error.
         if !isClosed { _ = try? anyAgent(for: transport) }
     }
 
