@@ -134,6 +134,19 @@ func `troubles: a clock that was set back makes the time without a delivery shor
     #expect(story.then { $0.report(.holdEnded("http://one"), by: 6) }.breaks(.feed))
 }
 
+@Test(arguments: [true, false])
+func `feed: an answer that the run takes in after it told an outage ends the outage`(isLate: Bool) {
+    var story = Story(.plain)
+    for label in 1...2 { story.accept(label) }
+    story.run(5, 1, status: 500)
+    story.send([2], by: 6)
+    if !isLate { story.event(6, .takesIn(request: 2)) }
+    story.report(.tells(Told(.down, "one")), by: 6)
+    if isLate { story.event(6, .takesIn(request: 2)) }
+    story.report(.tells(Told(.up, "one")), by: 6)
+    #expect(story.breaks(.feed) == !isLate)
+}
+
 @Test func `calls: a hook is called once for a beginning, and once for its end`() {
     var story = Story(.plain)
     story.accept(1)

@@ -434,3 +434,24 @@ func `holds: a run that is stopped has not told others yet what it has parked`(i
     story.send([1], by: 2, status: 401)
     #expect(story.broken.contains(.holds) == !isStopped)
 }
+
+@Test(arguments: [true, false])
+func `eviction: a key is as new as its operation that an operator sent again as the newest`(insists: Bool) {
+    var story = Story(.coalescing(.merge))
+    (story.history.setup.operations, story.history.setup.dropsOldest) = (2, true)
+    for label in 1...3 {
+        story.accept(label, key: label == 3 ? "z" : "k")
+        story.event(0, .names(label, story.name(label)))
+        story.event(100 + label, .ends(status: 0))
+    }
+    story.beginRun(5)
+    story.send([2], by: 5, status: 422)
+    story.report(.failed(story.id(2), isExpired: false), by: 5)
+    story.event(5, .endsRun(status: 1, leftDue: 0, waits: false))
+    story.command(.retry, [2], insists: insists)
+    story.accept(4, key: "y")
+    story.report(.evicted(story.id(3)), by: 104)
+    story.event(104, .ends(status: 0))
+    for label in [1, 2, 4] { story.leave(label, in: "new") }
+    #expect(story.broken.contains(.eviction) == !insists)
+}

@@ -26,7 +26,7 @@ extension Contract {
             }
             guard case .tells(let told) = report, told.kind == .up, let before = standing[feed] else { continue }
             let isDelivered = record.exchanges.contains {
-                $0.request.host == told.host && $0.received < index && ($0.learned ?? .max) > before
+                $0.request.host == told.host && $0.received < index && ($0.takenIn ?? $0.learned ?? .max) > before
                     && $0.hasDelivered
             }
             if !isDelivered {

@@ -52,11 +52,12 @@ extension Contract {
     }
 
     /// Returns the newest operation that may count together with this one between two events; a key is as old as this.
+    /// An operation whose time is unknown may be the newest.
     private static func newest(with life: Life, from first: Int, to last: Int, _ record: Record) -> Life {
         guard let values = life.values else { return life }
         return (record.sequences[values] ?? []).map { record.lives[$0] }
             .filter { $0.named ?? .max < last && mayWait($0, from: first, to: last) }
-            .reduce(life) { $0.precedes($1) ? $1 : $0 }
+            .reduce(life) { $0.created != nil && ($1.created == nil || $0.precedes($1)) ? $1 : $0 }
     }
 
     /// Whether a value of the operation's key, or the operation itself, got its name between two events.
@@ -143,7 +144,7 @@ extension Contract {
         }
         let newest = newest(with: life, from: listed, to: at, record)
         // A key to which the same batch adds was older when the batch chose.
-        if newest.label != life.label, newest.named ?? .max > listed {
+        if newest.created == nil || newest.label != life.label && newest.named ?? .max > listed {
             record.judging.excuses(.life(life.label))
             return nil
         }
