@@ -21,7 +21,7 @@ enum Sizes {
 
         "Delivery": 5_580,
 
-        "Drain": 9_071,
+        "Drain": 9_076,
 
         "DrainqCLI": 14_588,
 

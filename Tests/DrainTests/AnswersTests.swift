@@ -38,7 +38,8 @@ struct AnswersTests {
         parts.take(401, of: attempts[0])
         #expect(parts.concludeQuiet())
         #expect(
-            attempts[0].destination.state.parking.entries.count == 1 && parts.settling.operations.deferred.count == 1)
+            attempts[0].destination.state.parking.entries.count == 1
+                && parts.dispatch.settling.operations.deferred.count == 1)
         parts.take(204, of: attempts[1])
         #expect(parts.tally.summary.delivered == 1 && parts.bench.holds == 0)
     }
@@ -80,7 +81,7 @@ struct AnswersTests {
         try bench.add(2)
         let parts = try Parts(bench)
         let attempt = try #require(try parts.attempts().first)
-        parts.dispatch.refuse(attempt, because: .badIdempotencyKey, &parts.settling)
+        parts.dispatch.refuse(attempt, because: .badIdempotencyKey)
         #expect(urgent(parts).map(\.unchargedCount) == [0, 0])
     }
 

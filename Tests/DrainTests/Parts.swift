@@ -11,7 +11,6 @@ final class Parts {
     let tally: RunTally
     let book: DestinationBook
     let spoolRun: SpoolRun
-    var settling: Settling
     var dispatch: Dispatch
 
     init(
@@ -25,8 +24,7 @@ final class Parts {
         options.concurrency = .atMost(5)
         let parts = RunParts(spool ?? bench.spool, bench.configuration, options, bench.world(answer), tally)
         book = parts.book
-        settling = Settling(parts, spoolRun, OperationBook())
-        dispatch = Dispatch(parts)
+        dispatch = Dispatch(parts, Settling(parts, spoolRun, OperationBook()))
         try book.read(bench.now)
     }
 
@@ -44,7 +42,7 @@ final class Parts {
     /// Sends these operations, or everything in `new/`. Returns the number of claims tried.
     @discardableResult
     func send(_ candidates: [Candidate]? = nil) throws -> Int {
-        dispatch.attempt(try candidates ?? self.candidates(), &settling)
+        dispatch.attempt(try candidates ?? self.candidates())
     }
 
     /// Claims everything in `new/`, and begins a request for each operation or batch. Returns the attempts.
@@ -55,7 +53,7 @@ final class Parts {
         for candidate in candidates { dispatch.queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = dispatch.queue.next(free: 1, at: .zero) {
-            guard let attempt = dispatch.claim(next.candidate, isSample: false, &settling) else { continue }
+            guard let attempt = dispatch.claim(next.candidate, isSample: false) else { continue }
             attempt.request = spoolRun.begin(attempt.members.flatMap(\.claims))
             attempts.append(attempt)
         }
@@ -67,9 +65,15 @@ final class Parts {
         take(AttemptReport(result: .status(status), duration: .zero), of: attempt)
     }
 
-    func take(_ report: AttemptReport, of attempt: Attempt) { dispatch.take(report, of: attempt, &settling) }
+    func take(_ report: AttemptReport, of attempt: Attempt) { dispatch.process(report, of: attempt) }
 
-    func concludeQuiet() -> Bool { dispatch.concludeQuiet(&settling) }
+    func concludeQuiet() -> Bool { dispatch.concludeQuiet() }
 
-    func mustStop() -> Bool { dispatch.stop.mustStop(&settling) }
+    func stopIfAsked() -> Bool { dispatch.stopIfAsked() }
+
+    func beginGraceIfAsked() { dispatch.beginGraceIfAsked() }
+}
+
+extension Dispatch {
+    fileprivate mutating func beginGraceIfAsked() { stop.beginGraceIfAsked(inFlight: 2, &settling) }
 }

@@ -14,7 +14,7 @@ struct SettlingTests {
         for attempt in try parts.attempts() {
             let report = SealedReport(AttemptReport(result: .status(status), duration: .zero), .none)
             let meaning = attempt.meaning(of: report, nil, at: bench.now)
-            parts.settling.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
+            parts.dispatch.settling.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
         return (parts, bench)
     }
@@ -27,7 +27,7 @@ struct SettlingTests {
         let (parts, bench) = try settle(status)
         let summary = parts.tally.summary
         #expect(summary.delivered == (count == "delivered" ? 1 : 0))
-        #expect(parts.settling.operations.deferred.count == (count == "deferred" ? 1 : 0))
+        #expect(parts.dispatch.settling.operations.deferred.count == (count == "deferred" ? 1 : 0))
         #expect(summary.failed == (count == "failed" ? 1 : 0))
         for place in [QueueState.new, .deferred, .failed, .claimed] {
             #expect(try bench.names(place).count == (place == state ? 1 : 0), "\(place)")
@@ -36,11 +36,11 @@ struct SettlingTests {
 
     @Test func `settled files are synced when the sync is due`() throws {
         let (parts, bench) = try settle(204, 3)
-        let next = parts.settling.syncDue
+        let next = parts.dispatch.settling.syncDue
         let due = try #require(next)
         #expect(due <= bench.instant)
-        parts.settling.syncOrEndRun()
-        #expect(!parts.tally.hasEnded && parts.settling.syncDue == nil)
+        parts.dispatch.settling.syncOrEndRun()
+        #expect(!parts.tally.hasEnded && parts.dispatch.settling.syncDue == nil)
     }
 
     @Test func `operations put back keep their names, and are not charged`() throws {
@@ -50,7 +50,7 @@ struct SettlingTests {
         let parts = try Parts(bench)
         let attempts = try parts.attempts()
         #expect(try bench.names(.new).isEmpty && parts.dispatch.queue.claimTries == 3)
-        parts.settling.putBack(attempts.flatMap(\.members).compactMap(\.claim))
+        parts.dispatch.settling.putBack(attempts.flatMap(\.members).compactMap(\.claim))
         #expect(try bench.names(.new) == before)
         #expect(bench.events.isEmpty)
     }
@@ -61,9 +61,9 @@ struct SettlingTests {
         try bench.add(1) { $0.key = "a" }
         let parts = try Parts(bench)
         for attempt in try parts.attempts() {
-            try parts.dispatch.sendApart(attempt.members, attempt.destination, &parts.settling)
+            try parts.dispatch.sendApart(attempt.members, attempt.destination)
         }
-        #expect(parts.settling.hasToListAgain && parts.settling.operations.apart.count == 1)
+        #expect(parts.dispatch.settling.hasToListAgain && parts.dispatch.settling.operations.apart.count == 1)
         #expect(parts.dispatch.queue.claimTries == 0)
     }
 }

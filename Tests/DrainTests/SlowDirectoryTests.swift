@@ -124,7 +124,7 @@ struct SlowDirectoryTests {
         let unreadable = try bench.names(.new)[3]
         slow.refuse(unreadable.description)
         #expect(try parts.send() == 5)
-        #expect(parts.tally.summary.delivered == 24 && parts.settling.operations.setAside == [unreadable.id])
+        #expect(parts.tally.summary.delivered == 24 && parts.dispatch.settling.operations.setAside == [unreadable.id])
     }
 
     @Test func `an operation that a rival takes in between costs no other claim`() throws {
@@ -170,10 +170,10 @@ struct SlowDirectoryTests {
         let parts = try slowParts(bench)
         try bench.add(5)
         let attempts = try parts.attempts()
-        parts.settling.beginCollecting()
+        parts.dispatch.settling.beginCollecting()
         for attempt in attempts.dropLast() { parts.take(404, of: attempt) }
         parts.take(204, of: attempts.last!)
-        parts.settling.endCollecting()
+        parts.dispatch.settling.endCollecting()
         #expect(attempts[0].destination.state.storm == nil)
         #expect(parts.tally.summary.delivered == 21 && parts.tally.summary.failed == 4)
     }
@@ -185,9 +185,9 @@ struct SlowDirectoryTests {
         let attempts = try parts.attempts()
         bench.pass(.seconds(2))
         bench.events = []
-        parts.settling.beginCollecting()
+        parts.dispatch.settling.beginCollecting()
         for attempt in attempts { parts.take(503, of: attempt) }
-        parts.settling.endCollecting()
+        parts.dispatch.settling.endCollecting()
         let told = bench.events.compactMap { event -> String? in
             switch event {
             case .attempted: "operation"

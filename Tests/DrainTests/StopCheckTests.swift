@@ -12,9 +12,9 @@ struct StopCheckTests {
         let bench = try Bench()
         let parts = try Parts(bench)
         try bench.spool.setPaused(true)
-        #expect(!parts.mustStop())
+        #expect(!parts.stopIfAsked())
         bench.pass(.seconds(1))
-        #expect(parts.mustStop() && parts.tally.summary.end == .paused)
+        #expect(parts.stopIfAsked() && parts.tally.summary.end == .paused)
     }
 
     @Test func `a slow read of the ledger is repeated less often than once a second`() throws {
@@ -30,12 +30,12 @@ struct StopCheckTests {
         let parts = try Parts(bench, spool: SpoolDirectory(opening: bench.directory.path, system: system))
         looks = 0
         bench.pass(.seconds(1))
-        for _ in 0..<100 { _ = parts.mustStop() }
+        for _ in 0..<100 { _ = parts.stopIfAsked() }
         #expect(looks == 1)
         bench.pass(.seconds(7))
-        #expect(!parts.mustStop() && looks == 1)
+        #expect(!parts.stopIfAsked() && looks == 1)
         bench.pass(.seconds(2))
-        #expect(!parts.mustStop() && looks == 2)
+        #expect(!parts.stopIfAsked() && looks == 2)
     }
 
     @Test func `an operator's hold blocks the destination within a pass`() throws {
@@ -47,7 +47,7 @@ struct StopCheckTests {
             [("http://one", .heldByHand(reason: "mine"))], settings: { _ in DestinationSettings() }, at: bench.now,
             durable: false)
         bench.pass(.seconds(1))
-        #expect(!parts.mustStop() && destination.isBlocked)
+        #expect(!parts.stopIfAsked() && destination.isBlocked)
     }
 
     @Test func `a wait ends with the time limit`() throws {
@@ -55,7 +55,7 @@ struct StopCheckTests {
         let parts = try Parts(bench, RunOptions(maxTime: .seconds(5)))
         parts.dispatch.stop.sleep(until: bench.instant + .seconds(60))
         #expect(bench.slept.count == 1 && bench.slept[0] <= .seconds(5))
-        #expect(parts.dispatch.stop.isTimeUp() && parts.tally.summary.end == .timeUp)
+        #expect(parts.dispatch.stop.endIfTimeIsUp() && parts.tally.summary.end == .timeUp)
     }
 
     @Test(arguments: [nil, .seconds(3600)] as [Duration?])
@@ -72,31 +72,31 @@ struct StopCheckTests {
         let bench = try Bench()
         let parts = try Parts(bench, RunOptions(maxTime: .seconds(1)))
         bench.pass(.seconds(1))
-        #expect(parts.mustStop() && parts.tally.summary.end == .timeUp)
+        #expect(parts.stopIfAsked() && parts.tally.summary.end == .timeUp)
         bench.signals = [15]
-        _ = parts.tally.isInterrupted()
+        _ = parts.tally.endIfInterrupted()
         try bench.spool.setPaused(true)
         bench.pass(.seconds(1))
-        #expect(parts.mustStop() && parts.dispatch.stop.isTimeUp() && parts.tally.summary.end == .signal(15))
+        #expect(parts.stopIfAsked() && parts.dispatch.stop.endIfTimeIsUp() && parts.tally.summary.end == .signal(15))
         parts.tally.agentsFailed("gone")
         bench.pass(.seconds(1))
-        #expect(parts.mustStop() && parts.dispatch.stop.isTimeUp() && parts.tally.isInterrupted())
+        #expect(parts.stopIfAsked() && parts.dispatch.stop.endIfTimeIsUp() && parts.tally.endIfInterrupted())
         #expect(parts.tally.summary.end == .broken("gone"))
     }
 
     @Test func `a signal ends the run`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
-        #expect(!parts.mustStop())
+        #expect(!parts.stopIfAsked())
         bench.signals = [2]
-        #expect(parts.mustStop() && parts.tally.summary.end == .signal(2))
+        #expect(parts.stopIfAsked() && parts.tally.summary.end == .signal(2))
     }
 
     @Test func `a second signal cuts off the requests in flight before the grace time is up`() throws {
         let bench = try Bench()
         let parts = try Parts(bench, RunOptions(grace: .seconds(10)))
         bench.signals = [15]
-        parts.dispatch.stop.look(inFlight: 2, &parts.settling)
+        parts.beginGraceIfAsked()
         #expect(parts.dispatch.stop.graceEnd != nil && !parts.dispatch.stop.cutsOff)
         bench.signals = [15, 15]
         #expect(parts.dispatch.stop.cutsOff)
@@ -105,7 +105,7 @@ struct StopCheckTests {
     @Test func `requests are cut off when the grace time has gone by`() throws {
         let bench = try Bench()
         let parts = try Parts(bench, RunOptions(maxTime: .zero, grace: .seconds(10)))
-        parts.dispatch.stop.look(inFlight: 2, &parts.settling)
+        parts.beginGraceIfAsked()
         bench.pass(.seconds(9))
         #expect(!parts.dispatch.stop.cutsOff)
         bench.pass(.seconds(1))

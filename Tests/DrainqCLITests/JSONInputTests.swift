@@ -181,7 +181,7 @@ struct JSONInputTests {
         #expect(reason(items[1]).contains("2000 bytes"))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["", "\n"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["", "\n"])
     func `a long value in small parts is not scanned again for each part`(lineBreak: String) {
         let text = "[" + lineBreak + String(repeating: "[0],", count: 1 << 20) + "0]\n"
         #expect(items(text, parts: 1024, longest: 16 << 20).count == 1)

@@ -93,7 +93,7 @@ struct PrecedenceTests {
         var precedence = Precedence(knownAtOnce: 0)
         let rows = (0..<100_000).map { Self.row("i\($0)@1:k\($0)=due", route) }
         precedence.note(rows)
-        let isCrowded = precedence.needsAnotherListing()
+        let isCrowded = precedence.beginSecondListing()
         #expect(!isCrowded)
         #expect(rows.allSatisfy { precedence.position(of: $0.name, of: route.order, to: $0.destination) == .free })
     }
@@ -290,7 +290,7 @@ extension Precedence {
         repeat {
             list()
             note(rows)
-        } while needsAnotherListing()
+        } while beginSecondListing()
     }
 
     fileprivate mutating func note(_ rows: [PrecedenceTests.Row]) {

@@ -35,7 +35,7 @@ struct Choice: ~Copyable {
 
     /// Lists and chooses. If the listing has foreign files, makes a cut, admits them, and decides an order only for the
     /// operations of the cut. While one of the files cannot be named, only operations without an order are chosen.
-    mutating func pass(budget: Int, _ settling: inout Settling) throws(SpoolError) -> Pass {
+    mutating func pass(budget: Int, _ settling: borrowing Settling) throws(SpoolError) -> Pass {
         let spoolRun = settling.spoolRun
         // A user who names operations wants all of them now, not only this run's share.
         let otherRuns = try spoolRun.otherRuns
@@ -51,7 +51,7 @@ struct Choice: ~Copyable {
         var cut = try parts.spool.cut(patience: QueueView.patience) {
             configuration.route(of: TypeName($0)).isSequential
         }
-        let isNamed = try admit(&cut, &settling) && cut.isWhole
+        let isNamed = try admit(&cut, settling) && cut.isWhole
         return try choose(
             budget: budget, isNamed ? authority : .undecided, peers, settling.operations, of: consume cut)
     }
@@ -65,7 +65,7 @@ struct Choice: ~Copyable {
 
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
     /// each file that was there has its name, or is in quarantine.
-    private func admit(_ cut: inout Cut, _ settling: inout Settling) throws(SpoolError) -> Bool {
+    private func admit(_ cut: inout Cut, _ settling: borrowing Settling) throws(SpoolError) -> Bool {
         for _ in 0..<Self.admissions where parts.world.clock.signals().count == 0 {
             var control = AdmissionControl(parts.configuration)
             let admission = try settling.spoolRun.admitForeign(now: parts.world.now(), within: &control)

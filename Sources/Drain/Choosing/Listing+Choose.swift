@@ -53,7 +53,7 @@ extension Listing {
             guard isNamed else { return }
             if sequence != nil, !(cut?.has(name.id) ?? true) {
                 pass.waiting += 1
-                return pass.mayComeDue(view.now)
+                return pass.noteDue(view.now)
             }
             offer(name, in: state, sequence, isHead: isHead, kind)
         }
@@ -106,7 +106,7 @@ extension Listing {
     ) {
         if hasExpired(createdAt: createdAt, kind, bound, at: view.now) {
             _ = opened(kind)
-            pass.expire(candidate(), atMost: mostExpired)
+            pass.noteExpired(candidate(), atMost: mostExpired)
         } else if mayExpireByFile, expiries != nil {
             self.count(passedOver.offer(mark, count, candidate(), kind))
         } else {
@@ -120,11 +120,11 @@ extension Listing {
         case .heldBehindFailed: pass.heldBehindFailed += 1
         case .waiting(let until):
             pass.waiting += 1
-            pass.mayComeDue(until)
+            pass.noteDue(until)
         case .skipped(let destination):
             destination.skipped += 1
             guard let block = destination.block, let until = block.until else { return }
-            pass.mayComeDue(until)
+            pass.noteDue(until)
             if block.reason != .held { pass.waiting += 1 }
         }
     }
@@ -159,7 +159,7 @@ extension Listing {
                 continue
             }
             _ = opened(element.kind)
-            pass.expire(element.candidate, atMost: mostExpired)
+            pass.noteExpired(element.candidate, atMost: mostExpired)
         }
     }
 

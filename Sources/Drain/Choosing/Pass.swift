@@ -88,11 +88,11 @@ struct Pass {
     }
 
     /// Adds an expired operation. Only counts it if there are `most` already.
-    mutating func expire(_ candidate: Candidate, atMost most: Int) {
+    mutating func noteExpired(_ candidate: Candidate, atMost most: Int) {
         if expired.count < most { expired.append(candidate) } else { leftExpired += 1 }
     }
 
-    mutating func mayComeDue(_ moment: Timestamp) {
+    mutating func noteDue(_ moment: Timestamp) {
         nextDue = min(nextDue ?? moment, moment)
     }
 }

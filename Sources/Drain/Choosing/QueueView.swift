@@ -116,7 +116,7 @@ package struct QueueView {
                 precedence.note(name, standing, of: kind.order, to: kind.destination, mark: name.mark)
             }
             unnamed = (max(unnamed.new, listed.new), max(unnamed.claimed, listed.claimed))
-        } while precedence.needsAnotherListing()
+        } while precedence.beginSecondListing()
         self.precedence = precedence
         return unnamed
     }

@@ -17,12 +17,12 @@ extension Dispatch {
 
     /// Applies the withheld answers of destinations where no other operation can be asked. Returns false if there are
     /// none.
-    mutating func concludeQuiet(_ settling: inout Settling) -> Bool {
+    mutating func concludeQuiet() -> Bool {
         let quiet = queue.quietDestinations
         for destination in quiet {
             let prints = book.fingerprints(
                 of: destination.identity, sent: destination.control.withheld.first?.attempt.secrets ?? .none)
-            obey(destination.control.nothingElse(prints: prints, at: world.now()), destination, &settling)
+            obey(destination.control.nothingElse(prints: prints, at: world.now()), destination)
         }
         return !quiet.isEmpty
     }
@@ -30,26 +30,26 @@ extension Dispatch {
     // MARK: - Reports
 
     /// Processes a report: by operation if the answer has a result for each, else for all operations together.
-    mutating func take(_ received: AttemptReport, of attempt: Attempt, _ settling: inout Settling) {
+    mutating func process(_ received: AttemptReport, of attempt: Attempt) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect {
             attempt.isAfterUnknown = true
             return queue.enqueueAgain(attempt)
         }
         attempt.destination.control.noteReport()
-        judge(received, of: attempt, &settling)
+        judge(received, of: attempt)
     }
 
     /// Judges a report. `hasFreshSecrets`: whether the secrets have changed since; `nil` if that is not known yet.
     mutating func judge(
-        _ received: AttemptReport, of attempt: Attempt, _ settling: inout Settling, hasFreshSecrets: Bool? = nil
+        _ received: AttemptReport, of attempt: Attempt, hasFreshSecrets: Bool? = nil
     ) {
         let report = SealedReport(received, attempt.redaction)
         let absence = attempt.absence(behind: received, world)
         let meaning = attempt.meaning(of: report, absence, at: world.now())
         if let absence, let error = received.error { conditions.block(for: absence, error) }
         if hasFreshSecrets == nil, meaning.mayNeedFreshSecrets,
-            looksUpSecrets(of: attempt, refusedBy: received, &settling)
+            lookUpSecretsAgain(of: attempt, refusedBy: received)
         {
             return
         }
@@ -60,12 +60,12 @@ extension Dispatch {
         }
         guard let each = meaning.each else {
             if attempt.isMerged, meaning.together.outcome == .failed {
-                return sendApart(attempt, &settling)
+                return sendApart(attempt)
             }
             if Batch.isToBeSplit(meaning.together, members: attempt.members.count) {
                 return split(attempt, isSent: true)
             }
-            return take(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together), &settling)
+            return decide(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
         let origin = attempt.origin ?? SplitBatch()
         let answers = zip(attempt.members, each).map { member, verdict in
@@ -80,15 +80,15 @@ extension Dispatch {
                 answer.attempt.isShared = attempt.isShared
                 queue.enqueueAgain(answer.attempt)
             } else {
-                take(answer, &settling)
+                decide(answer)
             }
         }
     }
 
     /// Settles the operations of an attempt for which no request can be made.
-    mutating func refuse(_ attempt: Attempt, because error: RequestError, _ settling: inout Settling) {
+    mutating func refuse(_ attempt: Attempt, because error: RequestError) {
         do throws(SpoolError) {
-            try take(error, of: attempt, &settling)
+            try decide(error, of: attempt)
         } catch {
             // The end of the run puts the claims back; nothing has been sent.
             settling.setAside(attempt.members.map(\.name.id), because: error)
@@ -96,18 +96,16 @@ extension Dispatch {
     }
 
     /// Processes an error in making a request: the operations are at fault, or the destination has to be held.
-    private mutating func take(
-        _ error: RequestError, of attempt: Attempt, _ settling: inout Settling
-    ) throws(SpoolError) {
+    private mutating func decide(_ error: RequestError, of attempt: Attempt) throws(SpoolError) {
         let destination = attempt.destination
         if attempt.members.count > 1, error.outcome == .failed { return split(attempt, isSent: false) }
         if attempt.isMerged, error.outcome == .failed {
-            return try sendApart(attempt.members, destination, &settling)
+            return try sendApart(attempt.members, destination)
         }
         if case .missingOwnSecret = error, !settling.hasSubmitter {
-            return withhold(attempt.members, because: error.description, &settling)
+            return withhold(attempt.members, because: error.description)
         }
-        if let report = error.report { return take(report, of: attempt, &settling) }
+        if let report = error.report { return process(report, of: attempt) }
         if case .headersCommand = error, !attempt.isProbe {
             // The command or this operation alone may be to blame: sign another operation before the destination is
             // held.
@@ -117,24 +115,24 @@ extension Dispatch {
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
             let prints = book.fingerprints(of: destination.identity, sent: attempt.secrets)
-            return obey(destination.control.doubt(answer, prints: prints, at: world.now()), destination, &settling)
+            return obey(destination.control.doubt(answer, prints: prints, at: world.now()), destination)
         }
         var error = error
         if case .noCredentials(let reason, .zero) = error {
             error = .noCredentials(reason: reason, for: attempt.maker.delayOfNextSignature())
         }
         let settlement = Settlement.decide(on: error, now: world.now())
-        for member in attempt.members { try settleUnsent(member, settlement, attempt, &settling) }
+        for member in attempt.members { try settleUnsent(member, settlement, attempt) }
         if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
     }
 
     /// Settles an attempt cut off by the end of the run, uncharged: the outcome is unknown, and the next run decides.
-    mutating func takeCutOff(_ attempt: Attempt, _ settling: inout Settling) {
+    mutating func settleCutOff(_ attempt: Attempt) {
         let result = AttemptReport.Result.failure(.cancelled, detail: "cut off by the end of the run")
         let report = SealedReport(
             AttemptReport(result: result, duration: max(.zero, world.now() - attempt.began)), attempt.redaction)
         let verdict = Classification.verdict(on: report, route: attempt.maker.route, now: world.now())
-        settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict), &settling)
+        settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
     }
 
     /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `isSent`: whether
@@ -150,9 +148,9 @@ extension Dispatch {
     }
 
     /// Sends the operations of a merged document singly, after the server has refused the document for good.
-    private mutating func sendApart(_ attempt: Attempt, _ settling: inout Settling) {
+    private mutating func sendApart(_ attempt: Attempt) {
         do throws(SpoolError) {
-            try sendApart(attempt.members, attempt.destination, &settling)
+            try sendApart(attempt.members, attempt.destination)
         } catch {
             settling.setAside(attempt.members.map(\.name.id), because: error)
         }
@@ -160,14 +158,14 @@ extension Dispatch {
 
     // MARK: - Answers
 
-    private mutating func take(_ answer: AttemptAnswer, _ settling: inout Settling) {
+    private mutating func decide(_ answer: AttemptAnswer) {
         if let origin = answer.attempt.origin {
             origin.hasDelivered = origin.hasDelivered || answer.verdict.outcome == .delivered
             answer.isContradicted = origin.hasDelivered && answer.attempt.members.count == 1
         }
         let destination = answer.attempt.destination
         let prints = book.fingerprints(of: destination.identity, sent: answer.attempt.secrets)
-        obey(destination.control.take(answer, prints: prints, at: world.now()), destination, &settling)
+        obey(destination.control.take(answer, prints: prints, at: world.now()), destination)
         if book.mustTell(destination) {
             // Synced first: another process may have the lock of the ledger for long.
             settling.syncOrEndRun()
@@ -177,23 +175,23 @@ extension Dispatch {
 
     /// Does what the control of a destination has decided, in order.
     private mutating func obey(
-        _ effects: [DestinationEffect], _ destination: RunDestination, _ settling: inout Settling
+        _ effects: [DestinationEffect], _ destination: RunDestination
     ) {
         if destination.needsAttention { queue.watch(destination) }
         for effect in effects {
             switch effect {
-            case .settle(let answer, let verdict): settle(answer, as: verdict, &settling)
-            case .hold(let answer, let verdict): hold(destination, answer, as: verdict, &settling)
-            case .park(let answer, let refusals): park(answer, refusals, destination, &settling)
+            case .settle(let answer, let verdict): settle(answer, as: verdict)
+            case .hold(let answer, let verdict): hold(destination, answer, as: verdict)
+            case .park(let answer, let refusals): park(answer, refusals, destination)
             case .withhold(let answer):
-                withhold(answer.attempt.members, because: answer.verdict.rule.description, &settling)
+                withhold(answer.attempt.members, because: answer.verdict.rule.description)
             case .sendEachAlone(let answer):
                 sendEachAlone(answer.attempt, witnessed: answer.isContradicted ? answer.facts.credentials : nil)
-            case .sendApart(let answer): sendApart(answer.attempt, &settling)
-            case .askOne(let answer): askOne(of: answer, destination, &settling)
+            case .sendApart(let answer): sendApart(answer.attempt)
+            case .askOne(let answer): askOne(of: answer, destination)
             case .release(let answer):
                 for (member, settlement) in zip(answer.attempt.members, settling.release(answer)) {
-                    advance(member, after: settlement.disposition, &settling)
+                    advance(member, after: settlement.disposition)
                 }
             case .sample(let count): queue.sample(destination, upTo: count) { _ in true }
             case .sampleOne(let refused): sampleOne(destination, like: refused?.attempt)
@@ -205,23 +203,23 @@ extension Dispatch {
     /// go on or not.
     @discardableResult
     private mutating func settle(
-        _ answer: AttemptAnswer, as verdict: Verdict? = nil, _ settling: inout Settling
+        _ answer: AttemptAnswer, as verdict: Verdict? = nil
     ) -> [Settlement] {
         let settlements = settling.settle(answer, as: verdict)
         if answer.releasesSequence { return settlements }
         for (member, settlement) in zip(answer.attempt.members, settlements) {
-            advance(member, after: settlement.disposition, &settling)
+            advance(member, after: settlement.disposition)
         }
         return settlements
     }
 
     /// Holds the destination of an answer, and puts its operations back, uncharged.
     private mutating func hold(
-        _ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict, _ settling: inout Settling
+        _ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict
     ) {
         // The fate of an operation behind it is open: it must not be sent after that one.
         let isOvertaken = answer.releasesSequence && answer.attempt.members.contains { isInFlight($0.sequence) }
-        let settlements = settle(answer, as: isOvertaken ? answer.verdict : verdict, &settling)
+        let settlements = settle(answer, as: isOvertaken ? answer.verdict : verdict)
         settling.settleDecided()
         book.hold(destination, settlements.first?.record, reason: verdict.rule, sent: answer.attempt.secrets)
     }
@@ -231,8 +229,7 @@ extension Dispatch {
     }
 
     private mutating func park(
-        _ answer: AttemptAnswer, _ refusals: [Parking.Refusal], _ destination: RunDestination,
-        _ settling: inout Settling
+        _ answer: AttemptAnswer, _ refusals: [Parking.Refusal], _ destination: RunDestination
     ) {
         // The submitter of a refused operation is told; its refusal counts for the next operation all the same.
         let verdict = answer.verdict
@@ -240,7 +237,7 @@ extension Dispatch {
             answer,
             as: settling.hasSubmitter
                 ? verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
-                : verdict.becoming(.held, rule: .parked(verdict.rule)), &settling)
+                : verdict.becoming(.held, rule: .parked(verdict.rule)))
         for (refusal, settlement) in zip(refusals, settlements) {
             settling.park(refusal, destination, settlement.record)
         }
@@ -256,7 +253,7 @@ extension Dispatch {
 
     /// Removes one operation from a refused batch and sends it alone, as a witness for the others.
     private mutating func askOne(
-        of answer: AttemptAnswer, _ destination: RunDestination, _ settling: inout Settling
+        of answer: AttemptAnswer, _ destination: RunDestination
     ) {
         let members = answer.attempt.members
         let alone = Attempt(answer.attempt, of: Array(members.suffix(1)))
@@ -266,7 +263,7 @@ extension Dispatch {
         queue.enqueueAgain(alone)
         let answer = AttemptAnswer(attempt: rest, report: answer.report, verdict: answer.verdict)
         let prints = book.fingerprints(of: destination.identity, sent: answer.attempt.secrets)
-        obey(destination.control.judge(answer, prints: prints, at: world.now()), destination, &settling)
+        obey(destination.control.judge(answer, prints: prints, at: world.now()), destination)
     }
 
     /// Sends one other operation with the credentials of this attempt, and nothing else to the destination meanwhile.

@@ -5,15 +5,15 @@ import Spool
 /// alone, in a batch, or merged with older ones of their key.
 extension Dispatch {
     /// Claims and reads an operation, and others if its route sends batches. Returns `nil` if there is nothing to send.
-    mutating func claim(_ candidate: Candidate, isSample: Bool, _ settling: inout Settling) -> Attempt? {
+    mutating func claim(_ candidate: Candidate, isSample: Bool) -> Attempt? {
         let destination = book[candidate]
         let maker = book.maker(of: candidate.entry.name.type, to: destination)
-        guard let first = claim(candidate, destination, maker, &settling) else { return nil }
+        guard let first = claim(candidate, destination, maker) else { return nil }
         let attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
         attempt.isSample = isSample
         if destination.control.isHeld { attempt.probe = .planned }
         if maker.sendsBatches, !isSample, !attempt.isProbe, !isSentAlone(first, maker.route) {
-            fill(attempt, &settling)
+            fill(attempt)
         }
         return attempt
     }
@@ -22,7 +22,7 @@ extension Dispatch {
 
     /// Claims and reads the next operations to begin, together. An operation that must wait for a sync is claimed at
     /// its turn.
-    mutating func takeTogether(_ candidates: [Candidate], _ settling: inout Settling) {
+    mutating func takeTogether(_ candidates: [Candidate]) {
         sender.flush()
         var ids: Set<OperationID> = []
         // Two files with the same id are a copy and its original, or the two names of an interrupted move. The second
@@ -40,7 +40,7 @@ extension Dispatch {
     }
 
     /// Puts back operations claimed by `takeTogether` and not begun.
-    mutating func putBackTaken(_ settling: inout Settling) {
+    mutating func putBackTaken() {
         if taken.isEmpty { return }
         var claims: [Claim] = []
         for (name, outcome) in taken {
@@ -67,7 +67,7 @@ extension Dispatch {
     /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run was first, if the file
     /// is not an operation, or if its request lacks something.
     private mutating func claim(
-        _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker, _ settling: inout Settling
+        _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
     ) -> Member? {
         let id = candidate.entry.name.id
         if let member = queue.takeClaimed(id) { return member }
@@ -76,9 +76,9 @@ extension Dispatch {
             let waitsForSync = settling.mustSync(before: candidate.sequence)
             if waitsForSync { sender.flush() }
             if !waitsForSync || settling.syncOrEndRun() {
-                if let given { return try ready(given, candidate, destination, maker, &settling) }
+                if let given { return try ready(given, candidate, destination, maker) }
                 if let taken = try take(candidate.entry, maker, from: settling.spoolRun) {
-                    return try member(taken, candidate, destination, maker, &settling)
+                    return try member(taken, candidate, destination, maker)
                 }
                 queue.lostClaimCount += 1
                 queue.claimsLost.insert(id)
@@ -92,14 +92,13 @@ extension Dispatch {
     }
 
     private mutating func member(
-        _ taken: SpoolRun.Taken, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker,
-        _ settling: inout Settling
+        _ taken: SpoolRun.Taken, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
     ) throws(SpoolError) -> Member? {
         let claim = taken.claim
         switch taken.file {
         case .operation(let stored):
             let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
-            return try ready(member, candidate, destination, maker, &settling)
+            return try ready(member, candidate, destination, maker)
         case .notAnOperation(let reason):
             try settling.quarantine(claim, reason)
             if queue.merged[candidate.entry.name.id] != nil {
@@ -118,8 +117,7 @@ extension Dispatch {
 
     /// Returns a claimed operation with all that its request needs; `nil` if something is missing.
     private mutating func ready(
-        _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker,
-        _ settling: inout Settling
+        _ member: Member, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
     ) throws(SpoolError) -> Member? {
         guard
             book.takeName(
@@ -133,9 +131,9 @@ extension Dispatch {
             queue.advance(candidate.sequence, continues: false)
             return nil
         }
-        switch try merge(into: member, maker, &settling) {
+        switch try merge(into: member, maker) {
         case .whole: return member
-        case .impossible: try sendApart([member], destination, &settling)
+        case .impossible: try sendApart([member], destination)
         case .outdated:
             try settling.putBack(member)
             queue.advance(candidate.sequence, continues: false)
@@ -151,9 +149,9 @@ extension Dispatch {
     ///
     /// Settles operations that must not be sent, and puts back the operations that cannot go without them. Returns
     /// false if no request is left.
-    mutating func mayBegin(_ attempt: Attempt, _ settling: inout Settling) throws(SpoolError) -> Bool {
+    mutating func settleUnsendable(of attempt: Attempt) throws(SpoolError) -> Bool {
         var members: [Member] = []
-        for member in attempt.members where try !settleUnsent(member, attempt, &settling) { members.append(member) }
+        for member in attempt.members where try !settleUnsent(member, attempt) { members.append(member) }
         attempt.members = members
         if members.isEmpty { return false }
         guard attempt.probe == .planned else { return true }
@@ -169,7 +167,7 @@ extension Dispatch {
 
     /// Puts the operations back whose own credentials were refused, see `Parking.withholds`. Returns whether there are
     /// any.
-    mutating func putBackWithheld(_ attempt: Attempt, _ settling: inout Settling) -> Bool {
+    mutating func putBackWithheld(_ attempt: Attempt) -> Bool {
         let destination = attempt.destination
         guard attempt.credentials.areOwn, !destination.state.parking.isEmpty, !ignoresParking,
             attempt.witnessed == nil
@@ -179,12 +177,12 @@ extension Dispatch {
         let withheld = attempt.members.filter { parking.withholds(mark, from: $0.name.id, settings, at: now) }
         attempt.members.removeAll { member in withheld.contains { $0.name == member.name } }
         let status = parking.entries.last { $0.credentials == mark }?.status ?? 401
-        withhold(withheld, because: Settling.refused(with: status), &settling)
+        withhold(withheld, because: Settling.refused(with: status))
         return !withheld.isEmpty
     }
 
     /// Puts operations back that wait alone, uncharged. Others take their places.
-    mutating func withhold(_ members: [Member], because reason: String, _ settling: inout Settling) {
+    mutating func withhold(_ members: [Member], because reason: String) {
         for member in members {
             settling.putBackWithheld(member, because: reason)
             queue.advance(member.sequence, continues: false)
@@ -194,13 +192,13 @@ extension Dispatch {
 
     /// Settles an operation if it, or a part of it, must not be sent. Returns whether it did.
     private mutating func settleUnsent(
-        _ member: Member, _ attempt: Attempt, _ settling: inout Settling
+        _ member: Member, _ attempt: Attempt
     ) throws(SpoolError) -> Bool {
         func settle(_ member: Member) throws(SpoolError) -> Bool {
             guard let settlement = settling.unsent(member.operation, member.name, attempt.maker.route) else {
                 return false
             }
-            try settleUnsent(member, settlement, Attempt(attempt, of: [member]), &settling)
+            try settleUnsent(member, settlement, Attempt(attempt, of: [member]))
             return true
         }
         if member.parts.isEmpty { return try settle(member) }
@@ -218,14 +216,14 @@ extension Dispatch {
 
     /// Settles an operation without a request, and lets its sequence go on or not.
     mutating func settleUnsent(
-        _ member: Member, _ settlement: Settlement, _ attempt: Attempt, _ settling: inout Settling
+        _ member: Member, _ settlement: Settlement, _ attempt: Attempt
     ) throws(SpoolError) {
         try settling.settleUnsent(member, settlement, attempt)
-        advance(member, after: settlement.disposition, &settling)
+        advance(member, after: settlement.disposition)
     }
 
     /// Lets the next operation of a sequence be sent, unless this operation still waits.
-    mutating func advance(_ member: Member, after disposition: Disposition, _ settling: inout Settling) {
+    mutating func advance(_ member: Member, after disposition: Disposition) {
         guard let sequence = member.sequence else { return }
         let continues = settling.continues(sequence, of: member.name.type, after: disposition)
         queue.advance(sequence, continues: continues)
@@ -233,7 +231,7 @@ extension Dispatch {
 
     /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
     mutating func sendApart(
-        _ members: [Member], _ destination: RunDestination, _ settling: inout Settling
+        _ members: [Member], _ destination: RunDestination
     ) throws(SpoolError) {
         for member in members { queue.advance(member.sequence, continues: false) }
         try settling.sendApart(members, destination)
@@ -250,7 +248,7 @@ extension Dispatch {
     // MARK: - Several
 
     /// Adds operations to the batch, oldest first, as long as they fit.
-    private mutating func fill(_ attempt: Attempt, _ settling: inout Settling) {
+    private mutating func fill(_ attempt: Attempt) {
         let first = attempt.members[0].operation
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
         while !draft.isFull {
@@ -258,16 +256,16 @@ extension Dispatch {
             let count = settling.spoolRun.isSlowToTake ? min(draft.room, attempt.members.count) : 1
             var dequeued = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
             if dequeued.isEmpty { return }
-            if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate), &settling) }
+            if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
             while let next = dequeued.popFirst() {
-                guard let member = claim(next.candidate, attempt.destination, attempt.maker, &settling) else {
+                guard let member = claim(next.candidate, attempt.destination, attempt.maker) else {
                     continue
                 }
                 guard !isSentAlone(member, attempt.maker.route), draft.admit(member.operation) else {
                     // The next batch begins with this operation.
                     queue.putBackClaimed(next, member)
                     for other in dequeued { queue.putBack(other) }
-                    return putBackTaken(&settling)
+                    return putBackTaken()
                 }
                 attempt.members.append(member)
             }
@@ -297,7 +295,7 @@ extension Dispatch {
     /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order, like operations
     ///   that no single document can express.
     private mutating func merge(
-        into member: Member, _ maker: RequestMaker, _ settling: inout Settling
+        into member: Member, _ maker: RequestMaker
     ) throws(SpoolError) -> Merge {
         guard let older = queue.merged[member.name.id] else { return .whole }
         if ([member.name] + older.map(\.name)).contains(where: { $0.interruptions > 0 }) { return .impossible }

@@ -20,31 +20,31 @@ extension Dispatch {
     }
 
     /// Goes on with the attempts whose work has ended.
-    mutating func resumeWaiting(_ settling: inout Settling) {
+    mutating func resumeWaiting() {
         for ticket in sender.takeEnded() {
             guard let ended = waiting.removeValue(forKey: ticket) else { continue }
             if let report = ended.report {
-                end(ended.attempt.destination)
-                judge(report, of: ended.attempt, &settling, hasFreshSecrets: ended.work.hasChanged)
+                countEnded(ended.attempt.destination)
+                judge(report, of: ended.attempt, hasFreshSecrets: ended.work.hasChanged)
             } else if !ended.attempt.isProbe,
                 !ended.attempt.destination.control.admits(attempts: ended.attempt.attempts)
             {
-                putBack(ended.attempt, &settling)
+                putBack(ended.attempt)
             } else {
                 ended.attempt.signature = ended.work.signature
-                send(ended.attempt, &settling)
+                send(ended.attempt)
             }
         }
     }
 
     /// Puts the waiting operations back, for a run that ends. A refusal decides nothing before its look-up has ended.
-    mutating func putBackWaiting(_ settling: inout Settling) {
-        for (_, one) in waiting.sorted(by: { $0.key < $1.key }) { putBack(one.attempt, &settling) }
+    mutating func putBackWaiting() {
+        for (_, one) in waiting.sorted(by: { $0.key < $1.key }) { putBack(one.attempt) }
         waiting = [:]
     }
 
-    private mutating func putBack(_ attempt: Attempt, _ settling: inout Settling) {
-        end(attempt.destination)
+    private mutating func putBack(_ attempt: Attempt) {
+        countEnded(attempt.destination)
         settling.putBack(attempt.members.flatMap(\.claims))
         for member in attempt.members { queue.advance(member.sequence, continues: false) }
     }
@@ -52,8 +52,8 @@ extension Dispatch {
     /// Looks up the secrets of an attempt again after a 401, if they may have changed. Returns `false` if they may not.
     /// A route's command always runs again. After a refusal of fresh secrets, does not look them up for
     /// `SecretStore.commandRetryInterval`.
-    mutating func looksUpSecrets(
-        of attempt: Attempt, refusedBy report: AttemptReport, _ settling: inout Settling
+    mutating func lookUpSecretsAgain(
+        of attempt: Attempt, refusedBy report: AttemptReport
     ) -> Bool {
         let destination = attempt.destination
         let now = world.clock.instant()
@@ -66,11 +66,11 @@ extension Dispatch {
         if attempt.secrets.values.isEmpty, !runsCommand { return false }
         let refresh = { [look = world.credentials.refresh, secrets = attempt.secrets] in look(secrets) || runsCommand }
         if world.credentials.waitsBeside {
-            begin(destination)
+            countBegun(destination)
             wait(attempt, for: CredentialWork { $0.hasChanged = refresh() }, report)
         } else {
             settling.settleDecided()
-            judge(report, of: attempt, &settling, hasFreshSecrets: refresh())
+            judge(report, of: attempt, hasFreshSecrets: refresh())
         }
         return true
     }

@@ -17,6 +17,7 @@ struct Dispatch: ~Copyable {
     let sender: RequestSender
     var stop: StopCheck
     var queue = SendQueue()
+    var settling: Settling
     /// The operation of `send`, claimed on acceptance; `nil` in a run.
     var given: Member?
     /// Whether an operator names the operations, and so overrides that they are parked.
@@ -34,7 +35,7 @@ struct Dispatch: ~Copyable {
     /// Whether the last attempt of the order went to a destination whose last answer was no delivery.
     private var lastWasUnproven = false
 
-    init(_ parts: RunParts) {
+    init(_ parts: RunParts, _ settling: consuming Settling) {
         spool = parts.spool
         limits = parts.configuration.limits
         world = parts.world
@@ -43,22 +44,26 @@ struct Dispatch: ~Copyable {
         conditions = parts.conditions
         sender = parts.sender
         stop = StopCheck(parts)
+        self.settling = settling
         queue.mayWaitForTurns = parts.options.stay != .no
         ignoresParking = parts.options.ignoresBackoff && parts.options.ids != nil
     }
 
     var clock: RunClock { world.clock }
 
+    /// Stops the run if it has to, see `StopCheck`. Returns whether it has.
+    mutating func stopIfAsked() -> Bool { stop.stopIfAsked(&settling) }
+
     /// Attempts the chosen operations in order. Returns the number of claims tried, once no attempt is in flight.
     mutating func attempt(
-        _ chosen: [Candidate], merging merged: [OperationID: [Entry]] = [:], _ settling: inout Settling
+        _ chosen: [Candidate], merging merged: [OperationID: [Entry]] = [:]
     ) -> Int {
         tally.begin(.claiming)
         defer { tally.begin(.choosing) }
         queue.begin(merging: merged)
         if !settling.hasSubmitter { beginStormGuards(for: chosen) }
         for candidate in inOrder(chosen) { queue.append(candidate, of: book[candidate]) }
-        while makeProgress(&settling) {}
+        while makeProgress() {}
         queue.toleratesLostClaims = false
         if queue.isOutdated { settling.hasToListAgain = true }
         settling.failReleased()
@@ -99,18 +104,18 @@ struct Dispatch: ~Copyable {
     }
 
     /// Begins attempts, then waits for reports and takes them in. Returns false if nothing is left to do in this pass.
-    private mutating func makeProgress(_ settling: inout Settling) -> Bool {
-        stop.look(inFlight: inFlight.count, &settling)
-        if stop.graceEnd != nil { putBackWaiting(&settling) }
+    private mutating func makeProgress() -> Bool {
+        stop.beginGraceIfAsked(inFlight: inFlight.count, &settling)
+        if stop.graceEnd != nil { putBackWaiting() }
         var delay: Duration?
         if stop.graceEnd == nil {
-            delay = begin(&settling)
+            delay = beginAttempts()
             sender.flush()
         }
         settling.settleDecided()
-        releaseSequences(&settling)
+        releaseSequences()
         if stop.graceEnd == nil {
-            if tally.hasEnded || concludeQuiet(&settling) { return true }
+            if tally.hasEnded || concludeQuiet() { return true }
             if inFlight.isEmpty, waiting.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }
                 settling.syncOrEndRun()
@@ -120,15 +125,15 @@ struct Dispatch: ~Copyable {
         } else if inFlight.isEmpty {
             return false
         }
-        takeReports(delay, &settling)
+        takeReports(delay)
         guard stop.cutsOff else { return true }
-        cutOff(&settling)
+        cutOff()
         return false
     }
 
     /// Releases the sequence locks of destinations with nothing left to do in this pass: other runs send what comes in
     /// meanwhile. What they have settled is synced first, and no claim of theirs is open.
-    private mutating func releaseSequences(_ settling: inout Settling) {
+    private mutating func releaseSequences() {
         let locks = settling.spoolRun.sequences
         if locks.isEmpty || settling.hasSubmitter || !settling.operations.setAside.isEmpty { return }
         for digest in Array(locks.taken) {
@@ -147,7 +152,7 @@ struct Dispatch: ~Copyable {
     private static let longWait = Duration.seconds(1)
 
     /// Begins the attempts that may begin now. Returns the time until more may begin, if only limits delay them.
-    private mutating func begin(_ settling: inout Settling) -> Duration? {
+    private mutating func beginAttempts() -> Duration? {
         queue.toleratesLostClaims =
             queue.lostClaimCount > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while sender.hasRoom(beside: inFlight.count + waiting.count) {
@@ -156,25 +161,28 @@ struct Dispatch: ~Copyable {
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
                 case .sample(let candidate):
-                    begin(book[candidate])
-                    begin(candidate, isSample: true, &settling)
+                    countBegun(book[candidate])
+                    claimAndSend(candidate, isSample: true)
                 case .claimed(let attempt):
-                    begin(attempt.destination)
-                    send(attempt, &settling)
+                    countBegun(attempt.destination)
+                    send(attempt)
                 }
             } else {
-                let dequeued = dequeue(&settling)
-                if dequeued.isEmpty { return queue.waitForLimits(at: tally.elapsed) }
-                begin(dequeued, &settling)
+                let dequeued = dequeue()
+                if dequeued.isEmpty {
+                    queue.leaveFarTurns(at: tally.elapsed)
+                    return queue.waitForLimits(at: tally.elapsed)
+                }
+                claimAndSend(dequeued)
             }
-            if stop.mustStop(&settling) { return nil }
+            if stopIfAsked() { return nil }
         }
         return nil
     }
 
     /// Removes the next operation to begin. In a slow directory, removes every operation that may begin now, up to one
     /// whose destination has a rate or whose route sends batches, and claims them together. Counts each as in flight.
-    private mutating func dequeue(_ settling: inout Settling) -> [DequeuedOperation] {
+    private mutating func dequeue() -> [DequeuedOperation] {
         var dequeued: [DequeuedOperation] = []
         var isLast = !settling.spoolRun.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
@@ -191,62 +199,62 @@ struct Dispatch: ~Copyable {
             guard let operation = queue.next(free: free, room: room, at: tally.elapsed) else { break }
             let destination = book[operation.candidate]
             lastWasUnproven = destination.control.trust != .delivers
-            begin(destination)
+            countBegun(destination)
             dequeued.append(operation)
             let maker = book.maker(of: operation.candidate.entry.name.type, to: destination)
             isLast = isLast || destination.limits.hasRate || maker.sendsBatches
         } while !isLast
-        if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate), &settling) }
+        if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
         return dequeued
     }
 
     /// Begins attempts in order. If an attempt blocks its destination, or the run must stop, puts the remaining
     /// operations back.
-    private mutating func begin(_ dequeued: [DequeuedOperation], _ settling: inout Settling) {
+    private mutating func claimAndSend(_ dequeued: [DequeuedOperation]) {
         for (count, operation) in dequeued.enumerated() {
             let destination = book[operation.candidate]
-            if count > 0, stop.mustStop(&settling) || destination.inFlight > destination.concurrencyLimit {
+            if count > 0, stopIfAsked() || destination.inFlight > destination.concurrencyLimit {
                 queue.putBack(operation)
-                end(destination)
+                countEnded(destination)
             } else {
-                begin(operation.candidate, isSample: false, &settling)
+                claimAndSend(operation.candidate, isSample: false)
             }
         }
-        putBackTaken(&settling)
+        putBackTaken()
     }
 
-    private mutating func begin(_ candidate: Candidate, isSample: Bool, _ settling: inout Settling) {
-        guard let attempt = claim(candidate, isSample: isSample, &settling) else {
-            return end(book[candidate])
+    private mutating func claimAndSend(_ candidate: Candidate, isSample: Bool) {
+        guard let attempt = claim(candidate, isSample: isSample) else {
+            return countEnded(book[candidate])
         }
-        send(attempt, &settling)
+        send(attempt)
     }
 
     /// Sends the request of an attempt: each begins here. If no request can be made, settles its operations or puts
     /// them back.
-    mutating func send(_ attempt: Attempt, _ settling: inout Settling) {
+    mutating func send(_ attempt: Attempt) {
         let destination = attempt.destination
         do throws(SpoolError) {
-            guard try mayBegin(attempt, &settling) else { return end(destination) }
+            guard try settleUnsendable(of: attempt) else { return countEnded(destination) }
         } catch {
-            end(destination)
+            countEnded(destination)
             return settling.setAside(attempt.members.map(\.name.id), because: error)
         }
         if let work = sender.work(before: attempt) { return wait(attempt, for: work) }
         do throws(SinkError) {
             switch try sender.request(for: attempt) {
             case .failure(let refusal):
-                end(destination)
-                return refuse(attempt, because: refusal, &settling)
+                countEnded(destination)
+                return refuse(attempt, because: refusal)
             case .success(let made):
-                if putBackWithheld(attempt, &settling) {
+                if putBackWithheld(attempt) {
                     // The request of the remaining operations is another one.
-                    return attempt.members.isEmpty ? end(destination) : send(attempt, &settling)
+                    return attempt.members.isEmpty ? countEnded(destination) : send(attempt)
                 }
                 try sender.submit(made.request, of: attempt, from: settling.spoolRun)
             }
         } catch {
-            end(destination)
+            countEnded(destination)
             tally.agentsFailed(error.description)
             return settling.putBack(attempt.members.flatMap(\.claims))
         }
@@ -261,7 +269,7 @@ struct Dispatch: ~Copyable {
     // MARK: - Waiting
 
     /// Waits for reports, at most for `delay`, and takes them in.
-    private mutating func takeReports(_ delay: Duration?, _ settling: inout Settling) {
+    private mutating func takeReports(_ delay: Duration?) {
         defer { tally.begin(.claiming) }
         // Sync while servers work on the requests just sent.
         if let due = settling.syncDue, due <= clock.instant() {
@@ -278,37 +286,37 @@ struct Dispatch: ~Copyable {
             settling.beginCollecting()
             for (ticket, report) in reports {
                 guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
-                end(attempt.destination)
+                countEnded(attempt.destination)
                 if report.isUnbegun {
                     tally.summary.attempts -= 1
                     queue.enqueueFirst(attempt)
                 } else {
-                    take(report, of: attempt, &settling)
+                    process(report, of: attempt)
                 }
             }
             settling.endCollecting()
-            resumeWaiting(&settling)
+            resumeWaiting()
         } catch {
             tally.agentsFailed(error.description)
             stop.endGrace()
         }
     }
 
-    /// Notes the beginning of an attempt to a destination.
-    mutating func begin(_ destination: RunDestination) {
+    /// Counts an attempt to a destination as in flight.
+    mutating func countBegun(_ destination: RunDestination) {
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = destination }
         destination.inFlight += 1
     }
 
-    /// Notes that an attempt to a destination has ended, or was not made.
-    mutating func end(_ destination: RunDestination) {
+    /// Counts an attempt to a destination as ended, or not made.
+    mutating func countEnded(_ destination: RunDestination) {
         destination.inFlight -= 1
         if destination.inFlight == 0 { busy[ObjectIdentifier(destination)] = nil }
         destination.limits.giveBack(inFlight: destination.inFlight)
     }
 
     /// Cuts off the attempts in flight when the grace time is up.
-    private mutating func cutOff(_ settling: inout Settling) {
+    private mutating func cutOff() {
         let attempts = inFlight.values.sorted { $0.began < $1.began }
         inFlight = [:]
         if attempts.isEmpty { return }
@@ -316,9 +324,9 @@ struct Dispatch: ~Copyable {
         sender.close()
         settling.beginCollecting()
         for attempt in attempts {
-            end(attempt.destination)
+            countEnded(attempt.destination)
             tally.summary.cutOff += attempt.members.count
-            takeCutOff(attempt, &settling)
+            settleCutOff(attempt)
         }
         settling.endCollecting()
         settling.syncOrEndRun()

@@ -145,7 +145,7 @@ struct SendQueue {
                 continue
             }
             if !destination.urgent.isEmpty, destination.inFlight == 0, !destination.isBlocked,
-                destination.limits.wait(at: elapsed) == .zero, acquireLimits(of: destination, at: elapsed)
+                destination.limits.wait(at: elapsed) == .zero, acquireOrLeave(of: destination, at: elapsed)
             {
                 return destination.urgent.removeFirst()
             }
@@ -171,7 +171,7 @@ struct SendQueue {
                 advance(candidate.sequence, continues: false)
                 continue
             }
-            if acquireLimits(of: destination, at: elapsed) {
+            if acquireOrLeave(of: destination, at: elapsed) {
                 return DequeuedOperation(position: position, candidate: candidate)
             }
             order.putBack(position)
@@ -181,7 +181,7 @@ struct SendQueue {
 
     /// Acquires a slot and a span of the rate for an attempt. Returns false if another process has either. If this
     /// process has been without a slot for long, leaves the destination to others.
-    private func acquireLimits(of destination: RunDestination, at elapsed: Duration) -> Bool {
+    private func acquireOrLeave(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
         let isOnly = candidates.count == 1
         if limits.acquire(at: elapsed, inFlight: destination.inFlight, isOnly: isOnly) { return true }
@@ -207,18 +207,23 @@ struct SendQueue {
         return dequeued
     }
 
-    /// Returns the time until limits let the next attempt begin; `nil` if they delay none. Called when nothing may
-    /// begin: if a delay has just ended, returns a short time, not zero. A run that does not stay leaves a destination
-    /// whose next turn is far.
+    /// Leaves the destinations whose next turn is far, in a run that does not stay.
+    func leaveFarTurns(at elapsed: Duration) {
+        if mayWaitForTurns || isOutdated { return }
+        for destination in limited
+        where destination.inFlight == 0 && destination.limits.wait(at: elapsed) > DestinationLimits.patience {
+            destination.control.isLeftForNow = true
+        }
+    }
+
+    /// Returns the time until limits let the next attempt begin; `nil` if they delay none. Asked when nothing may
+    /// begin: if a delay has just ended, returns a short time, not zero.
     func waitForLimits(at elapsed: Duration) -> Duration? {
         if isOutdated { return nil }
         return limited.compactMap { destination -> Duration? in
             let isWaiting =
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
             let wait = destination.limits.wait(at: elapsed)
-            if !mayWaitForTurns, wait > DestinationLimits.patience, destination.inFlight == 0 {
-                destination.control.isLeftForNow = true
-            }
             let waitsForReport = wait == .zero && destination.inFlight > 0
             return isWaiting && !destination.isBlocked && !waitsForReport ? max(wait, .milliseconds(1)) : nil
         }.min()

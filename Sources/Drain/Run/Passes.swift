@@ -8,7 +8,6 @@ struct Passes: ~Copyable {
     private var parts: RunParts
     private var choice: Choice
     private var dispatch: Dispatch
-    private var settling: Settling
     /// The earliest time to look again for what retention no longer keeps.
     private var nextPrune: ContinuousClock.Instant
     /// The number of expired operations that this pass may still fail.
@@ -20,8 +19,7 @@ struct Passes: ~Copyable {
         self.spoolRun = spoolRun
         self.parts = parts
         choice = Choice(parts)
-        dispatch = Dispatch(parts)
-        settling = Settling(parts, spoolRun, OperationBook())
+        dispatch = Dispatch(parts, Settling(parts, spoolRun, OperationBook()))
         nextEnd = parts.world.clock.instant()
         nextPrune = nextEnd
     }
@@ -51,8 +49,8 @@ struct Passes: ~Copyable {
 
     /// Records the due operations that were put back untried.
     private mutating func noteWithheld() {
-        WithheldOperations.note(settling.operations.reasons, in: parts.spool, at: clock.now())
-        settling.operations.reasons = [:]
+        WithheldOperations.note(dispatch.settling.operations.reasons, in: parts.spool, at: clock.now())
+        dispatch.settling.operations.reasons = [:]
     }
 
     /// Removes what retention no longer keeps. Takes at most a twentieth of the time.
@@ -72,8 +70,7 @@ struct Passes: ~Copyable {
         parts = RunParts(parts.spool, configuration, options, world, tally)
         parts.book.isFirstPass = false
         choice = Choice(parts)
-        dispatch = Dispatch(parts)
-        settling = Settling(parts, spoolRun, settling.operations)
+        dispatch = Dispatch(parts, Settling(parts, spoolRun, dispatch.settling.operations))
         nextEnd = clock.instant()
     }
 
@@ -81,19 +78,19 @@ struct Passes: ~Copyable {
     func close() { parts.sender.close() }
 
     /// The counts so far.
-    var summary: RunSummary { tally.summary(deferred: settling.operations.deferred.count) }
+    var summary: RunSummary { tally.summary(deferred: dispatch.settling.operations.deferred.count) }
 
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
-        func finish(_ claim: Claim) { settling.supersedeDeadLetters(by: claim) }
+        func finish(_ claim: Claim) { dispatch.settling.supersedeDeadLetters(by: claim) }
         tally.count(try spoolRun.recover(now: clock.now(), finishing: finish))
     }
 
     /// Chooses the operations of the next pass. Settles superseded and expired operations.
     private mutating func next() throws(SpoolError) -> Pass {
-        (settling.operations.claimsLost, settling.operations.withheld) = ([], [])
+        (dispatch.settling.operations.claimsLost, dispatch.settling.operations.withheld) = ([], [])
         mayExpire = options.limit
-        var pass = try choice.pass(budget: options.limit, &settling)
+        var pass = try choice.pass(budget: options.limit, dispatch.settling)
         if !pass.isEmpty { try spoolRun.syncRunDirectory() }
         settle(&pass)
         return pass
@@ -107,18 +104,18 @@ struct Passes: ~Copyable {
             let due = pass.chosen.count + pass.leftDue
             if !pass.chosen.isEmpty { tally.tell(.chosen(min(budget, due), leftDue: max(0, due - budget))) }
             let blocked = parts.book.blockedCount
-            let begun = dispatch.attempt(pass.chosen, merging: pass.merged, &settling)
+            let begun = dispatch.attempt(pass.chosen, merging: pass.merged)
             budget -= begun
             parts.book.countLeft(of: pass, begun: begun)
             // Nothing was begun, and no further destination was blocked. Otherwise the chosen operations may all be for
             // destinations blocked since: choose for others.
             let isStuck = begun == 0 && parts.book.blockedCount <= blocked
             let leavesDue = pass.leftDue + parts.book.skippedAndOpen > 0
-            let isOver = !settling.hasToListAgain && (isStuck || !leavesDue)
-            settling.hasToListAgain = false
+            let isOver = !dispatch.settling.hasToListAgain && (isStuck || !leavesDue)
+            dispatch.settling.hasToListAgain = false
             if tally.hasEnded || budget <= 0 || isOver { break }
             do throws(SpoolError) {
-                pass = try choice.pass(budget: budget, &settling)
+                pass = try choice.pass(budget: budget, dispatch.settling)
                 settle(&pass)
             } catch {
                 tally.endRun(because: error)
@@ -131,9 +128,9 @@ struct Passes: ~Copyable {
 
     /// Settles the operations that need no attempt: superseded and expired ones.
     private mutating func settle(_ pass: inout Pass) {
-        if pass.takeMerged() { settling.hasToListAgain = true }
-        settling.supersede(&pass, limit: options.limit, &dispatch.stop)
-        mayExpire -= settling.expire(&pass, atMost: mayExpire, &dispatch.stop)
+        if pass.takeMerged() { dispatch.settling.hasToListAgain = true }
+        dispatch.settling.supersede(&pass, limit: options.limit, &dispatch.stop)
+        mayExpire -= dispatch.settling.failExpired(&pass, atMost: mayExpire, &dispatch.stop)
     }
 
     // MARK: - Staying
@@ -142,12 +139,12 @@ struct Passes: ~Copyable {
     /// back. Nothing is in flight.
     private mutating func end() {
         do throws(SpoolError) { try spoolRun.putBackOpen() } catch { tally.inputOutput(error) }
-        guard settling.syncOrEndRun() else { return }
+        guard dispatch.settling.syncOrEndRun() else { return }
         spoolRun.sequences.release()
         parts.book.tell()
         noteWithheld()
         prune()
-        settling = Settling(parts, spoolRun, settling.operations.ofRun)
+        dispatch.settling = Settling(parts, spoolRun, dispatch.settling.operations.ofRun)
         nextEnd = clock.instant() + .seconds(1)
         parts.world.passEnded(summary)
     }
@@ -165,16 +162,18 @@ struct Passes: ~Copyable {
         case .during(let time): end = tally.moment(after: time)
         case .untilEmpty: break
         }
-        if dispatch.stop.isTimeUp() { return false }
+        if dispatch.stop.endIfTimeIsUp() { return false }
         if let end, pass.began >= end { return false }
         parts.book.resumeLeft()
         // Operations deferred by this pass are not in its listing, and another run may have died: recover and list
         // again before deciding that none is left.
         // try?: the next pass reports the error.
-        guard (try? begin()) != nil, let again = try? choice.pass(budget: options.limit, &settling) else { return true }
+        guard (try? begin()) != nil, let again = try? choice.pass(budget: options.limit, dispatch.settling) else {
+            return true
+        }
         if hasBegun && !again.chosen.isEmpty || tally.summary.leftForeign {
             if clock.instant() >= nextEnd { self.end() }
-            return !dispatch.stop.mustStop(&settling)
+            return !dispatch.stopIfAsked()
         }
         // Another run may have a sequence lock: it leaves what this run then sends.
         if options.stay == .untilEmpty, again.chosen.isEmpty, again.waiting == 0, !again.isLeftToOthers {
@@ -185,7 +184,7 @@ struct Passes: ~Copyable {
         if let end, again.began >= end { return again.foreign > 0 }
         self.end()
         dispatch.stop.sleep(until: nextListing(after: again, end))
-        return !dispatch.stop.mustStop(&settling)
+        return !dispatch.stopIfAsked()
     }
 
     /// Returns the time of the next listing: in a second, later if listings are long, sooner if something is due.

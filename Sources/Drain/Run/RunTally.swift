@@ -112,7 +112,7 @@ final class RunTally {
     }
 
     /// Records a signal as the end of this run. Returns false if none has come.
-    func isInterrupted() -> Bool {
+    func endIfInterrupted() -> Bool {
         let signal = clock.signals()
         guard signal.count > 0 else { return false }
         end(.signal(signal.last))

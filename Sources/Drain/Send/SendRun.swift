@@ -10,7 +10,6 @@ struct SendRun: ~Copyable {
     private let spoolRun: SpoolRun
     private let parts: RunParts
     private var dispatch: Dispatch
-    private var settling: Settling
     /// The longest wait for limits before an attempt, the same as for an answer.
     private let patience: Duration
     /// The time until which retries may begin; `nil` for no retry.
@@ -42,9 +41,8 @@ struct SendRun: ~Copyable {
         // Only a signal ends an attempt before its own time is up.
         let options = RunOptions(concurrency: .atMost(1), grace: .seconds(86_400))
         parts = RunParts(spool, configuration, options, world, tally, sender)
-        dispatch = Dispatch(parts)
+        dispatch = Dispatch(parts, Settling(parts, spoolRun, OperationBook(), hasSubmitter: true))
         dispatch.queue.mayWaitForTurns = true
-        settling = Settling(parts, spoolRun, OperationBook(), hasSubmitter: true)
         let route = configuration.route(of: member.name.type)
         patience = min(route.timeouts.request, timeout ?? route.timeouts.request)
         let origin = member.operation.header.url.flatMap { Origin(url: $0)?.description }
@@ -108,7 +106,7 @@ struct SendRun: ~Copyable {
         if sequence != nil {
             let now = world.now()
             if try spoolRun.sequences.take(destination.digest) {
-                tally.count(try spoolRun.recover(now: now) { settling.supersedeDeadLetters(by: $0) })
+                tally.count(try spoolRun.recover(now: now) { dispatch.settling.supersedeDeadLetters(by: $0) })
             } else {
                 // Another process has the lock, seldom for longer than a request.
                 let next = world.clock.instant() + .milliseconds(100)
@@ -120,7 +118,7 @@ struct SendRun: ~Copyable {
         if let block = destination.block, block.stops(attempts: member.name.attempts) {
             return wait(block, destination)
         }
-        settling.outcome = nil
+        dispatch.settling.outcome = nil
         dispatch.given = Member(operation: member.operation, name: member.name, claim: member.claim)
         dispatch.stop.patience = world.clock.instant() + patience
         let candidate = Candidate(
@@ -128,10 +126,10 @@ struct SendRun: ~Copyable {
             isHead: true)
         repeat {
             book.resumeLeft()
-            _ = dispatch.attempt([candidate], &settling)
-        } while settling.outcome == nil && destination.control.isLeftForNow && dispatch.stop.waits(for: .zero)
+            _ = dispatch.attempt([candidate])
+        } while dispatch.settling.outcome == nil && destination.control.isLeftForNow && dispatch.stop.waits(for: .zero)
             && !tally.hasEnded
-        guard let outcome = settling.outcome else { return try wait(without: destination) }
+        guard let outcome = dispatch.settling.outcome else { return try wait(without: destination) }
         return step(after: outcome.event, isApplied: outcome.isApplied)
     }
 
@@ -175,21 +173,21 @@ struct SendRun: ~Copyable {
     /// if a signal came, or if the operation is no longer where this process has put it: `import --replace` may have
     /// put another one there, which stays in the queue, as its submitter was told.
     private mutating func waits(until next: ContinuousClock.Instant) throws(SpoolError) -> Bool {
-        guard let deadline, next <= deadline, !tally.isInterrupted() else { return false }
+        guard let deadline, next <= deadline, !tally.endIfInterrupted() else { return false }
         if let claim = member.claim, !claim.isOpen {
             member.claim = nil
             guard let taken = try spoolRun.take(Entry(state: state, name: member.name)) else { return false }
             guard case .operation(let stored) = taken.file, stored.operation.header == member.operation.header,
                 stored.operation.body == member.operation.body
             else {
-                try settling.putBack(taken.claim)
+                try dispatch.settling.putBack(taken.claim)
                 return false
             }
             member.claim = taken.claim
         }
         spoolRun.sequences.release()
         world.clock.sleep(next)
-        return !tally.isInterrupted()
+        return !tally.endIfInterrupted()
     }
 
     private func wait(

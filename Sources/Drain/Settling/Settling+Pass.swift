@@ -26,7 +26,7 @@ extension Settling {
         for older in first + others where !operations.setAside.contains(older.newer) {
             // A newer value in flight removes nothing: its server may refuse it, and `send` then keeps no file.
             guard let newer = newest[older.newer] ?? pass.newer[older.newer] else { continue }
-            hasToStop = hasToStop || stop.mustStop(&self)
+            hasToStop = hasToStop || stop.stopIfAsked(&self)
             var (isRemoved, opened) = (false, older.newer)
             do throws(SpoolError) {
                 if successors[older.newer] == nil {
@@ -94,17 +94,17 @@ extension Settling {
     /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns the number of operations
     /// taken up. A signal or the time limit ends this between two operations; the rest stays in place. If `most` are
     /// more than a listing has in memory, the run lists again.
-    mutating func expire(_ pass: inout Pass, atMost most: Int, _ stop: inout StopCheck) -> Int {
+    mutating func failExpired(_ pass: inout Pass, atMost most: Int, _ stop: inout StopCheck) -> Int {
         let count = min(most, pass.expired.count)
         pass.leftExpired += pass.expired.count - count
         if pass.leftExpired > 0, count > 0, count < most { hasToListAgain = true }
         for (done, candidate) in pass.expired.prefix(count).enumerated() {
-            if stop.mustStop(&self) {
+            if stop.stopIfAsked(&self) {
                 pass.leftExpired += count - done
                 return done
             }
             do throws(SpoolError) {
-                try expire(candidate)
+                try failIfExpired(candidate)
             } catch {
                 setAside([candidate.entry.name.id], because: error)
             }
@@ -112,7 +112,7 @@ extension Settling {
         return count
     }
 
-    private mutating func expire(_ candidate: Candidate) throws(SpoolError) {
+    private mutating func failIfExpired(_ candidate: Candidate) throws(SpoolError) {
         guard let (claim, file) = try spoolRun.take(candidate.entry) else { return }
         let destination = book[candidate]
         let maker = book.maker(of: claim.name.type, to: destination)

@@ -56,8 +56,8 @@ package struct DestinationsFile {
         at now: Timestamp, durable: Bool, knowing known: Content?
     ) throws(SpoolError) -> Content {
         var result: Result<Content, SpoolError> = .success(Content())
-        var hasStop = false
-        try Self.file.update(in: spool, durable: durable || hasStop) { old in
+        var stopsAny = false
+        try Self.file.update(in: spool, durable: durable || stopsAny) { old in
             result = Result { () throws(SpoolError) in try Self.decode(old, knowing: known) }
             guard case .success(let content) = result else { return nil }
             if content.isDamaged {
@@ -71,7 +71,7 @@ package struct DestinationsFile {
             }
             ledger.forgetStale(at: now)
             guard ledger != content.ledger, let bytes = StateFile.encode(ledger) else { return nil }
-            hasStop = ledger.hasStop
+            stopsAny = ledger.stopsAny
             let changes = content.ledger.changes(to: ledger, of: Set(events.map(\.destination)), at: now)
             result = .success(Content(bytes: bytes, ledger: ledger, changes: changes))
             return bytes
@@ -103,12 +103,12 @@ package struct DestinationsFile {
 
     /// Changes the ledger, unless its file must stay unchanged.
     private func change(_ body: (inout DestinationLedger) -> Void) throws(SpoolError) {
-        var hasStop = false
-        try Self.file.update(in: spool, durable: hasStop) { old in
+        var stopsAny = false
+        try Self.file.update(in: spool, durable: stopsAny) { old in
             guard let ledger = Self.changeable(old) else { return nil }
             var changed = ledger
             body(&changed)
-            hasStop = changed.hasStop
+            stopsAny = changed.stopsAny
             return changed == ledger ? nil : StateFile.encode(changed)
         }
     }

@@ -19,15 +19,15 @@ struct StopCheck {
         grace = parts.options.grace
     }
 
-    /// Returns whether the run must stop claiming: because of a signal, the time limit, an operator, or an error that
-    /// ended it. Takes over changes from outside (`OperatorCheck`), and records the end of the run.
-    mutating func mustStop(_ settling: inout Settling) -> Bool {
+    /// Stops claiming if a signal, the time limit, an operator or an error says so. Takes over changes from outside
+    /// (`OperatorCheck`), and records the end of the run. Returns whether the run must stop.
+    mutating func stopIfAsked(_ settling: inout Settling) -> Bool {
         operators.refresh(&settling)
-        return tally.hasEnded || isTimeUp() || tally.isInterrupted()
+        return tally.hasEnded || endIfTimeIsUp() || tally.endIfInterrupted()
     }
 
     /// Records the end of `--max-time` as the end of this run. Returns false before it.
-    func isTimeUp() -> Bool {
+    func endIfTimeIsUp() -> Bool {
         guard let timeLimit, clock.instant() >= timeLimit else { return false }
         tally.end(.timeUp)
         return true
@@ -36,8 +36,8 @@ struct StopCheck {
     // MARK: - Grace
 
     /// Begins the grace time if the run must stop.
-    mutating func look(inFlight: Int, _ settling: inout Settling) {
-        if graceEnd == nil, mustStop(&settling) {
+    mutating func beginGraceIfAsked(inFlight: Int, _ settling: inout Settling) {
+        if graceEnd == nil, stopIfAsked(&settling) {
             graceEnd = clock.instant() + grace
             if case .signal = tally.summary.end, inFlight > 0 {
                 tally.tell(.stopping(inFlight: inFlight, grace: grace))

@@ -3,9 +3,6 @@
 ///
 /// Events go in, effects come out, and the run obeys. The circuit breaker, holds, the storm guard, parking and the
 /// adaptive limit are parts of the control; nothing else changes the state of a destination within a run.
-///
-/// What is asked for each name of a listing, and for each attempt, is `mutating`, although it changes nothing: Swift
-/// copies the structure for nonmutating methods.
 package struct DestinationControl: ~Copyable {
     package typealias End = AttemptEnd
     package typealias Effect = DestinationEffect
@@ -44,10 +41,10 @@ package struct DestinationControl: ~Copyable {
     /// The ledger's state, with what this run has learned since.
     package var state: DestinationState { access.state }
 
-    package var isHeld: Bool { mutating get { access.state.hold != nil } }
+    package var isHeld: Bool { access.state.hold != nil }
 
     /// Whether a request needs HTTP/1.1, although its server may speak HTTP/2.
-    package mutating func needsHTTP1(at now: Timestamp) -> Bool { access.state.needsHTTP1(at: now) }
+    package func needsHTTP1(at now: Timestamp) -> Bool { access.state.needsHTTP1(at: now) }
 
     // MARK: - Admission of attempts
 
@@ -57,33 +54,33 @@ package struct DestinationControl: ~Copyable {
     package var isProbing: Bool { access.isProbing }
 
     /// Whether the destination gets no attempts now, except for operations that keep their schedule.
-    package var isBlocked: Bool { mutating get { !admits(attempts: 0) } }
+    package var isBlocked: Bool { !admits(attempts: 0) }
 
     /// Whether an operation may get an attempt now, after this number of attempts.
-    package mutating func admits(attempts: Int) -> Bool {
+    package func admits(attempts: Int) -> Bool {
         !lacksConditions && !isLeftForNow && !(block?.stops(attempts: attempts) ?? false)
     }
 
     /// The most attempts of the dispatch order that may be in flight.
     package var concurrencyLimit: Int {
-        mutating get { !admits(attempts: 1) || isSampling ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max) }
+        !admits(attempts: 1) || isSampling ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
     }
 
     /// Whether samples are being sent, and nothing else.
     package var isSampling: Bool {
-        mutating get { storm.phase == .sampling || holds?.storm.phase == .sampling }
+        storm.phase == .sampling || holds?.storm.phase == .sampling
     }
 
     /// The ends without effect before others have been asked.
     package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
 
     package var isWithholding: Bool {
-        mutating get { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
+        !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true)
     }
 
     /// The evidence that its attempts end soon.
     package var trust: DispatchOrder.Trust {
-        mutating get { access.state.failures > 0 ? .fails : access.state.lastSuccess == nil ? .unknown : .delivers }
+        access.state.failures > 0 ? .fails : access.state.lastSuccess == nil ? .unknown : .delivers
     }
 
     /// Whether an operation waits for a witness.

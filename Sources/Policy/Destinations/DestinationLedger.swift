@@ -39,7 +39,7 @@ package struct DestinationLedger: Hashable, Sendable {
 
     /// Whether a destination is held or paused. Each change of such a ledger is synced. A power cut may empty any other
     /// ledger, which has no stop to lose.
-    package var hasStop: Bool { destinations.values.contains { $0.isPaused || $0.hold != nil } }
+    package var stopsAny: Bool { destinations.values.contains { $0.isPaused || $0.hold != nil } }
 
     package mutating func apply(
         _ event: DestinationEvent, to name: String, _ settings: DestinationSettings, at now: Timestamp

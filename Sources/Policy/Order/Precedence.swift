@@ -1,5 +1,5 @@
 /// Decides which operation goes before which, if operations wait for each other or replace each other. Takes in every
-/// name of the queue, twice if it `needsAnotherListing`, then answers for each waiting operation. Names of routes
+/// name of the queue, twice if `beginSecondListing` says so, then answers for each waiting operation. Names of routes
 /// without an order cost nothing.
 ///
 /// The older of two operations has the earlier `createdAt`, or at the same time the smaller id.
@@ -106,8 +106,9 @@ package struct Precedence: Sendable {
         return group
     }
 
-    /// Whether all names must be noted once more before the first question. Ask after each listing.
-    package mutating func needsAnotherListing() -> Bool {
+    /// Begins the second listing, in which all names are noted once more before the first question. Returns false if
+    /// none is needed, or was made. Called after each listing.
+    package mutating func beginSecondListing() -> Bool {
         defer { isSecondListing = true }
         return !isSecondListing && lone.hasCrowded
     }
