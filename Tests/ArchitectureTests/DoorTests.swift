@@ -5,12 +5,12 @@ struct `The one door out` {
     /// How many calls of `unlink`, `link` and `rename` a file of Spool has, and what they concern. A call that takes an
     /// operation out of the six directories belongs in Departure.swift.
     static let calls = [
-        "Admission/CommittedBatch.swift": (2, "the file 'committed' of a writer"),
+        "Admission/CommittedBatch.swift": (1, "the file 'committed' of a writer"),
         "Admission/ScratchDirectory.swift": (3, "files of a writer in tmp/, or of a directory in quarantine/"),
         "Admission/SpoolRun+Admit.swift": (2, "new/ to claimed/, and to a name in new/ that listings skip"),
         "Claims/LockedDirectory.swift": (3, "the directories of runs and their lock files"),
         "Claims/SpoolRun.swift": (1, "new/ or deferred/ to claimed/"),
-        "FileSystem/SpoolDirectory+Files.swift": (8, "`move` and `replace`, and a new file that could not be written"),
+        "FileSystem/SpoolDirectory+Files.swift": (7, "`move` and `replace`, and a new file that could not be written"),
         "FileSystem/SpoolDirectory+Publish.swift": (2, "files outside the queue"),
         "FileSystem/SpoolDirectory+State.swift": (1, "state/"),
         "Log/SpoolDirectory+Log.swift": (1, "state/log/"),
@@ -28,7 +28,7 @@ struct `The one door out` {
         "Admission/SpoolDirectory+Readmit.swift": (2, "Q to N or D"),
         "Admission/SpoolDirectory+Write.swift": (3, "W to N, D, X, K or C, and back to W before the promise"),
         "Admission/SpoolRun+Admit.swift": (4, "C to C, N or F"),
-        "FileSystem/SpoolDirectory+Files.swift": (2, "`move` itself"),
+        "FileSystem/SpoolDirectory+Files.swift": (3, "`move` itself"),
         "FileSystem/SpoolDirectory+Publish.swift": (1, "files outside the queue"),
         "FileSystem/SpoolDirectory+State.swift": (1, "state/"),
         "Log/SpoolDirectory+Log.swift": (1, "state/log/"),

@@ -54,7 +54,7 @@ struct CommittedBatch {
                 try queue.sync(directory)
                 try queue.sync(directory.parent)
             }
-            try queue.system.rename(queue.root, draft.bytes, queue.root, path.bytes)
+            try queue.replace(draft, path)
             if durable { try queue.sync(directory) }
         }
     }

@@ -231,8 +231,9 @@ extension SpoolDirectory {
     /// already, and `missing` if the source is gone.
     ///
     /// If the file system lacks such a rename, links, syncs the target's directory, and unlinks. Two names of the same
-    /// inode are an interrupted move; this call finishes the move. With `isOwn` no other process moves the source: if
-    /// the source is gone and the target is there, the move has happened, whatever the call returned.
+    /// inode are an interrupted move; this call finishes the move. A call that reports an error may have taken effect
+    /// (NFS: ESTALE, EIO): the names tell. With `isOwn` no other process moves the source, and a missing source tells
+    /// as much.
     func move(_ from: QueuePath, _ to: QueuePath, isOwn: Bool = true) throws(Errno) {
         // The client of a shared file system remembers names for a second: it takes a name that it has just made for
         // missing, or a target that has gone for there.
@@ -256,10 +257,7 @@ extension SpoolDirectory {
                 try finishMove(from, to)
                 return
             } catch {
-                // NFS lost a reply: the move has happened if the source is gone and the target is there.
-                // try?: then the state is not known, and the first error counts.
-                let happened = isOwn && ((try? exists(to) && !exists(from)) ?? false)
-                if !happened { throw error }
+                guard isOwn || error != .missing, hasMoved(from, to) else { throw error }
                 return
             }
         }
@@ -271,17 +269,21 @@ extension SpoolDirectory {
         } catch let error where error == .notPermitted {
             // Directories cannot be linked. drainq makes up their targets' names, so the rename replaces nothing.
             if try exists(to) { throw .exists }
-            try system.rename(root, from.bytes, root, to.bytes)
-            return
+            return try replace(from, to)
+        } catch {
+            guard isSameFile(from, to) else { throw error }
         }
         do throws(Errno) {
             try sync(to.parent)
             try system.unlink(root, from.bytes)
         } catch {
-            // Undone, so a continuing caller does not see the file twice; but the last name always stays.
-            if try isGone(from, after: error) { return }
-            try? system.unlink(root, to.bytes)
-            throw error
+            guard try isGone(from, after: error) else {
+                // Undone, so a continuing caller does not see the file twice; but the last name always stays.
+                try? system.unlink(root, to.bytes)
+                throw error
+            }
+            // try?: then the target is not there. A run that has claimed the file between the two calls removes it.
+            if !isOwn, (try? system.statusAt(root, to.bytes).links) != 1 { throw .missing }
         }
     }
 
@@ -297,13 +299,23 @@ extension SpoolDirectory {
     }
 
     /// Replaces the file that has the target's name. No other process moves the source: if the source is gone, the move
-    /// has happened, although the call, sent again after a lost reply (NFS), reports a missing source.
+    /// has happened, whatever the call returned.
     func replace(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
-        do throws(Errno) {
-            try system.rename(root, from.bytes, root, to.bytes)
-        } catch let error where error == .missing {
-            guard try exists(to), try !exists(from) else { throw error }
+        do throws(Errno) { try system.rename(root, from.bytes, root, to.bytes) } catch {
+            guard hasMoved(from, to) else { throw error }
         }
+    }
+
+    /// Whether a move that reported an error has happened: the source is gone and the target is there.
+    private func hasMoved(_ from: QueuePath, _ to: QueuePath) -> Bool {
+        // try?: the state is not known, and the first error counts.
+        (try? exists(to) && !exists(from)) ?? false
+    }
+
+    /// Whether a link that reported an error was made.
+    private func isSameFile(_ from: QueuePath, _ to: QueuePath) -> Bool {
+        // try?: as above.
+        (try? system.statusAt(root, from.bytes).isSameFile(as: system.statusAt(root, to.bytes))) ?? false
     }
 
     func exists(_ path: QueuePath) throws(Errno) -> Bool {

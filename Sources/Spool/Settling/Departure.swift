@@ -104,7 +104,10 @@ extension SpoolDirectory {
                     return true
                 }
                 let temporary = scratch.nextPath()
-                try move(path, temporary, isOwn: false)
+                do throws(Errno) { try move(path, temporary, isOwn: false) } catch {
+                    // Only this process has the target's path.
+                    guard error != .missing, try exists(temporary) else { throw error }
+                }
                 try? system.unlink(root, temporary.bytes)
                 return true
             } catch let error where error == .missing {

@@ -455,3 +455,25 @@ func `eviction: a key is as new as its operation that an operator sent again as 
     for label in [1, 2, 4] { story.leave(label, in: "new") }
     #expect(story.broken.contains(.eviction) == !insists)
 }
+
+@Test(arguments: [true, false])
+func `holds: an operator may release a destination before a run writes that its probe was delivered`(
+    isReleased: Bool
+) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.beginRun(5)
+    story.send([1], by: 5, status: 401)
+    story.report(.putBack(story.id(1)), by: 5)
+    story.report(.destinationHeld("http://one"), by: 5)
+    story.event(5, .endsRun(status: 69, leftDue: 0, waits: false))
+    story.wait(.seconds(3600))
+    story.beginRun(6)
+    story.send([1], by: 6)
+    if isReleased {
+        story.event(90, .commands(Command(.releaseDestination)))
+        story.event(90, .done)
+    }
+    story.event(6, .endsRun(status: 0, leftDue: 0, waits: false))
+    #expect(story.broken.contains(.holds) == !isReleased)
+}

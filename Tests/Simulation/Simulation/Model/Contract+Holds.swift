@@ -43,7 +43,9 @@ extension Contract {
             }
             guard let probe, record.isTold(by: hold.process, since: hold.told),
                 !record.clocks.differ(from: hold.told, to: probe.learned!),
-                !releases.any(of: host, from: hold.told, to: probe.learned!)
+                // A run writes what it has learned a moment later: an operator may have released the hold before.
+                let ended = record.course(of: probe.process).ended,
+                !releases.any(of: host, from: hold.told, to: ended)
             else { continue }
             breaches.append(
                 Breach(

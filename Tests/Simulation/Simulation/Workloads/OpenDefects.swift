@@ -4,13 +4,8 @@
 /// Whoever mends a defect takes its line away.
 package enum OpenDefects {
     package static let features: [Feature: [Property]] = [
-        // The delivery of a request that began before a hold ends the hold.
-        .sharedHolds: [.holds],
         // A run that gets a signal before its first attempt ends with 0 although operations are due.
-        .signals: [.runStatus],
-        // A call that takes effect and fails counts as not made: half of a refused batch stays in the queue, and an
-        // evicted operation goes untold.
-        .lateErrors: [.atomic, .kept],
+        .signals: [.runStatus]
     ]
     /// The sentences, with the defect in words.
     package static let sentences: [Property: String] = [:]
