@@ -25,6 +25,7 @@ struct `The one door out` {
 
     /// How many moves a file of Spool has (`move`, `replace`), and between which rows of the table of states.
     static let moves = [
+        "Admission/CommittedBatch.swift": (1, "the file 'committed' of a writer"),
         "Admission/SpoolDirectory+Readmit.swift": (2, "Q to N or D"),
         "Admission/SpoolDirectory+Write.swift": (3, "W to N, D, X, K or C, and back to W before the promise"),
         "Admission/SpoolRun+Admit.swift": (4, "C to C, N or F"),

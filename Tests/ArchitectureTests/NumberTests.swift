@@ -41,7 +41,7 @@ struct `Numbers never trap` {
     static let inRange = [
         ("Spool/Admission/AdmissionControl.swift", "free -= size", "size is that of bytes in memory"),
         (
-            "Spool/Admission/AdmissionControl.swift", "operations + new > limit",
+            "Spool/Admission/AdmissionControl.swift", "operations + new > max(limit, before.operations)",
             "operations are counted one by one, not read"
         ),
         ("Policy/Answers/BackoffSchedule+Next.swift", "inSeconds * factor", "floating point; no factor is above 2"),

@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_344,
 
-        "Spool": 10_485,
+        "Spool": 10_503,
 
         "SpoolWriter": 359,
 

@@ -125,9 +125,10 @@ struct AcceptTests {
             close(creat("\(queue.path)/new/\(name)", 0o600))
         }
         let accepted = try queue.open().accept(
-            [queue.operation("x", 10000)], limits: Limits(operations: 4500, whenFull: .dropOldest))
+            (0..<4501).map { queue.operation("x\($0)", 10000 + $0) },
+            limits: Limits(operations: 9000, whenFull: .dropOldest))
         #expect(accepted.evicted.count == 4501 && accepted.evicted.last?.name.id.description == "o4500")
-        #expect(queue.names("new").count == 4500)
+        #expect(queue.names("new").count == 9000)
     }
 
     @Test(arguments: [true, false])
@@ -157,9 +158,9 @@ struct AcceptTests {
                 #expect(ids == Set(["a", "b", "c", "d", "x"]).subtracting(evicted))
                 #expect(evicted.count == 3 || !accepted.errors.isEmpty)
             }
-            // The next batch finds the queue over its limits, and evicts down to the limits.
+            // The next batch may find the queue over its limits, and makes room for itself.
             _ = try fresh.open().accept([fresh.operation("e", 12)], limits: limits, durable: false)
-            #expect(try fresh.entries().count == 2 && fresh.names("tmp").isEmpty)
+            #expect(try fresh.entries().count == max(2, ids.count) && fresh.names("tmp").isEmpty)
             if calls.count < index { break }
         }
     }

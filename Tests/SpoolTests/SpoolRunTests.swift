@@ -136,8 +136,8 @@ struct SpoolRunTests {
         #expect(try run.settle(claim, .superseded, record: nil, now: now) == .gone)
         calls.reset()
         try run.sync()
-        // The last call looks for the mark of processes with a count.
-        #expect(calls.log == ["open", "fsync", "open", "fsync", "open"])
+        // The first call looks for the mark of processes with a count.
+        #expect(calls.log == ["open", "open", "fsync", "open", "fsync"])
         try run.end()
         #expect(try queue.entries() == [added[1]])
     }

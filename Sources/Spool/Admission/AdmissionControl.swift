@@ -6,8 +6,10 @@ package import Policy
 /// Limits, and the times of creation in a sequence, hold for all processes that add: each batch has the names lock from
 /// its first look at the queue until its files have their names. The control counts the waiting operations once, and
 /// then keeps the count by the records of other processes (`AdmissionRecord`). If operations have left the queue
-/// meanwhile, the control counts again before it rejects or evicts anything. So a batch costs the same whatever the
-/// queue's size.
+/// meanwhile, or another process has added any and may have died before, the control counts again before it rejects or
+/// evicts anything. So a batch of the only adder costs the same whatever the queue's size.
+///
+/// A batch makes only the room that it needs itself: what waits beyond a lowered limit was accepted, and stays.
 ///
 /// The operations of one key of a route that coalesces or merges count as one: the server gets one request. Their files
 /// count in bytes, and superseded files go first.
@@ -24,6 +26,8 @@ package struct AdmissionControl {
     private var removals: [UInt8]?
     /// The time of the batch.
     private(set) var now = Timestamp(microseconds: 0)
+    /// What waited, and was free, without this batch.
+    private var before = (operations: 0, bytes: 0, free: Int.max)
     /// The operations that this batch adds.
     private var batch = AdmissionCount()
     /// The waiting operations that this batch replaces. `waiting` includes them.
@@ -81,8 +85,7 @@ package struct AdmissionControl {
             waiting?.singles += record.operations - known.operations
             waiting?.files += record.operations - known.operations
             waiting?.bytes += record.bytes - known.bytes
-            // What others have added may count for a key that was there.
-            if !isOwn, rule.configuration.hasCoalescingRoutes { removals = nil }
+            if !isOwn { removals = nil }
         } else {
             waiting = nil
         }
@@ -93,6 +96,7 @@ package struct AdmissionControl {
         } else if hasLimits, removals != nil, try AdmissionRecord.removals(in: queue) != removals {
             removals = nil
         }
+        before = (waiting?.operations ?? 0, waiting?.bytes ?? 0, free)
         if hasLimits { beginRemovals(submissions, isOwn: isOwn, allOrNone: allOrNone, replaced.map(\.name)) }
     }
 
@@ -320,9 +324,11 @@ package struct AdmissionControl {
     /// Returns the limit that the queue exceeds with `new` more operations of `size` bytes. `nil`: they count for a key
     /// that is there.
     private func limitExceeded(by size: Int = 0, counting new: Int? = 0) -> FullLimit? {
-        if let limit = limits.operations, let new, operations + new > limit { return .operations(limit) }
-        if let limit = limits.bytes, bytes > limit -| size { return .bytes(limit) }
-        if let limit = limits.minimumFree, free < limit || free -| limit < size { return .minimumFree(limit) }
+        if let limit = limits.operations, let new, operations + new > max(limit, before.operations) {
+            return .operations(limit)
+        }
+        if let limit = limits.bytes, bytes > max(limit, before.bytes) -| size { return .bytes(limit) }
+        if let limit = limits.minimumFree, free -| min(limit, before.free) < size { return .minimumFree(limit) }
         return nil
     }
 
@@ -332,6 +338,7 @@ package struct AdmissionControl {
         guard limits.operations != nil || limits.bytes != nil else { return }
         let count = try AdmissionCount(of: queue, withBytes: limits.bytes != nil) { key(of: $0) }
         waiting = count
+        (before.operations, before.bytes) = (count.operations, count.bytes)
         batch.keys.subtract(count.keys)
     }
 
@@ -382,6 +389,11 @@ package struct AdmissionControl {
         try queue.lockNamesToAdd()
         hasLock = true
         record = try AdmissionRecord.read(in: queue)
+        batch = AdmissionCount()
+        batch.count(key(of: name), by: 1)
+        for state in [QueueState.new, .deferred] {
+            batch.bytes += try queue.size(of: Entry(state: state, name: name)) ?? 0
+        }
         try recount(queue)
         removalCandidates = RemovalCandidates(rule, for: [name], besides: [], isWhole: false, at: now)
         while let limit = limitExceeded(), let next = try nextVictim(for: name, beyond: limit, queue) {
@@ -392,9 +404,14 @@ package struct AdmissionControl {
         return try beginRemovals(in: queue)
     }
 
+    /// Counts anew once the batch is in the queue.
     private mutating func recount(_ queue: SpoolDirectory) throws(SpoolError) {
+        let added = (operations: batch.operations - replaced.singles, bytes: batch.bytes - replaced.bytes)
         (batch, replaced, removalCandidates) = (AdmissionCount(), AdmissionCount(), nil)
         if limits.minimumFree != nil { free = try queue.freeBytes }
         try count(queue)
+        before.operations -= added.operations
+        before.bytes -= added.bytes
+        before.free = free +| added.bytes
     }
 }

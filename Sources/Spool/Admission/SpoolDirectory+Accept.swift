@@ -127,7 +127,7 @@ extension SpoolDirectory {
     }
 
     /// Row N, D → gone, for operations displaced by newer operations, which are in the queue. An error leaves the rest
-    /// of the files: the newer operations have been accepted, and the next `add` finds the queue over its limits.
+    /// of the files: the newer operations have been accepted, and the queue stays over its limits.
     /// Returns whether all displaced operations went.
     func removeVictims(within control: inout AdmissionControl, _ accepted: inout Accepted) -> Bool {
         do throws(SpoolError) {

@@ -267,11 +267,12 @@ package final class SpoolRun {
         if withAdditions.isEmpty && withRemovals.isEmpty { return }
         let rest = withRemovals.subtracting(withAdditions).subtracting([directory.path])
         let order = Array(withAdditions) + [directory.path] + rest
+        // First: a process that counts does not outlive a power cut, and what has gone is room for it now.
+        if !withRemovals.isEmpty, !isCounted { AdmissionRecord.noteRemovals(in: queue) }
         var first: SpoolError?
         for directory in order {
             do throws(SpoolError) { try syncDirectory(directory) } catch { first = first ?? error }
         }
-        if !withRemovals.isEmpty, !isCounted { AdmissionRecord.noteRemovals(in: queue) }
         if let first { throw first }
     }
 
