@@ -21,7 +21,7 @@ enum Sizes {
 
         "Delivery": 5_580,
 
-        "Drain": 9_076,
+        "Drain": 9_117,
 
         "DrainqCLI": 14_588,
 
@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_344,
 
-        "Spool": 10_503,
+        "Spool": 10_506,
 
         "SpoolWriter": 359,
 

@@ -34,6 +34,27 @@ struct UnsentTests {
         #expect(try health(bench).findings == [.well])
     }
 
+    @Test func `an operation whose order no run can read is told with the reason, until a run sends it`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(1) { $0.key = "a" }
+        var system = SystemCalls.real
+        system.sleep = { _ in }
+        let spool = try SpoolDirectory(opening: bench.directory.path, system: system)
+        let holder = try SpoolDirectory(opening: bench.directory.path)
+        let summary = try holder.withNamesLock { () throws(SpoolError) in
+            try Run(
+                spool: spool, configuration: bench.configuration, options: RunOptions(),
+                world: bench.world { _ in .status(204) }, report: { _ in })()
+        }
+        #expect(summary.leftDue == 1)
+        let told = try health(bench)
+        #expect(told.findings == [.unsent] && told.unsent?.count == 1)
+        #expect(told.unsent?.reason == "cannot lock 'state/names.lock': Resource temporarily unavailable")
+        #expect(try bench.run().delivered == 1)
+        #expect(try health(bench).findings == [.well])
+    }
+
     @Test func `an operation of a paused queue or destination is not passed over`() throws {
         let bench = try Bench()
         try bench.add(1) { $0.headers = [HeaderField(name: "Authorization", value: "expired")] }

@@ -321,10 +321,14 @@ struct SpoolRunTests {
         let disposition = Disposition.failed(countsAttempt: true)
         guard case .moved(let failed) = try run.settle(claim, as: disposition) else { throw Errno(0) }
         #expect(!claim.isOpen)
-        #expect(try run.takeBack(failed, as: claim) && claim.isOpen)
+        // An operator's command that has found it in failed/ finishes before.
+        _ = try queue.open().withNamesLock { () throws(SpoolError) in
+            #expect(throws: SpoolError.self) { try run.takeBack(failed, as: claim, patience: .zero) }
+        }
+        #expect(try run.takeBack(failed, as: claim, patience: .zero) && claim.isOpen)
         #expect(try run.settle(claim, as: .putBack) == .moved(entry))
         // An operator may have been faster.
-        #expect(try !run.takeBack(failed, as: claim) && !claim.isOpen)
+        #expect(try !run.takeBack(failed, as: claim, patience: .zero) && !claim.isOpen)
         try run.end()
         #expect(try queue.entries() == [entry])
     }

@@ -51,9 +51,12 @@ struct Choice: ~Copyable {
         var cut = try parts.spool.cut(patience: QueueView.patience) {
             configuration.route(of: TypeName($0)).isSequential
         }
-        let isNamed = try admit(&cut, settling) && cut.isWhole
-        return try choose(
+        var errors: [SpoolError] = []
+        let isNamed = try admit(&cut, settling, &errors) && cut.isWhole
+        var named = try choose(
             budget: budget, isNamed ? authority : .undecided, peers, settling.operations, of: consume cut)
+        named.undecidedBecause = named.undecidedBecause ?? errors.first?.description
+        return named
     }
 
     /// Whether any type sent by the run has an order.
@@ -65,11 +68,14 @@ struct Choice: ~Copyable {
 
     /// Admits foreign files, but leaves the pass time to deliver: the rest waits for the next pass. Returns whether
     /// each file that was there has its name, or is in quarantine.
-    private func admit(_ cut: inout Cut, _ settling: borrowing Settling) throws(SpoolError) -> Bool {
+    private func admit(
+        _ cut: inout Cut, _ settling: borrowing Settling, _ errors: inout [SpoolError]
+    ) throws(SpoolError) -> Bool {
         for _ in 0..<Self.admissions where parts.world.clock.signals().count == 0 {
             var control = AdmissionControl(parts.configuration)
             let admission = try settling.spoolRun.admitForeign(now: parts.world.now(), within: &control)
             cut.take(admission)
+            errors += admission.errors
             // First: a value may have replaced an older one, and then have been evicted itself.
             for older in admission.superseded { settling.noteSuperseded(older.entry.name, by: older.newer) }
             tally.count(admission, parts.book.table)
@@ -101,7 +107,9 @@ struct Choice: ~Copyable {
             // Another process has the names lock, or the order cannot be read. Only operations with an order are
             // delayed.
             if toldErrors.insert(error).inserted { tally.inputOutput(error) }
-            return try list(budget, .undecided, peers, operations, now, cut)
+            var pass = try list(budget, .undecided, peers, operations, now, cut)
+            pass.undecidedBecause = error.description
+            return pass
         }
     }
 

@@ -35,6 +35,7 @@ extension Listing {
         let sequence = kind.order.isSequential ? kind.order.sequence(of: name, to: kind.destination) : nil
         if sequence != nil, !hasOrder || !authority.isPlanning && !kind.isDecided {
             pass.isLeftToOthers = pass.isLeftToOthers || hasOrder
+            if !hasOrder, isNamed, view.eligibility(of: name, kind) == .due { pass.leaveUndecided(name.id) }
             return
         }
         let standing = view.standing(of: name, kind)

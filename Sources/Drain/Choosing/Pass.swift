@@ -22,6 +22,10 @@ struct Pass {
     var waiting = 0
     /// Whether operations with an order are left to other processes, which have their sequence locks.
     var isLeftToOthers = false
+    /// Due operations with an order that this pass could not decide, at most `WithheldOperations.most`, and why.
+    /// Without a reason the next pass decides.
+    private(set) var undecided: [OperationID] = []
+    var undecidedBecause: String?
     var nextDue: Timestamp?
     private(set) var superseded: [Superseded] = []
     /// The older operations merged with each chosen one, oldest first.
@@ -85,6 +89,12 @@ struct Pass {
             isRestLeft = true
         }
         return isRestLeft
+    }
+
+    /// Leaves a due operation, whose order is not known.
+    mutating func leaveUndecided(_ id: OperationID) {
+        leftDue += 1
+        if undecided.count < WithheldOperations.most { undecided.append(id) }
     }
 
     /// Adds an expired operation. Only counts it if there are `most` already.

@@ -44,24 +44,22 @@ package struct OperationExport {
         (self.spool, self.isMoving, self.report) = (spool, isMoving, report)
     }
 
-    /// Exports the operations that pass the filter.
+    /// Exports the operations that pass the filter, oldest first: a queue whose clock is behind gives them new times in
+    /// the order of their lines.
     package mutating func perform(_ filter: OperationFilter, _ known: KnownDestinations) throws(SpoolError) {
+        var entries: [Entry] = []
         for state in QueueState.allCases where filter.states.contains(where: { $0.queueStates.contains(state) }) {
-            var outcome = Result<Void, SpoolError>.success(())
-            var moved: [OperationID] = []
             let others = try spool.forEachEntry(in: state) { entry in
-                guard case .success = outcome, !entry.name.isInput, filter.includes(entry, known) else { return }
-                outcome = Result { () throws(SpoolError) in
-                    if try !write(entry, filter) { moved.append(entry.name.id) }
-                }
+                if !entry.name.isInput, filter.includes(entry, known) { entries.append(entry) }
             }
-            try outcome.get()
             if state == .new { foreign = others }
-            // Runs have claimed these operations, or put them back, since the listing.
-            for case .operation(let entry) in try spool.found(moved.map { .id($0) }).values.joined()
-            where filter.includes(entry, known) {
-                _ = try write(entry, filter)
-            }
+        }
+        var moved: [OperationID] = []
+        for entry in entries.oldestFirst where try !write(entry, filter) { moved.append(entry.name.id) }
+        // Runs have claimed these operations, or put them back, since the listing.
+        for case .operation(let entry) in try spool.found(moved.map { .id($0) }).values.joined()
+        where filter.includes(entry, known) {
+            _ = try write(entry, filter)
         }
     }
 

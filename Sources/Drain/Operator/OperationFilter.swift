@@ -56,6 +56,18 @@ extension AnswerPattern {
     }
 }
 
+extension [Entry] {
+    /// The entries by time of creation.
+    var oldestFirst: [Entry] {
+        // Indices are sorted faster than entries.
+        let order = indices.sorted {
+            let (one, other) = (self[$0].name.createdAt, self[$1].name.createdAt)
+            return one != other ? one < other : self[$0].name.id < self[$1].name.id
+        }
+        return order.map { self[$0] }
+    }
+}
+
 extension SpoolDirectory {
     /// Returns the operations that pass the filter, oldest first, without files in quarantine, which are no operations.
     /// `unread` is the number of files in `new/` that no run has read yet, if the filter looks there.
@@ -74,12 +86,7 @@ extension SpoolDirectory {
             for entry in found where filter.includes(try attempts(of: entry)) { passing.append(entry) }
             found = passing
         }
-        // Indices are sorted faster than entries.
-        let order = found.indices.sorted {
-            let (one, other) = (found[$0].name.createdAt, found[$1].name.createdAt)
-            return one != other ? one < other : found[$0].name.id < found[$1].name.id
-        }
-        return (order.map { found[$0] }, unread)
+        return (found.oldestFirst, unread)
     }
 
     /// Returns the attempts of an operation; none if its file is gone or unreadable.

@@ -129,6 +129,9 @@ struct Passes: ~Copyable {
     /// Settles the operations that need no attempt: superseded and expired ones.
     private mutating func settle(_ pass: inout Pass) {
         if pass.takeMerged() { dispatch.settling.hasToListAgain = true }
+        if let reason = pass.undecidedBecause {
+            for id in pass.undecided { dispatch.settling.operations.reasons[id] = reason }
+        }
         dispatch.settling.supersede(&pass, limit: options.limit, &dispatch.stop)
         mayExpire -= dispatch.settling.failExpired(&pass, atMost: mayExpire, &dispatch.stop)
     }
@@ -176,7 +179,9 @@ struct Passes: ~Copyable {
             return !dispatch.stopIfAsked()
         }
         // Another run may have a sequence lock: it leaves what this run then sends.
-        if options.stay == .untilEmpty, again.chosen.isEmpty, again.waiting == 0, !again.isLeftToOthers {
+        if options.stay == .untilEmpty, again.chosen.isEmpty, again.waiting == 0, again.undecided.isEmpty,
+            !again.isLeftToOthers
+        {
             tally.summary.nextDue = nil
             return false
         }

@@ -35,14 +35,19 @@ extension Settling {
     }
 
     /// Row X → C: takes back an operation that `release` has failed, if its verdict is another one, or if a newer value
-    /// supersedes it. Returns false if it stays failed, or is not there any more.
+    /// supersedes it. Returns false if it stays failed, or is not there any more: an operator's command may have moved
+    /// it.
     mutating func takeBack(_ failed: Decision, _ settlement: Settlement) throws(SpoolError) -> Bool {
         var stays = false
         if case .failed = settlement.disposition { stays = try !lookForSuccessor(of: failed.member.name) }
-        if !stays, case .moved(let entry)? = failed.settled, let claim = failed.member.claim,
-            try spoolRun.takeBack(entry, as: claim)
-        {
-            return true
+        do throws(SpoolError) {
+            if !stays, case .moved(let entry)? = failed.settled, let claim = failed.member.claim,
+                try spoolRun.takeBack(entry, as: claim, patience: QueueView.patience)
+            {
+                return true
+            }
+        } catch let error where error.isLocked {
+            tally.inputOutput(error)
         }
         fail(failed)
         return false
@@ -62,6 +67,13 @@ extension Settling {
     }
 
     private mutating func fail(_ failed: Decision) {
+        if case .moved(let entry)? = failed.settled {
+            do throws(SpoolError) {
+                if try spool.size(of: entry) == nil { return }
+            } catch {
+                tally.inputOutput(error)
+            }
+        }
         note(failed.settlement, failed.member, failed.attempt)
         tell(failed.settled, failed.settlement, failed.member, failed.attempt, isSent: true)
         if let status = failed.stormStatus {

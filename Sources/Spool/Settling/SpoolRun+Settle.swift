@@ -57,16 +57,19 @@ extension SpoolRun {
     }
 
     /// Row X → C: takes back an operation that this run has failed while it decides its order. Returns false if the
-    /// file is not there any more.
-    package func takeBack(_ failed: Entry, as claim: Claim) throws(SpoolError) -> Bool {
+    /// file is not there any more. Under the names lock: an operator's command that has found the operation in failed/
+    /// finishes before.
+    package func takeBack(_ failed: Entry, as claim: Claim, patience: Duration) throws(SpoolError) -> Bool {
         try confirm()
         let from = QueuePath(failed.path)
-        let isThere = try queue.attempt("take back", from) { () throws(Errno) in
-            do throws(Errno) {
-                try queue.move(from, claim.path)
-                return true
-            } catch let error where error == .missing {
-                return false
+        let isThere = try queue.withNamesLock(patience: patience) { () throws(SpoolError) in
+            try queue.attempt("take back", from) { () throws(Errno) in
+                do throws(Errno) {
+                    try queue.move(from, claim.path)
+                    return true
+                } catch let error where error == .missing {
+                    return false
+                }
             }
         }
         guard isThere else { return false }
