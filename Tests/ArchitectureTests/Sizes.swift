@@ -19,7 +19,7 @@ enum Sizes {
 
         "Configuration": 3_399,
 
-        "Delivery": 5_580,
+        "Delivery": 5_595,
 
         "Drain": 9_117,
 

@@ -153,10 +153,10 @@ final class PlayedServer {
     }
 }
 
-/// Waits for something to read, at most ten seconds.
+/// Waits for something to read, at most a minute.
 private func awaitInput(_ descriptor: Int32) throws {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&waiting, 1, 10_000) > 0 else { throw PlayedServer.Silence() }
+    guard poll(&waiting, 1, 60_000) > 0 else { throw PlayedServer.Silence() }
 }
 
 // The C functions, under names that the methods do not hide.

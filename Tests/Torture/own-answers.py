@@ -134,6 +134,24 @@ with test("one stray answer does not shift the verdicts after it") as told:
                 wrong, strays = wrong + len(missed), strays + len(sent)
     told += [f"{strays} stray answers", f"{wrong} verdicts of their own time"]
 
+with test("a server that closes each connection just after an answer costs one attempt at a time") as told:
+    lost = 0
+    for pause in (0.001, 0.002, 0.005):
+        for concurrency in (1, 5):
+            for _ in range(effort):
+
+                def answer(connection, number, before):
+                    connection.sendall(said(200))
+                    time.sleep(pause)
+
+                server = Server(answer)
+                states = Drain(server.origin, 100).run(concurrency)
+                missed = [number for number in states if states[number] != "delivered"]
+                expect(len(missed) <= concurrency, "closed after", pause, "lost", missed)
+                once(server)
+                lost += len(missed)
+    told += [f"{lost} attempts lost"]
+
 with test("a server that does not read bodies fails no operation") as told:
     handled = []
 

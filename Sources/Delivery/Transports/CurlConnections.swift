@@ -53,7 +53,8 @@ struct CurlConnections {
     private var multiplexed: Set<Origin> = []
     /// The sum of the bodies on their way on shared connections, in bytes.
     private var sharedBytes: [Origin: Int] = [:]
-    /// The origins that have sent an answer to no request over HTTP/1.1.
+    /// The origins whose HTTP/1.1 connections are not kept: those that have sent an answer to no request, and those
+    /// without TLS that have closed a kept connection under a request.
     private var straying: Set<Origin> = []
     /// The pass of libcurl in which an origin's resting connections were looked at last. The requests of a pass begin
     /// together, and each looks at its own connection again before leaving.
@@ -94,6 +95,12 @@ struct CurlConnections {
     mutating func noteStray(of origin: Origin) {
         straying.insert(origin)
         resting.removeAll { $0.origin == origin }
+    }
+
+    /// Notes that a server has closed a kept connection under a request. Without TLS, where a new connection costs
+    /// little, keeps none of the origin's connections: some servers close each a few milliseconds after an answer.
+    mutating func noteLoss(of origin: Origin) {
+        if origin.isPlain { noteStray(of: origin) }
     }
 
     /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,

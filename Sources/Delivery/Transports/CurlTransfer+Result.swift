@@ -55,6 +55,11 @@ extension CurlTransfer {
         }
     }
 
+    /// Returns whether the server closed its kept connection under the request, and sent nothing.
+    func hasLostKeptConnection(_ code: Int32) -> Bool {
+        isOnKeptConnection && head.status == 0 && isEndOfPeer(code)
+    }
+
     /// The answer to a transfer ended from outside, because it was idle or took too long; `nil` if there is none.
     var answerSoFar: AttemptReport.Result? {
         if mayAnswerLeftovers || answersPart(nil) != nil { return nil }

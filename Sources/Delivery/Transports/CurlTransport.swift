@@ -125,6 +125,7 @@ package final class CurlTransport: AgentTransport {
                 ccurl_multi_remove(multi, handle)
                 add(transfer)
             } else {
+                if transfer.hasLostKeptConnection(code) { connections.noteLoss(of: transfer.origin) }
                 end(transfer.ticket, transfer.result(code), isRegular: code == 0)
             }
         }
