@@ -5,7 +5,7 @@
 // Most functions only forward. The others correct what URLSession's interface cannot express:
 // - Every request has a connection of its own and speaks HTTP/1.1: no answer to another request, no repeated request.
 // - A connection has a time-out of its own. If an address of the host refuses, or does not answer in half of the
-//   time-out, libcurl tries the next one.
+//   time-out, libcurl tries the next one. If this process stood still meanwhile, the connection is made anew.
 // - A proxy's endless answer to CONNECT is cut off.
 // - Foundation sees one well-formed head for every answer, with the real head in a header field. So its parser, its
 //   redirects and its challenges, which trap or hang, have no work. Trailers are dropped.
@@ -55,7 +55,7 @@ enum {
     SIZE_UPLOAD = 0x600007, CONTENT_LENGTH_DOWNLOAD = 0x30000f,
     SOCKETFUNCTION = 20001, SOCKETDATA = 10002, TIMERFUNCTION = 20004,
     POLL_IN = 1, POLL_OUT = 2, POLL_INOUT = 3, POLL_REMOVE = 4, EVENT_IN = 1, EVENT_OUT = 2, EVENT_ERROR = 4,
-    WEIRD_REPLY = 8, WRITE_ERROR = 23, GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
+    WEIRD_REPLY = 8, WRITE_ERROR = 23, TIMED_OUT = 28, GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
 };
 struct list { char *text; struct list *next; };
 struct message { int kind; void *easy; union { void *whatever; int code; } data; };
@@ -170,6 +170,7 @@ struct transfer {
     const char *defect; // why the answer ended its transfer; NULL if it did not
     long tls; // the number of the TLS connection, see ccurl_watch_tls
     bool has_head, has_long_tunnel, is_full, uses_proxy;
+    bool stood_still; // whether this process has stood still while the connection was made, or after
     int socket_error; // the errno of a socket that could not be made
     long number; // what foundation_curl_age calls the request
     _Atomic int64_t moved; // the time when a byte was last seen to move, in nanoseconds; 0 for never
@@ -447,6 +448,13 @@ void *curl_multi_info_read(void *multi, int *left) {
     struct message *message = REAL(curl_multi_info_read)(multi, left);
     struct transfer *transfer = message ? transfer_of(message->easy) : NULL;
     if (!transfer) return message;
+    if (transfer->stood_still && message->data.code == TIMED_OUT && !is_connected(transfer->easy)) {
+        transfer->stood_still = false;
+        transfer->moved = now();
+        curl_multi_remove_handle(multi, transfer->easy);
+        curl_multi_add_handle(multi, transfer->easy);
+        return curl_multi_info_read(multi, left);
+    }
     told = *message;
     if (told.data.code == WRITE_ERROR && transfer->is_full) told.data.code = 0;
     if ((told.data.code == 0 || told.data.code == WRITE_ERROR) && !transfer->has_head) {
@@ -508,8 +516,23 @@ static int watch(void *easy, int socket, int what, void *context, void *own) {
 }
 
 static int (*timer_receiver)(void *, long, void *);
+// The time at which the timer rings, in nanoseconds; 0 for never.
+static int64_t alarm_time;
+// The most by which a timer rings late on a machine that is only busy, in nanoseconds.
+static const int64_t slack = 500000000;
+
+// Notes a time in which this process stood still: the timer rings much later than it was set for.
+static void note_standstill(bool is_ringing) {
+    bool is_late = alarm_time != 0 && now() - alarm_time > slack;
+    if (is_ringing || is_late) alarm_time = 0;
+    if (!is_late) return;
+    pthread_mutex_lock(&lock);
+    for (struct transfer *each = transfers; each; each = each->next) each->stood_still = true;
+    pthread_mutex_unlock(&lock);
+}
 
 static int set_timer(void *multi, long milliseconds, void *context) {
+    alarm_time = milliseconds >= 0 ? now() + milliseconds * INT64_C(1000000) : 0;
     return timer_receiver(multi, milliseconds > 0 ? milliseconds + 2 : milliseconds, context);
 }
 
@@ -547,6 +570,7 @@ static int take_events(void *multi, int *running) {
 
 int curl_multi_socket_action(void *multi, int socket, int events, int *running) {
     pass++;
+    note_standstill(socket < 0);
     bool is_all = socket >= 0 && socket == all_sockets;
     int result = is_all ? take_events(multi, running) : REAL(curl_multi_socket_action)(multi, socket, events, running);
     while (has_lost_address && result == 0) {

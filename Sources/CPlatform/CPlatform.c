@@ -8,8 +8,9 @@
 #ifdef __APPLE__
 #include <crt_externs.h>
 #endif
-#ifdef __linux__
 #include <signal.h>
+#include <sys/wait.h>
+#ifdef __linux__
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -57,6 +58,11 @@ int csystem_process_descriptor(int process) {
 #else
     return -1;
 #endif
+}
+
+bool csystem_is_stopped(int process) {
+    siginfo_t status = {0};
+    return waitid(P_PID, process, &status, WSTOPPED | WNOHANG | WNOWAIT) == 0 && status.si_pid == process;
 }
 
 #ifdef DEBUG

@@ -181,8 +181,8 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
         /// The attempts in flight, by task identifier.
         var exchanges: [Int: Exchange] = [:]
-        /// The time at which the timer rings next.
-        var alarm: ContinuousClock.Instant?
+        /// The time at which the timer rings next, and the time at which it was set.
+        var alarm: (rings: ContinuousClock.Instant, set: ContinuousClock.Instant)?
         weak var session: URLSession?
     }
 
@@ -222,18 +222,24 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     // MARK: - Time
 
     private func setAlarm(_ alarm: ContinuousClock.Instant, in state: inout State) {
-        if let earlier = state.alarm, earlier <= alarm { return }
-        state.alarm = alarm
-        let distance = ContinuousClock.now.duration(to: alarm).wholeMicroseconds
+        if let earlier = state.alarm, earlier.rings <= alarm { return }
+        let now = ContinuousClock.now
+        state.alarm = (alarm, now)
+        let distance = now.duration(to: alarm).wholeMicroseconds
         timer.schedule(
             deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
     }
 
     /// Asks about attempts without progress. URLSession does all its work on one queue, where a server that floods
-    /// delays the others: the question waits behind their events, so no server is blamed for another.
+    /// delays the others: the question waits behind their events, so no server is blamed for another. Time in which
+    /// this process stood still counts for no attempt.
     private func ring() {
         let (late, session) = state.withLock { state -> ([Int], URLSession?) in
             let now = ContinuousClock.now
+            if let (rings, set) = state.alarm {
+                let still = Standstill.duration(of: set.duration(to: now), planned: set.duration(to: rings))
+                for identifier in state.exchanges.keys { state.exchanges[identifier]?.patience += still }
+            }
             let late = state.exchanges.filter {
                 $0.value.patience <= now && !$0.value.isCompleting && !$0.value.isDoubted
             }

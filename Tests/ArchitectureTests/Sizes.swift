@@ -7,7 +7,7 @@ enum Sizes {
     static let rooms = [
         "CCurl": 560,
 
-        "CFoundationCurl": 595,
+        "CFoundationCurl": 610,
 
         "CManual": 52,
 
@@ -19,7 +19,7 @@ enum Sizes {
 
         "Configuration": 3_399,
 
-        "Delivery": 5_595,
+        "Delivery": 5_640,
 
         "Drain": 9_117,
 

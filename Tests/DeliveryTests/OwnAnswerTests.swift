@@ -26,7 +26,7 @@ import Testing
                 OutgoingRequest(
                     method: "POST", url: server.url + "/", body: bodyFile == nil ? Array(body.utf8) : nil,
                     bodyFile: bodyFile,
-                    timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)),
+                    timeouts: Timeouts(connect: .seconds(60), request: .seconds(60), total: .seconds(120)),
                     transport: .libcurl, connection: ConnectionOptions(unixSocket: server.path),
                     freshConnection: freshConnection), ticket: tickets)
         }

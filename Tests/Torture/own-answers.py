@@ -12,6 +12,7 @@ by default.
 import collections
 import contextlib
 import json
+import os
 import pathlib
 import random
 import re
@@ -151,6 +152,44 @@ with test("a server that closes each connection just after an answer costs one a
                 once(server)
                 lost += len(missed)
     told += [f"{lost} attempts lost"]
+
+def children(process):
+    return [int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+with test("a run, its agent or both that stand still past every time-out charge nobody, and send nothing twice") as told:
+    for transport in ("libcurl", "urlsession"):
+        for stopped in ("both", "agent", "run"):
+            # Answers that come while the processes stand still, and answers that come afterwards. A silence that a
+            # running agent has seen counts.
+            for pause in (1, 12) if stopped != "run" else (1,):
+
+                def answer(connection, number, before):
+                    time.sleep(pause)
+                    connection.sendall(said(200))
+                    return True
+
+                server = Server(answer)
+                drain = Drain(server.origin, 6, {**alone, "transport": transport, "concurrency": 6})
+                document = json.loads((drain.queue.path / "drainq.json").read_text())
+                document["routes"]["default"]["timeouts"] = {"connect": "7s", "request": "7s", "total": "8s"}
+                (drain.queue.path / "drainq.json").write_text(json.dumps(document))
+                run = subprocess.Popen(
+                    drain.queue.command("run", "--concurrency", 6, "--limit", 6), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                until(lambda: len(server.requests) == 6, "the requests")
+                which = [run.pid] * (stopped != "agent") + children(run.pid) * (stopped != "run")
+                for process in which:
+                    os.kill(process, signal.SIGSTOP)
+                time.sleep(10)
+                for process in which:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGCONT)
+                run.wait(timeout=60)
+                found = drain.queue.operations()
+                case = (transport, stopped, "answers after", pause)
+                expect(not found, case, found)
+                expect(len(server.requests) == 6, case, server.requests)
+    told += ["10 standstills"]
 
 with test("a server that does not read bodies fails no operation") as told:
     handled = []

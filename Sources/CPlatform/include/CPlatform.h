@@ -33,6 +33,9 @@ int csystem_spawn_change_directory(posix_spawn_file_actions_t *actions, const ch
 /// -1 if the system has no such descriptors.
 int csystem_process_descriptor(int process);
 
+/// Returns whether a signal has stopped a child process that has not been continued: waitid(2).
+bool csystem_is_stopped(int process);
+
 /// Writes the coverage counters of a process that ends by _exit(2). Only debug builds have it.
 void csystem_flush_coverage(void);
 

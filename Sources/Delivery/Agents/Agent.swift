@@ -165,6 +165,11 @@ final class Agent {
         shutdown(socket, Int32(SHUT_WR))
     }
 
+    /// Continues the agent if a signal has stopped it. Returns whether it was stopped.
+    func continueIfStopped() -> Bool {
+        csystem_is_stopped(process) && kill(process, SIGCONT) == 0
+    }
+
     /// Waits for the agent's end until `deadline`, then kills the agent. Returns how it ended.
     @discardableResult
     func end(by deadline: ContinuousClock.Instant? = nil) -> String {

@@ -24,7 +24,9 @@ extension AgentSink {
         for agent in agents {
             let late = agent.tickets.filter { attempts[$0]?.deadline.map { $0 <= now } ?? false }
             guard !late.isEmpty else { continue }
-            if !agent.isReady {
+            if agent.continueIfStopped() {
+                for ticket in agent.tickets { attempts[ticket]?.deadline = now + timeAgain(ticket, in: agent) }
+            } else if !agent.isReady {
                 // The attempts have no part in it.
                 agents.removeAll { $0 === agent }
                 agent.end()
@@ -46,6 +48,12 @@ extension AgentSink {
                 }
             }
         }
+    }
+
+    /// Returns the time of an attempt's next deadline, as if the last one had begun now.
+    private func timeAgain(_ ticket: Int, in agent: Agent) -> Duration {
+        guard agent.isReady, let attempt = attempts[ticket] else { return beginning }
+        return attempt.isCancelled ? grace : max(.zero, attempt.request.timeouts.total)
     }
 
     /// Ends an agent that died or sent garbage. Throws after three agents in a row that died before they were ready.

@@ -15,7 +15,8 @@ package import Policy
 /// - The agent's other attempts are reported as unbegun (`AttemptReport.isUnbegun`). Nothing of them was sent.
 /// An attempt whose `timeouts.total` has passed is cancelled and reported as `deadline`. An agent that does not report
 /// it within the grace has hung and is killed. Reports are read before deadlines are judged, and time in which this
-/// machine stood still does not count (`Standstill`).
+/// machine stood still does not count (`Standstill`). An agent that a signal has stopped is continued at a deadline,
+/// and its attempts get their time again.
 ///
 /// One thread uses a sink and must live as long as the sink: Linux kills an agent with the thread that started it.
 package final class AgentSink: Sink {
@@ -53,7 +54,7 @@ package final class AgentSink: Sink {
     /// The first report of an agent on each transport: its defect, or `nil` if usable.
     private var defects: [Transport: String?] = [:]
     /// The time for an agent to run and to report on its transport.
-    private let beginning: Duration
+    let beginning: Duration
     /// The number of agents in a row that may end before they begin a destination's attempts. The attempts of the last
     /// of them count as begun.
     static let mostUnbegunEnds = 3

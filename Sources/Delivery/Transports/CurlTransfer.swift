@@ -77,6 +77,8 @@ final class CurlTransfer {
     private var started: ContinuousClock.Instant
     /// The time when a byte was last seen to move, and the number of bytes until then.
     private var moved: ContinuousClock.Instant
+    /// Whether this process stood still before the request began to leave.
+    private var stoodStill = false
     private var progress: Int64 = 0
     /// The pass of the sockets in which libcurl last called the progress function, and the earlier calls in that pass.
     private var told = (pass: 0, count: 0)
@@ -302,10 +304,21 @@ final class CurlTransfer {
 
     /// Subtracts the transfer's wait for a scout from its time to connect.
     func hasWaited(_ time: Duration) {
-        hasAlteredHandle = true
         started = .now
-        let left = max(1, Int((request.timeouts.connect - time).pollMilliseconds))
-        ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
+        setTimeToConnect(request.timeouts.connect - time)
+    }
+
+    /// Moves the end of the transfer's time-out by a time in which this process stood still. If the time to connect has
+    /// passed meanwhile, the connection is made anew: libcurl cannot move that end.
+    func hasStoodStill(_ time: Duration) {
+        started += time
+        moved += time
+        stoodStill = !hasBegun
+    }
+
+    private func setTimeToConnect(_ time: Duration) {
+        hasAlteredHandle = true
+        ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(time.pollMilliseconds)))
     }
 
     /// The last alert of TLS that the server has sent on the transfer's connection; -1 for none.
@@ -365,7 +378,7 @@ final class CurlTransfer {
 
     /// Prepares the handle for a fresh connection, if the server cannot have read the request: nothing was sent, or the
     /// server had closed its kept connection before the request arrived. Returns `false` if the transfer ended
-    /// otherwise. `code` is libcurl's result.
+    /// otherwise. A time-out to connect counts only if this process did not stand still. `code` is libcurl's result.
     func restart(after code: Int32) -> Bool {
         if lacksHTTP1(code) {
             request.needsHTTP1 = false
@@ -374,10 +387,12 @@ final class CurlTransfer {
             switch stop {
             case .stale, .stray: break
             case .repeated where isUnread, nil where code != 0 && isUnread: (requests, sent) = (0, 0)
+            case nil where code == 28 && stoodStill && !hasBegun: setTimeToConnect(request.timeouts.connect)
             default: return false
             }
         }
         stop = nil
+        stoodStill = false
         isFresh = true
         hasAlteredHandle = true
         errorMessage[0] = 0

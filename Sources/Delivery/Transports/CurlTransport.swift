@@ -107,7 +107,17 @@ package final class CurlTransport: AgentTransport {
             addReady()
             patience = endIdle()
             tell()
-        } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
+        } while !wait(for: descriptor, atMost: patience)
+    }
+
+    /// Waits until `descriptor` is readable, which it returns, or libcurl has something to do. Time in which this
+    /// process stood still counts for no transfer.
+    private func wait(for descriptor: Int32, atMost patience: Duration) -> Bool {
+        let start = ContinuousClock.now
+        let isReadable = ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
+        let still = Standstill.duration(of: start.duration(to: .now), planned: patience)
+        if still > .zero { for transfer in transfers.values { transfer.hasStoodStill(still) } }
+        return isReadable
     }
 
     /// Continues the started attempts without a wait.
