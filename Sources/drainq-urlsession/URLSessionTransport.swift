@@ -110,6 +110,9 @@ private struct Exchange {
     var isDoubted = false
     /// Whether its redirect was refused: URLSession completes the task, and traps if the task is cancelled.
     var isCompleting = false
+    /// The length of the body in bytes, and the number of bytes that URLSession has taken.
+    let length: Int64
+    var sent: Int64 = 0
     var answer: AttemptReport.Answer?
 
     init(_ request: OutgoingRequest, ticket: Int, task: URLSessionDataTask) {
@@ -117,6 +120,7 @@ private struct Exchange {
         self.task = task
         answerLimit = max(0, request.answerLimit)
         idleLimit = request.timeouts.request
+        length = Int64(request.bodyLength ?? 0)
         var request = request
         (request.body, request.bodyPart) = (nil, nil)
         self.request = request
@@ -170,10 +174,19 @@ extension Exchange {
         return .failure(name, detail: String(message.prefix(500)))
     }
 
-    /// The answer to an attempt that is ended from outside, because it was idle or took too long; `nil` if it has none.
-    /// A status of 300 or more decides without the rest of its body. A 2xx counts only as a whole.
-    fileprivate var answerSoFar: AttemptReport.Result? {
-        answer.flatMap { $0.status >= 300 ? .answer($0) : nil }
+    /// The result of an attempt that is ended from outside, because it was idle or took too long, by its answer; `nil`
+    /// if it has no usable answer. A status of 300 or more decides without the rest of its body. A 2xx counts only as a
+    /// whole.
+    fileprivate var resultSoFar: AttemptReport.Result? {
+        answer.flatMap { $0.status >= 300 ? .answer($0) : answersPart }
+    }
+
+    /// The failure of an attempt whose 2xx came before URLSession had taken the whole body; `nil` for every other
+    /// answer.
+    fileprivate var answersPart: AttemptReport.Result? {
+        guard let answer, answer.status < 300, sent < length else { return nil }
+        return .failure(
+            .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }
 }
 
@@ -215,7 +228,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             state.exchanges.first { $0.value.ticket == ticket }.flatMap { state.exchanges.removeValue(forKey: $0.key) }
         }
         if let exchange {
-            end(exchange, exchange.answerSoFar ?? .failure(.cancelled, detail: ""), cancelling: true)
+            end(exchange, exchange.resultSoFar ?? .failure(.cancelled, detail: ""), cancelling: true)
         }
     }
 
@@ -268,7 +281,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         for exchange in late {
             let silence = "nothing was sent or received for \(exchange.idleLimit.inSeconds) s"
             end(
-                exchange, exchange.answerSoFar ?? .failure(.timeout, detail: silence), cancelling: true)
+                exchange, exchange.resultSoFar ?? .failure(.timeout, detail: silence), cancelling: true)
         }
     }
 
@@ -292,6 +305,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         state.withLock { state in
             state.exchanges[task.taskIdentifier]?.hasMoved()
+            state.exchanges[task.taskIdentifier]?.sent = totalBytesSent
             // The connection is established, so the time to connect no longer counts.
             if let patience = state.exchanges[task.taskIdentifier]?.patience { setAlarm(patience, in: &state) }
         }
@@ -321,10 +335,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             #endif
         }
         guard let full, let answer = full.answer else { return }
-        let (sent, length) = (dataTask.countOfBytesSent, dataTask.countOfBytesExpectedToSend)
-        let early = "the answer came when \(sent) of \(length) bytes of the body had been sent"
-        let isEarly = answer.status < 300 && sent < length
-        end(full, isEarly ? .failure(.truncated, detail: early) : .answer(answer), cancelling: true)
+        end(full, full.answersPart ?? .answer(answer), cancelling: true)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

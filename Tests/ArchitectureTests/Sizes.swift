@@ -35,14 +35,14 @@ enum Sizes {
 
         "drainq": 8,
 
-        "drainq-urlsession": 405,
+        "drainq-urlsession": 410,
     ]
 
     /// The most lines of each page of man/.
     static let pages = [
         "drainq-apps.7": 225,
 
-        "drainq-config.5": 2_255,
+        "drainq-config.5": 2_262,
 
         "drainq-json.5": 1_490,
 

@@ -218,8 +218,8 @@ import Testing
     }
 
     static let early: [EarlyRow] = [
-        EarlyRow(status: 200, body: 2, right: [.failure(.timeout)]),
-        EarlyRow(status: 204, body: 0, right: [.failure(.timeout)]),
+        EarlyRow(status: 200, body: 2, right: [.failure(.truncated)]),
+        EarlyRow(status: 204, body: 0, right: [.failure(.truncated)]),
         // Longer than `answerLimit`: a captive portal's page.
         EarlyRow(status: 200, body: 100_000, right: [.failure(.truncated)]),
         EarlyRow(status: 413, body: 2, right: [.answer(413, bytes: 2)]),

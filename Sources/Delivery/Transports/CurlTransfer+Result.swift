@@ -60,10 +60,11 @@ extension CurlTransfer {
         isOnKeptConnection && head.status == 0 && isEndOfPeer(code)
     }
 
-    /// The answer to a transfer ended from outside, because it was idle or took too long; `nil` if there is none.
-    var answerSoFar: AttemptReport.Result? {
-        if mayAnswerLeftovers || answersPart(nil) != nil { return nil }
-        return decided ?? wholeAnswer.map { .answer($0) }
+    /// The result of a transfer ended from outside, because it was idle or took too long, by its answer; `nil` if there
+    /// is no usable answer.
+    var resultSoFar: AttemptReport.Result? {
+        if mayAnswerLeftovers { return nil }
+        return answersPart(nil) ?? decided ?? wholeAnswer.map { .answer($0) }
     }
 
     /// Returns the failure of an attempt whose 2xx came before the whole request had left; `nil` for every other

@@ -95,7 +95,7 @@ package final class CurlTransport: AgentTransport {
     /// cancellation; does nothing if already reported.
     package func cancel(ticket: Int) {
         proceed()
-        end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
+        end(ticket, transfers[ticket]?.resultSoFar ?? .failure(.cancelled, detail: ""))
         tell()
     }
 
@@ -192,7 +192,7 @@ package final class CurlTransport: AgentTransport {
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"
-                end(ticket, transfer.answerSoFar ?? .failure(.timeout, detail: silence))
+                end(ticket, transfer.resultSoFar ?? .failure(.timeout, detail: silence))
             } else {
                 next = min(next, now.duration(to: patience))
             }
