@@ -21,7 +21,7 @@ enum Sizes {
 
         "Delivery": 5_640,
 
-        "Drain": 9_117,
+        "Drain": 9_132,
 
         "DrainqCLI": 14_588,
 

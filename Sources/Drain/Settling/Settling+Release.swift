@@ -22,6 +22,7 @@ extension Settling {
                 return settlement
             }
             do throws(SpoolError) {
+                try forgetValues(of: member, after: settlement, attempt.maker)
                 let settled = try spoolRun.settle(disposal(of: claim, settlement, nil), now: world.now())
                 released[member.name.id] = Decision(
                     settlement: settlement, member: member, attempt: attempt, isSent: true, receipt: nil,
