@@ -34,6 +34,7 @@ struct AdderTests {
             case .refused(let place, _, let path, let error):
                 lines.append("line \(place.line) \(path != nil ? "kept" : error != nil ? "lost" : "refused")")
             case .added: batches += 1
+            case .batchEnded: break
             }
         }
     }

@@ -174,6 +174,60 @@ struct PipelineTests {
         #expect(ended.output.contains("\(count) operation"), "\(ended)")
     }
 
+    // MARK: - Long inputs
+
+    /// What a script does with a living `add` or `import`: `say LINE` writes a line into its input, `until_ids N` waits
+    /// for that many ids, `until_log N WORDS` for as many lines of the log, and `finish` ends the input.
+    private static let living = """
+        mkfifo lines
+        living() { "$DRAINQ" "$@" <lines >ids 2>err & pid=$!; exec 3>lines; }
+        say() { printf '%s\\n' "$1" >&3; }
+        poll() { for i in $(seq 2400); do "$@" && return; sleep 0.05; done; echo "no end of: $*"; }
+        has_ids() { [ "$(wc -l <ids)" -ge "$1" ]; }
+        until_ids() { poll has_ids "$1"; }
+        has_log() { [ "$(drainq log | grep -c -e "$2")" -ge "$1" ]; }
+        until_log() { poll has_log "$1" "$2"; }
+        configure() { printf '%s' "$1" >edited; chmod 600 edited; mv edited "$DRAINQ_QUEUE/drainq.json"; }
+        finish() { exec 3>&-; wait $pid; echo "status $?"; }
+
+        """
+
+    private static let route = #"routes: { default: { url: "http://127.0.0.1:1/" } }"#
+
+    @Test func `a living add tells log, counters and hooks of each batch, also if it is killed`() throws {
+        let queue = try Drainq(
+            """
+            { limits: { operations: 1, whenFull: "dropOldest" }, \(Self.route),
+              hooks: { failed: ["/bin/sh", "-c", "cat >failed.json"], quarantined: ["/bin/sh", "-c", "cat >bad.json"] } }
+            """)
+        let told = try queue.shell(
+            Self.living + """
+                living add
+                say 1; say 2; until_ids 2; until_log 1 'make room'
+                say '{bad'; say 3; until_ids 3; until_log 1 quarantine; until_log 2 'make room'
+                drainq status --prometheus | grep -v expired | sed -n 's/^\\(drainq_[eq][a-z]*ed_total\\){[^}]*}/\\1/p'
+                drainq run --quiet 2>/dev/null
+                cd "$DRAINQ_QUEUE"; jq -c .event failed.json bad.json; kill -9 $pid
+                """)
+        #expect(
+            told.lines == ["drainq_evicted_total 2", "drainq_quarantined_total 1", "\"failed\"", "\"quarantined\""],
+            "\(told)")
+    }
+
+    @Test func `an operation or a line that a living add has told of is not told again at its end`() throws {
+        let queue = try Drainq("{ limits: { operations: 1, whenFull: \"dropOldest\" }, \(Self.route) }")
+        let told = try queue.shell(
+            Self.living + """
+                living add
+                say 1; say 2; until_ids 2; say '{bad'; until_log 1 quarantine
+                finish
+                drainq status --prometheus | grep -v expired | sed -n 's/^\\(drainq_[eq][a-z]*ed_total\\){[^}]*}/\\1/p'
+                drainq log --json | jq -c 'select(.event == "evicted" or .event == "quarantined") | .count // 1'
+                """)
+        #expect(
+            told.lines == ["status 65", "drainq_evicted_total 1", "drainq_quarantined_total 1", "1", "1"], "\(told)")
+    }
+
     @Test(arguments: [
         ("add", "1 operation of this input entered the queue"), ("list", "cannot write standard output: Bad file"),
         ("status --json", "cannot write standard output: Bad file"),

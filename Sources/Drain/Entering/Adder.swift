@@ -83,13 +83,13 @@ package struct Adder {
 
     /// Adds what has been gathered, because the next part of the input may come late or not at all.
     package mutating func pause() throws(AdderError) {
-        if options.gathersAll { refused.tell(report) } else { try flush() }
+        if options.gathersAll { tellRefused() } else { try flush() }
     }
 
     /// Ends the input. Returns false if nothing was added because a part of the input was refused, and all or none had
     /// to enter.
     package mutating func end() throws(AdderError) -> Bool {
-        refused.tell(report)
+        tellRefused()
         if options.isAtomic, hasRefused { return false }
         while !batch.isEmpty { try flush() }
         return !(options.isAtomic && hasRefused)
@@ -100,14 +100,20 @@ package struct Adder {
             let isFull = batch.count + refused.count >= Self.batchSize || bytes + refused.bytes >= Self.batchBytes
             if isFull { try flush() }
         } else if refused.count >= Self.batchSize || refused.bytes >= Self.batchBytes {
-            refused.tell(report)
+            tellRefused()
         }
+    }
+
+    private mutating func tellRefused() {
+        refused.tell(report)
+        report(.batchEnded)
     }
 
     // MARK: - Queue
 
     /// Gives the batch to the spool, and reports the results.
     private mutating func flush() throws(AdderError) {
+        defer { report(.batchEnded) }
         refused.tell(report)
         if batch.isEmpty { return }
         let taken = options.isAtomic ? batch : Array(batch.prefix(Self.batchSize))

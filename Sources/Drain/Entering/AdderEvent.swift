@@ -9,6 +9,9 @@ package enum AdderEvent {
     case refused(GivenValue.Place, reason: String, keptAs: String?, lostBy: SpoolError?)
     /// A batch is in the queue, and each of its operations is answered.
     case added(Accepted)
+    /// Each value that was taken so far is answered, unless all input is gathered first. The next one may come late or
+    /// not at all: what the batch removed or quarantined is to be recorded now.
+    case batchEnded
 }
 
 /// An error that ended the work of an adder. The batches before it are in the queue.

@@ -98,7 +98,6 @@ struct AddCommand: Command {
             }
             let queue = try OpenQueue(self.queue, environment)
             let report = AddReport(verb: Self.name, isJSON: isJSON, waits: waits)
-            defer { queue.record(report) }
             let now = Timestamp.now()
             let reading = input.reading(notBefore: at?.timestamp(now: now) ?? delay.map { now + $0 }, at: now)
             let options = Adder.Options(reading, isAtomic: isAtomic, isDurable: sync.isDurable)

@@ -17,11 +17,8 @@ final class AddReport {
     /// The number of operations that entered, and of those that were in the queue already.
     private(set) var entered = 0
     private(set) var duplicates = 0
-    /// The operations that made room, for the log.
-    private(set) var evicted: [EntryName] = []
-    /// The files that went into quarantine, for the log and the hook.
-    private(set) var quarantined = LogRecorder()
-    private(set) var news: News?
+    /// What the batch has removed or quarantined.
+    private var removed = Removed()
     /// The first of the operations that entered, and of those that replaced another one, for the log.
     private(set) var enteredIDs: [String] = []
     private(set) var replacedIDs: [String] = []
@@ -29,13 +26,25 @@ final class AddReport {
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
 
+    /// What one batch has done besides adding operations.
+    struct Removed {
+        /// The operations that made room, for the log.
+        var evicted: [EntryName] = []
+        /// The files that went into quarantine, for the log and the hook.
+        var quarantined = LogRecorder()
+        var news: News?
+    }
+
     init(verb: String, isJSON: Bool, waits: Bool = false, tellsState: Bool = false) {
         (self.verb, self.isJSON, self.waits, self.tellsState) = (verb, isJSON, waits, tellsState)
     }
 
     /// Lets `work` put operations into the queue by an adder that reports here.
     func withAdder(to queue: OpenQueue, _ options: Adder.Options, _ work: (inout Adder) throws -> Void) throws {
-        var adder = Adder(to: queue.spool, queue.configuration, options, clock: .ofProcess) { self.take($0) }
+        var adder = Adder(to: queue.spool, queue.configuration, options, clock: .ofProcess) { event in
+            self.take(event)
+            if case .batchEnded = event { queue.record(self.takeRemoved()) }
+        }
         do {
             try work(&adder)
             try stopIfUnread()
@@ -65,18 +74,25 @@ final class AddReport {
                     ?? error.map { "drainq could not keep it in quarantine either: \($0)" })
         case .added(let accepted):
             hasAdded = true
-            evicted += accepted.evicted.map(\.name)
+            removed.evicted += accepted.evicted.map(\.name)
             if !reportEvicted(accepted) { applying.insert(.inputOutput) }
             standardOutput.flush()
+        case .batchEnded: break
         }
+    }
+
+    /// Returns what the batch has removed or quarantined, and forgets it.
+    private func takeRemoved() -> Removed {
+        defer { removed = Removed() }
+        return removed
     }
 
     private func noteQuarantined(_ path: String, _ reason: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        quarantined.count(
+        removed.quarantined.count(
             .quarantined, name, at: .now(), cause: Cause(words: reason), group: LogRecorder.group(of: reason))
         let item = News(.quarantined, reason: reason, ids: [name])
-        if news?.add(item) == nil { news = item }
+        if removed.news?.add(item) == nil { removed.news = item }
     }
 
     /// Reports a body file that cannot be used. Quarantine gets nothing: the file stays where it is.
@@ -158,13 +174,14 @@ final class AddReport {
 }
 
 extension OpenQueue {
-    /// Adds what an `add` or `import` did besides adding operations: files that it put into quarantine, and operations
-    /// that made room. Counts the files, and keeps a report for the hook, which the next run calls as its own user.
-    func record(_ report: AddReport) {
-        var recorder = report.quarantined
-        noteEvictions(report.evicted)
-        log(recorder.take())
-        guard let news = report.news else { return }
+    /// Adds what a batch of `add` or `import` did besides adding operations: files that it put into quarantine, and
+    /// operations that made room. Counts the files, and keeps a report for the hook, which the next run calls as its
+    /// own user.
+    func record(_ removed: AddReport.Removed) {
+        var quarantined = removed.quarantined
+        noteEvictions(removed.evicted)
+        log(quarantined.take())
+        guard let news = removed.news else { return }
         do throws(SpoolError) {
             var counters = Counters()
             counters.countQuarantined(news.count)

@@ -69,7 +69,6 @@ struct ImportCommand: Command {
             let queue = try OpenQueue(self.queue, environment)
             let report = AddReport(verb: Self.name, isJSON: isJSON, tellsState: true)
             defer {
-                queue.record(report)
                 queue.log(Self.name, of: report.enteredIDs, count: report.entered - report.replaced)
                 queue.log("\(Self.name) --replace", of: report.replacedIDs, count: report.replaced)
             }

@@ -114,6 +114,7 @@ extension Universe {
                 note(process.id, .reports(.superseded(older.entry.name.id, by: older.newer)))
             }
             for entry in accepted.evicted { note(process.id, .reports(.evicted(entry.name.id))) }
+        case .batchEnded: break
         }
     }
 
