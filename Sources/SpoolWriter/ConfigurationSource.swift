@@ -9,8 +9,8 @@ struct ConfigurationSource {
     /// Whether a missing file stands for the defaults: true for the queue's own.
     private let isOptional: Bool
     private let contents: (_ file: String, _ limit: Int) throws(Errno) -> [UInt8]
-    /// The content of the file at the last read; `nil` before the first.
-    private var last: [UInt8]?
+    /// What the file said last; `nil` before the first read.
+    private var followed: FollowedConfiguration?
 
     /// - Parameter file: the configuration file; `nil` is the queue's own.
     init(_ file: String?, ofQueue queue: String, in surroundings: WriterSurroundings) {
@@ -22,24 +22,32 @@ struct ConfigurationSource {
     /// Returns the configuration if its file has changed since the last call; otherwise `nil`. Throws the error in the
     /// file, at each call until it is repaired.
     mutating func readIfChanged() throws(WriteError) -> Policy.Configuration? {
-        let bytes: [UInt8]
+        let bytes = try bytes()
+        do throws(ConfigurationErrors) {
+            guard var known = followed else {
+                let read = try FollowedConfiguration(bytes, of: file, directory: absoluteDirectory(of: file))
+                followed = read
+                return read.configuration
+            }
+            if try !known.follow(bytes) { return nil }
+            followed = known
+            return known.configuration
+        } catch {
+            throw WriteError(error)
+        }
+    }
+
+    /// Returns the bytes of the file; `nil` if the queue has none.
+    private func bytes() throws(WriteError) -> [UInt8]? {
         do throws(Errno) {
-            bytes = try contents(file, ConfigurationFile.maximumBytes + 1)
+            return try contents(file, ConfigurationFile.maximumBytes + 1)
         } catch {
             // A symbolic link to nothing is a configuration that is missing, and not a queue without one.
             var status = stat()
             guard isOptional, error == .missing, lstat(file.rawCString, &status) != 0 else {
                 throw WriteError(reading: file, error)
             }
-            bytes = Array("{}".utf8)
-        }
-        if bytes == last { return nil }
-        do throws(ConfigurationErrors) {
-            let configuration = try ConfigurationFile.read(bytes, name: file, directory: absoluteDirectory(of: file))
-            last = bytes
-            return configuration
-        } catch {
-            throw WriteError(error)
+            return nil
         }
     }
 }

@@ -42,7 +42,9 @@ struct AdderTests {
     private let reports = Reports()
 
     private func adder(_ options: Adder.Options = Adder.Options(Reading(.payload), isDurable: false)) -> Adder {
-        Adder(to: bench.spool, bench.configuration, options, clock: bench.clock) { [reports] in reports.take($0) }
+        Adder(to: bench.spool, { [bench] in bench.configuration }, options, clock: bench.clock) { [reports] in
+            reports.take($0)
+        }
     }
 
     private func submission(_ number: Int, key: String? = nil) -> Submission {
@@ -134,7 +136,7 @@ struct AdderTests {
         let bench = try Bench(system: calls)
         queue = bench.spool
         var adder = Adder(
-            to: bench.spool, bench.configuration, Adder.Options(Reading(.payload), isDurable: false),
+            to: bench.spool, { bench.configuration }, Adder.Options(Reading(.payload), isDurable: false),
             clock: bench.clock
         ) { [reports] in reports.take($0) }
         try adder.take(submission(1, key: String(repeating: "k", count: 1025)), given(1))

@@ -228,6 +228,78 @@ struct PipelineTests {
             told.lines == ["status 65", "drainq_evicted_total 1", "drainq_quarantined_total 1", "1", "1"], "\(told)")
     }
 
+    @Test func `a living add goes on by the limits of an edited configuration`() throws {
+        let queue = try Drainq("{ limits: { operations: 1, whenFull: \"dropOldest\" }, \(Self.route) }")
+        let ended = try queue.shell(
+            Self.living + """
+                living add; say 1; until_ids 1
+                configure '{ limits: { operations: 100 }, \(Self.route) }'
+                say 2; say 3; until_ids 3; finish
+                """)
+        #expect(ended.lines == ["status 0"], "\(ended)")
+        #expect(try queue.names("new").count == 3)
+    }
+
+    @Test(arguments: ["add", "add --envelope"])
+    func `a living add gives a line the key of an edited route`(command: String) throws {
+        let queue = try Drainq("{ \(Self.route) }")
+        func line(_ number: Int) -> String {
+            command == "add" ? #"{"u":"x","n":\#(number)}"# : #"{"payload":{"u":"x","n":\#(number)}}"#
+        }
+        let ended = try queue.shell(
+            Self.living + """
+                living \(command); say '\(line(0))'; until_ids 1
+                configure '{ routes: { default: { url: "http://127.0.0.1:1/", key: "{payload.u}" } } }'
+                say '\(line(1))'; until_ids 2; finish
+                drainq list --json | jq -r '.key // "none"'
+                """)
+        #expect(ended.lines == ["status 0", "none", "x"], "\(ended)")
+    }
+
+    @Test func `a living import takes in an edited configuration`() throws {
+        let queue = try Drainq("{ limits: { operations: 1 }, \(Self.route) }")
+        let ended = try queue.shell(
+            """
+            drainq init -q other >/dev/null; printf '1\\n2\\n' | drainq add -q other --type t >/dev/null
+            drainq export -q other >exported
+            """ + "\n" + Self.living + """
+                living import; say "$(sed -n 1p exported)"; until_ids 1
+                configure '{ limits: { operations: 2 }, \(Self.route) }'
+                say "$(sed -n 2p exported)"; until_ids 2; finish
+                """)
+        #expect(ended.lines == ["status 0"], "\(ended)")
+    }
+
+    @Test func `a body file may lie in a directory that the configuration has named since a living add began`() throws {
+        let queue = try Drainq("{ \(Self.route) }")
+        let ended = try queue.shell(
+            """
+            mkdir scans; echo scan >scans/1
+
+            """ + Self.living + """
+                living add --envelope; say '{"payload":1}'; until_ids 1
+                configure "{ bodyFiles: [\\"$WORK/scans\\"], \(Self.route.replacing("\"", with: "\\\""))  }"
+                say "{\\"bodyFile\\":\\"$WORK/scans/1\\"}"; until_ids 2; finish
+                """)
+        #expect(ended.lines == ["status 0"], "\(ended)")
+    }
+
+    @Test func `a living add keeps to the configuration before an invalid edit, says so once and ends with 78`() throws
+    {
+        let queue = try Drainq("{ limits: { operations: 2 }, \(Self.route) }")
+        let ended = try queue.shell(
+            Self.living + """
+                living add; say 1; until_ids 1
+                configure '{ urk: 1 }'
+                say 2; until_ids 2; say 3
+                finish; cat err
+                """)
+        #expect(ended.lines.first == "status 78", "\(ended)")
+        #expect(ended.output.components(separatedBy: "urk").count == 2, "\(ended)")
+        #expect(ended.output.contains("the queue holds 2 operations, its limit"), "\(ended)")
+        #expect(try queue.names("new").count == 2)
+    }
+
     @Test(arguments: [
         ("add", "1 operation of this input entered the queue"), ("list", "cannot write standard output: Bad file"),
         ("status --json", "cannot write standard output: Bad file"),

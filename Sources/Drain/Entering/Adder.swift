@@ -32,6 +32,7 @@ package struct Adder {
     private static let batchBytes = 16 << 20
 
     private let spool: SpoolDirectory
+    private let configuration: () -> Configuration
     private let options: Options
     private let clock: RunClock
     private let report: (AdderEvent) -> Void
@@ -45,15 +46,17 @@ package struct Adder {
     /// Whether a batch is in the queue.
     package private(set) var hasAdded = false
 
+    /// `configuration` returns the configuration of the moment: each batch goes by it.
     package init(
-        to spool: SpoolDirectory, _ configuration: Configuration, _ options: Options, clock: RunClock,
+        to spool: SpoolDirectory, _ configuration: @escaping () -> Configuration, _ options: Options, clock: RunClock,
         report: @escaping (AdderEvent) -> Void
     ) {
         self.spool = spool
+        self.configuration = configuration
         self.options = options
         self.clock = clock
         self.report = report
-        control = AdmissionControl(configuration)
+        control = AdmissionControl(configuration())
         refused = RefusedValues(spool, options, control.rule, clock)
     }
 
@@ -111,9 +114,19 @@ package struct Adder {
 
     // MARK: - Queue
 
+    /// Takes over a changed configuration. The queue is then counted again.
+    private mutating func renew() {
+        let configuration = configuration()
+        if configuration == control.rule.configuration { return }
+        control = AdmissionControl(configuration)
+        refused.rule = control.rule
+    }
+
     /// Gives the batch to the spool, and reports the results.
     private mutating func flush() throws(AdderError) {
+        if batch.isEmpty, refused.count == 0 { return }
         defer { report(.batchEnded) }
+        renew()
         refused.tell(report)
         if batch.isEmpty { return }
         let taken = options.isAtomic ? batch : Array(batch.prefix(Self.batchSize))

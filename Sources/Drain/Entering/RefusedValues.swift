@@ -5,7 +5,8 @@ import Spool
 struct RefusedValues {
     private let spool: SpoolDirectory
     private let options: Adder.Options
-    private let rule: AdmissionRule
+    /// The rule that names the values in quarantine.
+    var rule: AdmissionRule
     private let clock: RunClock
     private var values: [(value: GivenValue, reason: String, reading: Reading)] = []
     private(set) var bytes = 0

@@ -62,7 +62,8 @@ struct AddCommand: Command {
         The input need not end: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
         queues each line once its line break is written, and prints the id once the line is safe. If nobody reads the ids \
         any more, the command reads no further line, says how many operations it queued, and ends with 74; tail does \
-        not record its place in the file. `--type \
+        not record its place in the file. An edited configuration applies to the lines after it; while it is not valid, \
+        the one before applies, a message says so, and the status is 78 if it is not mended before the end. `--type \
         '{payload.level}'` gives each line the type that its member `level` names, and `--key '{payload.user}'` its \
         key.
 
@@ -96,13 +97,13 @@ struct AddCommand: Command {
                 throw CommandFailure(
                     .usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
             }
-            let queue = try OpenQueue(self.queue, environment)
+            let queue = RenewedQueue(try OpenQueue(self.queue, environment), self.queue)
             let report = AddReport(verb: Self.name, isJSON: isJSON, waits: waits)
             let now = Timestamp.now()
             let reading = input.reading(notBefore: at?.timestamp(now: now) ?? delay.map { now + $0 }, at: now)
             let options = Adder.Options(reading, isAtomic: isAtomic, isDurable: sync.isDurable)
             try report.withAdder(to: queue, options) { adder in
-                var input = OperationInput(queue: queue, options: input, reading: reading)
+                var input = OperationInput(queue: queue.renewed(), options: input, reading: reading)
                 try input.read { item in
                     try report.stopIfUnread()
                     switch item {
@@ -121,7 +122,7 @@ struct AddCommand: Command {
                 }
             }
             if report.awaited.isEmpty { return .first(of: report.applying) }
-            var waiting = Waiting(forAdded: report.awaited, in: queue, asJSON: isJSON)
+            var waiting = Waiting(forAdded: report.awaited, in: queue.queue, asJSON: isJSON)
             let end = try waiting.wait(atMost: timeout, isQuiet: verbosity.isQuiet)
             return .first(of: report.applying.union([end]))
         }

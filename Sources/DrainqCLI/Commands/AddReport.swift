@@ -39,14 +39,17 @@ final class AddReport {
         (self.verb, self.isJSON, self.waits, self.tellsState) = (verb, isJSON, waits, tellsState)
     }
 
-    /// Lets `work` put operations into the queue by an adder that reports here.
-    func withAdder(to queue: OpenQueue, _ options: Adder.Options, _ work: (inout Adder) throws -> Void) throws {
-        var adder = Adder(to: queue.spool, queue.configuration, options, clock: .ofProcess) { event in
+    /// Lets `work` put operations into the queue by an adder that reports here. Each batch goes by the configuration
+    /// of its moment.
+    func withAdder(to queue: RenewedQueue, _ options: Adder.Options, _ work: (inout Adder) throws -> Void) throws {
+        var adder = Adder(to: queue.queue.spool, { queue.renewed().configuration }, options, clock: .ofProcess) {
+            event in
             self.take(event)
-            if case .batchEnded = event { queue.record(self.takeRemoved()) }
+            if case .batchEnded = event { queue.queue.record(self.takeRemoved()) }
         }
         do {
             try work(&adder)
+            if let failure = queue.failure { applying.insert(failure.status) }
             try stopIfUnread()
         } catch let failure as AdderError {
             throw CommandFailure(

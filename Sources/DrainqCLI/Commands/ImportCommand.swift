@@ -66,9 +66,10 @@ struct ImportCommand: Command {
 
     func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
         try failing {
-            let queue = try OpenQueue(self.queue, environment)
+            let queue = RenewedQueue(try OpenQueue(self.queue, environment), self.queue)
             let report = AddReport(verb: Self.name, isJSON: isJSON, tellsState: true)
             defer {
+                let queue = queue.queue
                 queue.log(Self.name, of: report.enteredIDs, count: report.entered - report.replaced)
                 queue.log("\(Self.name) --replace", of: report.replacedIDs, count: report.replaced)
             }

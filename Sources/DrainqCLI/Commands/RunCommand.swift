@@ -166,7 +166,8 @@ struct RunCommand: Command {
                 let known = try queue.knownDestinations()
                 options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
             }
-            return try drain(queue, options: options, named: named, renewed: RenewedQueue(queue, self.queue))
+            let renewed = RenewedQueue(queue, self.queue) { try $0.checkTrustOfConfiguration(self.queue) }
+            return try drain(queue, options: options, named: named, renewed: renewed)
         }
     }
 
@@ -216,7 +217,7 @@ struct RunCommand: Command {
         _ queue: OpenQueue, options: RunOptions, named: NamedOperations? = nil,
         detail: RunReporter.Detail? = nil, renewed: RenewedQueue? = nil
     ) throws -> ExitStatus {
-        var (named, renewed) = (named, renewed)
+        var named = named
         var reporter = RunReporter(
             detail: detail ?? self.detail,
             progress: Progress(

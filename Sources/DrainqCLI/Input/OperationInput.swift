@@ -31,7 +31,8 @@ struct OperationInput {
     /// grows, and for one of 256 MiB would double once more.
     private static let longestValue = 255 * 1_048_576
 
-    private let queue: OpenQueue
+    /// Returns the queue with the configuration of the moment.
+    private let queue: () -> OpenQueue
     private let options: InputOptions
     private let reading: Reading
     private var times = SubmissionClock()
@@ -43,7 +44,7 @@ struct OperationInput {
     private var hasSeenPlainText = false
     private var hasSeenArray = false
 
-    init(queue: OpenQueue, options: InputOptions, reading: Reading) {
+    init(queue: @autoclosure @escaping () -> OpenQueue, options: InputOptions, reading: Reading) {
         self.queue = queue
         self.options = options
         self.reading = reading
@@ -57,7 +58,7 @@ struct OperationInput {
         if let due = reading.notBefore, let end = reading.expiresAt, end <= due {
             throw CommandFailure(.usage, "the operations would expire before they are due")
         }
-        if let refusal = AdmissionRule(queue.configuration).objection(toOptions: reading) {
+        if let refusal = AdmissionRule(queue().configuration).objection(toOptions: reading) {
             throw CommandFailure(
                 .usage, "no operation can be sent with these options: \(refusal)", hint: "drainq has read no input")
         }
@@ -188,7 +189,8 @@ struct OperationInput {
     }
 
     private func examine(bodyFile path: String) -> Result<BodyFile, BodyFileRefusal> {
-        queue.spool.bodyFile(at: path, roots: queue.configuration.bodyFileRoots)
+        let queue = queue()
+        return queue.spool.bodyFile(at: path, roots: queue.configuration.bodyFileRoots)
     }
 
     // MARK: - Operations

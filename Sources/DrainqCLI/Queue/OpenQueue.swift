@@ -9,6 +9,8 @@ import Spool
 struct OpenQueue {
     var spool: SpoolDirectory
     var configuration: Configuration
+    /// The file of the configuration, as it was read last; `nil` for a queue that has its configuration from elsewhere.
+    var source: FollowedConfiguration?
     /// A digest of the configuration's bytes, for the log; `nil` if the queue has no configuration.
     var configurationDigest: String?
     /// The directory of the configuration: its relative paths start there.
@@ -29,7 +31,8 @@ struct OpenQueue {
         let path = try queuePath(option: options.path, environment: environment)
         spool = try SpoolDirectory(opening: path)
         let bytes = try configurationBytes(at: options.configuration, queue: path)
-        configuration = try parseConfiguration(bytes, at: options.configuration, queue: path)
+        let read = try parseConfiguration(bytes, at: options.configuration, queue: path)
+        (source, configuration) = (read, read.configuration)
         configurationDigest = bytes.map(Self.digest(ofConfiguration:))
         directory = absoluteDirectory(of: options.configuration ?? "\(path)/drainq.json")
         self.environment = environment
@@ -90,13 +93,14 @@ struct OpenQueue {
 
 /// Reads the configuration at `path`, else that of the queue; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
-    try parseConfiguration(try configurationBytes(at: path, queue: queue), at: path, queue: queue)
+    try parseConfiguration(try configurationBytes(at: path, queue: queue), at: path, queue: queue).configuration
 }
 
-func parseConfiguration(_ bytes: [UInt8]?, at path: String?, queue: String) throws -> Configuration {
+private func parseConfiguration(
+    _ bytes: [UInt8]?, at path: String?, queue: String
+) throws(ConfigurationErrors) -> FollowedConfiguration {
     let file = path ?? "\(queue)/drainq.json"
-    return try bytes.map { try ConfigurationFile.read($0, name: file, directory: absoluteDirectory(of: file)) }
-        ?? Configuration()
+    return try FollowedConfiguration(bytes, of: file, directory: absoluteDirectory(of: file))
 }
 
 /// Returns the bytes of the configuration; `nil` if the queue has none.

@@ -1,41 +1,55 @@
 import CSystem
+import Configuration
 import Policy
 import Spool
 
-/// The configuration of a run that stays, read again before each pass. While the file is not valid, the configuration
-/// read before stays in force.
-struct RenewedQueue {
+/// The queue of a command that goes on for long: a run that stays, or `add` and `import` with a pipe. The command asks
+/// for its configuration again before each pass or batch. While the file is not valid, the configuration read before
+/// stays in force.
+final class RenewedQueue {
     private let options: QueueOptions
+    private let check: (OpenQueue) throws -> Void
+    /// Whether the configuration cannot be read again: no regular file has it.
+    private let isReadOnce: Bool
     private(set) var queue: OpenQueue
-    /// The bytes in force, `nil` without a file; `nil` as a whole before the first call.
-    private var bytes: [UInt8]??
     /// Why the file cannot be used now; `nil` if it is in force.
     private(set) var failure: CommandFailure?
 
-    /// Returns `nil` for a configuration that is read only once: one that no regular file has.
-    init?(_ queue: OpenQueue, _ options: QueueOptions) {
+    /// `check` throws if the file of the configuration may not be used, whatever it says.
+    init(_ queue: OpenQueue, _ options: QueueOptions, check: @escaping (OpenQueue) throws -> Void = { _ in }) {
         self.queue = queue
         self.options = options
+        self.check = check
         var status = stat()
-        let file = options.configuration ?? "\(queue.spool.path)/drainq.json"
-        let isFile = stat(file.rawCString, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-        guard isFile || options.configuration == nil else { return nil }
+        let isFile = options.configuration.map {
+            stat($0.rawCString, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        }
+        isReadOnce = isFile == false
+    }
+
+    /// Returns the queue with the configuration that its file has now.
+    func renewed() -> OpenQueue {
+        _ = renew()
+        return queue
     }
 
     /// Reads the configuration again. Returns whether `queue` has a new one. Reports a failure once.
-    mutating func renew() -> Bool {
+    func renew() -> Bool {
+        guard !isReadOnce, var source = queue.source else { return false }
         do throws(CommandFailure) {
-            let bytes = try read()
-            if self.bytes == .some(bytes), failure == nil { return false }
             return try failing {
-                var new = queue
-                new.configuration = try parseConfiguration(bytes, at: options.configuration, queue: queue.spool.path)
-                try new.applyTransport(of: queue.environment)
-                try new.checkTrustOfConfiguration(options)
-                (self.bytes, failure) = (.some(bytes), nil)
-                if new.configuration == queue.configuration { return false }
-                new.configurationDigest = bytes.map(OpenQueue.digest(ofConfiguration:))
-                queue = new
+                try check(queue)
+                let bytes = try configurationBytes(at: options.configuration, queue: queue.spool.path)
+                let hasChanged = try source.follow(bytes)
+                failure = nil
+                if !hasChanged { return false }
+                var configuration = source.configuration
+                configuration.transportOfEnvironment = queue.configuration.transportOfEnvironment
+                queue.source = source
+                if configuration == queue.configuration { return false }
+                (queue.configuration, queue.configurationDigest) = (
+                    configuration, bytes.map(OpenQueue.digest(ofConfiguration:))
+                )
                 return true
             }
         } catch {
@@ -45,9 +59,5 @@ struct RenewedQueue {
             failure = error
             return false
         }
-    }
-
-    private func read() throws(CommandFailure) -> [UInt8]? {
-        try failing { try configurationBytes(at: options.configuration, queue: queue.spool.path) }
     }
 }

@@ -11,7 +11,7 @@ extension Universe {
         let replaces = plan.way == .importing(replaces: true)
         var open: [Label] = []
         var adder = Adder(
-            to: spool, configuration,
+            to: spool, { [unowned self] in configuration },
             Adder.Options(Reading(replaces ? .replacement : .export), isAtomic: plan.isAtomic, replaces: replaces),
             clock: clock(of: process)
         ) { [unowned self] in take($0, of: process, &open) }
