@@ -85,6 +85,43 @@ struct OperatorTests {
         #expect(try queue.run("show", "a").output.contains("cut: it was longer than 'answerLimit'"))
     }
 
+    @Test func `a delivery is a delivery to wait after the time of its kept copy`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "ticket")))
+        defer { receiver.stop() }
+        let queue = try Drainq()
+        func keepCopies(for time: String) throws {
+            let routes = "routes: { default: { url: \"\(receiver.url)/\" }, kept: { keepAnswer: true } }"
+            try Data("{ retention: { delivered: \"\(time)\" }, \(routes) }".utf8)
+                .write(to: queue.queue.appending(path: "drainq.json"))
+        }
+        try keepCopies(for: "1d")
+        try queue.run("add", "--id", "plain", input: "1")
+        try queue.run("add", "--id", "kept", "--type", "kept", input: "1")
+        try queue.run("run", "--quiet")
+        #expect(try queue.run("wait", "kept").output == "ticket")
+        try keepCopies(for: "1ms")
+        while try !queue.names("delivered").isEmpty { try queue.run("run", "--quiet") }
+        #expect(try queue.run("wait", "plain").status == 0)
+        let waited = try queue.run("wait", "kept")
+        #expect(waited.status == 0 && waited.output == "", "\(waited)")
+        #expect(waited.error.contains("the time of its kept answer is over"), "\(waited)")
+        #expect(try queue.run("wait", "--json", "kept").output.contains(#""outcome":"delivered""#))
+        // A copy that should be there could not be kept.
+        try keepCopies(for: "1d")
+        let missing = try queue.run("wait", "kept")
+        #expect(missing.status == 1 && missing.error.contains("its copy could not be kept"), "\(missing)")
+    }
+
+    @Test func `the hints of wait name sections that the manual has`() throws {
+        let queue = try Drainq()
+        try queue.run("add", "--id", "a", input: "1")
+        let hint = try #require(
+            try queue.run("wait", "a", "--timeout", "0s").error.firstMatch(
+                of: /see (?<section>[A-Z ]+) in (?<page>[a-z-]+)\((?<number>[0-9])\)/))
+        let page = try queue.run("manual", "\(hint.page)")
+        #expect(page.status == 0 && page.output.uppercased().contains("\(hint.section)"), "\(hint.output.0)")
+    }
+
     @Test func `list, drop and hold mention files not read by a run yet`() throws {
         let queue = try Drainq(Self.two)
         try "{}".write(to: queue.directory.appending(path: "queue/new/note"), atomically: false, encoding: .utf8)

@@ -270,7 +270,7 @@ struct QuarantineReadingTests {
     @Test func `wait says that an operation has expired, and that no run has come yet`() throws {
         try drainq.run("add", "--id", "x", "--expires", "2020-01-01T00:00:00Z", input: "1")
         let early = try drainq.run("wait", "x", "--timeout", "20ms")
-        #expect(early.status == 75 && early.error.contains("no run yet: see UNATTENDED"))
+        #expect(early.status == 75 && early.error.contains("no run yet: see WHEN IT RUNS in drainq-setup(7)"))
         try drainq.run("run")
         let waited = try drainq.run("wait", "x", "--json")
         #expect(waited.status == 1 && waited.output.contains(#""outcome":"expired""#))

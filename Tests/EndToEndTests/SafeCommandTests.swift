@@ -88,7 +88,7 @@ struct SafeCommandTests {
             let finished = try adding.finish()
             #expect(finished.status == 0 && finished.output == output)
             // The first run may begin before the command looks.
-            #expect(["", "drainq: no run yet: see UNATTENDED in drainq(1)\n"].contains(finished.error))
+            #expect(["", "drainq: no run yet: see WHEN IT RUNS in drainq-setup(7)\n"].contains(finished.error))
         }
     }
 

@@ -36,7 +36,8 @@ struct WaitCommand: Command {
         delivered; a second answer begins on a line of its own. The status is 0 if all are delivered. It is 1 if one \
         has failed, has expired, was evicted (`limits.whenFull`), superseded by a newer one or dropped by an operator, \
         or is quarantined, if an answer could not be kept, and if the file of one has gone and nothing has ended it; a \
-        message says what ended the operation.
+        message says what ended the operation. A delivery whose kept answer is older than `retention.delivered` is \
+        one without an answer: the status is 0, and a message says so.
 
         An operation that ended before the command began counts as it ended last. The status is 66 for an id that the \
         queue does not know, or not any more: it remembers the ends of some ten thousands of operations. It keeps a \
@@ -116,7 +117,7 @@ struct Waiting {
         if try queue.spool.isPaused, !isQuiet {
             Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
         } else if try StateFile.lastRun.contents(in: queue.spool) == nil, !isQuiet {
-            Messages.notice("no run yet: see UNATTENDED in drainq(1)")
+            Messages.notice("no run yet: see WHEN IT RUNS in drainq-setup(7)")
         }
         return try wait(atMost: limit)
     }
@@ -249,6 +250,12 @@ struct Waiting {
         case .delivered(let name, let at)? where Self.ends(.delivered(name, at: at), sight):
             let route = queue.configuration.route(of: name.type)
             if !route.keepsAnswer, sight.entry == nil || queue.configuration.retention.delivered == .zero {
+                return close(target, .ok, WaitResult(id: id, outcome: .delivered))
+            }
+            if at + queue.configuration.keepsDeliveredFor <= .now() {
+                if route.keepsAnswer, !asJSON {
+                    Messages.notice("'\(id)' was delivered, and the time of its kept answer is over")
+                }
                 return close(target, .ok, WaitResult(id: id, outcome: .delivered))
             }
             let reason = "its copy could not be kept"
