@@ -70,6 +70,31 @@ struct BodyFileTests {
         #expect(words.allSatisfy { !$0.isEmpty } && Set(words).count == Set(cases.map(\.1)).count)
     }
 
+    @Test func `a file below a directory that is away is not to blame, and a file missing in one that is there is`()
+        throws
+    {
+        symlink(root, outside + "/link")
+        let file = try file(root + "/a")
+        let (moved, other) = (outside + "/away", outside + "/rootless")
+        let directory = try queue.open()
+        func refusal(_ roots: [String]) -> BodyFileRefusal? {
+            if case .failure(let refusal) = directory.current(file, roots: roots) { refusal } else { nil }
+        }
+        try FileManager.default.moveItem(atPath: root, toPath: moved)
+        // The file has its real path, and the configuration may name the directory by a link.
+        for (roots, away) in [([root], root), ([other, root], root), ([outside + "/link"], outside + "/link")] {
+            #expect(refusal(roots) == .rootAway(away, Errno(ENOENT)))
+            #expect(refusal(roots)?.fault == Errno(ENOENT))
+        }
+        #expect(refusal([other]) == .missing && refusal([outside, other + "/none"]) == .missing)
+        #expect(try examine(outside + "/secret", roots: [root]) == .failure(.outside(outside + "/secret")))
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        #expect(refusal([root]) == .missing && BodyFileRefusal.missing.fault == nil)
+        try FileManager.default.removeItem(atPath: root)
+        try FileManager.default.moveItem(atPath: moved, toPath: root)
+        #expect(refusal([root]) == nil)
+    }
+
     @Test func `a file with content and no size is refused, and an empty file is not`() throws {
         #expect(try examine("/proc/self/status", roots: ["/proc"]) == .failure(.withoutSize))
         try Data().write(to: URL(filePath: root + "/empty"))

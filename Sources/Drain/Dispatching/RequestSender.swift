@@ -1,3 +1,4 @@
+import CSystem
 import Delivery
 import Policy
 import Spool
@@ -198,11 +199,14 @@ final class RequestSender {
     private func sendable(_ file: BodyFile) throws(RequestError) -> BodyFile {
         switch spool.current(file, roots: configuration.bodyFileRoots) {
         case .success(let current): return current
-        case .failure(.system(let error)):
+        case .failure(let refusal):
+            guard let error = refusal.fault else {
+                throw .badBodyFile(path: file.path, reason: refusal.description)
+            }
+            // An error that would be about a file is one about its directory here.
             throw .unavailable(
-                NetworkError(openingBodyFile: error),
-                reason: "the body file '\(escapedForDisplay(file.path))' \(BodyFileRefusal.system(error))")
-        case .failure(let refusal): throw .badBodyFile(path: file.path, reason: refusal.description)
+                error.isAboutTheFile ? .machine : NetworkError(openingBodyFile: error),
+                reason: "the body file '\(escapedForDisplay(file.path))' \(refusal)")
         }
     }
 }

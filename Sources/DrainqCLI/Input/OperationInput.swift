@@ -213,9 +213,7 @@ struct OperationInput {
 
 extension BodyFileRefusal {
     /// Whether the system failed to read the file, which may be usable.
-    var isFault: Bool {
-        if case .system = self { true } else { false }
-    }
+    var isFault: Bool { fault != nil }
 
     /// The exit status of a command whose input names the file.
     var status: ExitStatus { isFault ? .inputOutput : .dataInvalid }

@@ -77,7 +77,7 @@ package final class AdmissionRule {
         if let file = header.bodyFile,
             case .failure(let refusal) = spool.current(file, roots: configuration.bodyFileRoots)
         {
-            if case .system(let error) = refusal { throw SpoolError(error, "read", QueuePath(file.path)) }
+            if let error = refusal.fault { throw SpoolError(error, "read", QueuePath(file.path)) }
             return .defect("field 'bodyFile': \(refusal)")
         }
         if header.url == nil, let reason = configuration.refusal(ofType: header.type) { return .defect(reason) }

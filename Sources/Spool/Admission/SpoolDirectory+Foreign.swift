@@ -107,7 +107,7 @@ extension SpoolDirectory {
         func examine(_ path: String) -> Result<BodyFile, BodyFileRefusal> {
             if isStranger { return .failure(.notTheirs) }
             let result = bodyFile(at: path, roots: roots)
-            if case .failure(.system(let error)) = result { systemError = error }
+            if case .failure(let refusal) = result, let error = refusal.fault { systemError = error }
             return result
         }
         let created = reading?.createdAt ?? status.creation(at: now)

@@ -20,6 +20,18 @@ package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible
     case notTheirs
     /// A failure that is not the file's fault, such as too many open files.
     case system(Errno)
+    /// The file is not there, and this directory of body files cannot be opened: the file may lie in it.
+    case rootAway(String, Errno)
+
+    /// The error of the machine, if the machine is to blame; `nil` if the file or its path is.
+    package var fault: Errno? {
+        switch self {
+        case .system(let error), .rootAway(_, let error): error
+        case .noRoots, .notAbsolute, .outside, .missing, .notAFile, .notReadable, .withoutSize, .changed, .changing,
+            .notTheirs:
+            nil
+        }
+    }
 
     /// The words after the file's name: `is not there`.
     package var description: String {
@@ -30,6 +42,8 @@ package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible
         case .missing: "is not there"
         case .notAFile(let kind): "is \(kind.words)"
         case .notReadable(let error), .system(let error): "cannot be read: \(error)"
+        case .rootAway(let root, let error):
+            "is not there, and '\(QueuePath.escaped(Array(root.utf8)))' of 'bodyFiles' cannot be opened: \(error)"
         case .withoutSize: "has content and no size, as files in /proc do: copy it first"
         case .changed: "has changed since it was added"
         case .changing: "was changed while drainq read it"

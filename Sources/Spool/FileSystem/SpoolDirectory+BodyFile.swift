@@ -37,9 +37,33 @@ extension SpoolDirectory {
         }
     }
 
-    /// Looks at a file, and reads its content where `needsContent` says so.
     private func examine(
         _ path: String, _ roots: [String], _ needsContent: (BodyFile) -> Bool
+    ) throws(BodyFileRefusal) -> BodyFile {
+        do throws(BodyFileRefusal) {
+            return try look(at: path, roots, needsContent)
+        } catch {
+            throw error == .missing ? refusal(ofMissing: path, roots) : error
+        }
+    }
+
+    /// Returns why no file is at a path. A file has its real path, and a root may be a link: a root that cannot be
+    /// opened may be the one of any file, unless the file lies in another root.
+    private func refusal(ofMissing path: String, _ roots: [String]) -> BodyFileRefusal {
+        var away: BodyFileRefusal?
+        for root in roots {
+            do throws(Errno) {
+                if path.utf8.starts(with: try realPath(ofRoot: root)) { return .missing }
+            } catch {
+                away = away ?? .rootAway(root, error)
+            }
+        }
+        return away ?? .missing
+    }
+
+    /// Looks at a file, and reads its content where `needsContent` says so.
+    private func look(
+        at path: String, _ roots: [String], _ needsContent: (BodyFile) -> Bool
     ) throws(BodyFileRefusal) -> BodyFile {
         if roots.isEmpty { throw .noRoots }
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else { throw .notAbsolute }
@@ -47,7 +71,11 @@ extension SpoolDirectory {
         let kind = try asking { () throws(Errno) in try system.statusAt(AT_FDCWD, path.rawCString).kind }
         if kind != .regular { throw .notAFile(kind) }
         var allowed: [[UInt8]] = []
-        for root in roots { if let real = try realPath(ofRoot: root) { allowed.append(real) } }
+        for root in roots {
+            do throws(Errno) { allowed.append(try realPath(ofRoot: root)) } catch {
+                if !error.isAboutTheFile { throw .system(error) }
+            }
+        }
         let look = try asking { () throws(Errno) in
             try Self.withDescriptor(system, AT_FDCWD, QueuePath(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) {
                 (descriptor) throws(Errno) in
@@ -100,19 +128,12 @@ extension SpoolDirectory {
         return try read(descriptor, into: &byte, from: 0) == 0 ? status : nil
     }
 
-    /// Returns the root's real path with a slash at its end; `nil` for a root that allows nothing.
-    private func realPath(ofRoot root: String) throws(BodyFileRefusal) -> [UInt8]? {
-        do throws(BodyFileRefusal) {
-            let real = try asking { () throws(Errno) in
-                try Self.withDescriptor(system, AT_FDCWD, QueuePath(root), O_RDONLY | O_DIRECTORY) {
-                    (descriptor) throws(Errno) in try system.realPath(descriptor)
-                }
-            }
-            return real.last == UInt8(ascii: "/") ? real : real + [UInt8(ascii: "/")]
-        } catch {
-            if case .system = error { throw error }
-            return nil
+    /// Returns the root's real path with a slash at its end.
+    private func realPath(ofRoot root: String) throws(Errno) -> [UInt8] {
+        let real = try Self.withDescriptor(system, AT_FDCWD, QueuePath(root), O_RDONLY | O_DIRECTORY) {
+            (descriptor) throws(Errno) in try system.realPath(descriptor)
         }
+        return real.last == UInt8(ascii: "/") ? real : real + [UInt8(ascii: "/")]
     }
 
     private func asking<Result>(_ body: () throws(Errno) -> Result) throws(BodyFileRefusal) -> Result {
