@@ -95,6 +95,31 @@ struct ExpiryTests {
         #expect(try bench.names(.failed).count == (hasFailed ? 1 : 0))
     }
 
+    @Test(arguments: [false, true])
+    func `a run that stays goes by the expiry that an operation has now`(hadOne: Bool) throws {
+        let bench = try bench(.pausedDestination, hadOne ? .own : .schedule)
+        let name = try bench.names(.new)[0]
+        var passes = 0
+        var world = bench.world { _ in .status(204) }
+        world.passEnded = { _ in
+            passes += 1
+            guard passes == 2, case .operation(let stored)? = try? bench.spool.read(Entry(state: .new, name: name))
+            else { return }
+            // What `import --replace` does: another file takes the name.
+            var edited = stored.operation
+            edited.header.expiresAt = bench.now + .seconds(5)
+            let scratch = bench.directory.appending(path: "tmp/edited")
+            try? Data(OperationFile.encode(edited)).write(to: scratch)
+            rename(scratch.path, bench.directory.appending(path: "new/\(name)").path)
+        }
+        let summary = try Run(
+            spool: bench.spool, configuration: bench.configuration,
+            options: RunOptions(stay: .during(.seconds(20))), world: world
+        ) { _ in }()
+        #expect(passes > 2 && summary.failed == 1)
+        #expect(try bench.names(.failed).count == 1)
+    }
+
     @Test func `an expired operation whose file is damaged goes to quarantine`() throws {
         let bench = try bench(.heldDestination, .route)
         let name = try bench.names(.new)[0]

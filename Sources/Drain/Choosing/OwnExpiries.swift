@@ -2,21 +2,33 @@ import Policy
 import Spool
 
 /// The expiries that operations have of their own (`expiresAt`), read from their files: names lack them. A run reads
-/// the file of an operation only while the operation is not attempted, and once.
+/// the file of an operation only while the operation is not attempted, and again only if the file is another one:
+/// `import --replace` gives its name to a file with another expiry.
 final class OwnExpiries {
     /// Upper bound on the files read by a listing. Of more operations, a listing reads a random part, so a later
     /// listing reads the others.
     static let mostRead = 10_000
     private static let mostKnown = 10 * mostRead
-    /// The expiry by id; a `nil` value for an operation without an expiry.
-    private var known: [OperationID: Timestamp?] = [:]
+    private var known: [OperationID: Known] = [:]
+
+    /// What a file said when it was read.
+    private struct Known {
+        let inode: UInt64
+        let changedAt: Timestamp
+        /// `nil` for an operation without an expiry.
+        let expiry: Timestamp?
+    }
 
     /// Returns `expiresAt` of an operation; `nil` if it has none, or has gone.
     func expiry(of entry: Entry, in spool: SpoolDirectory) throws(SpoolError) -> Timestamp? {
-        if let expiry = known[entry.name.id] { return expiry }
+        // Before the read: a file that comes in between is read again next time.
+        guard let file = try spool.status(of: entry) else { return nil }
+        if let known = known[entry.name.id], (known.inode, known.changedAt) == (file.inode, file.changedAt) {
+            return known.expiry
+        }
         if known.count >= Self.mostKnown { known = [:] }
         let expiry = try spool.header(of: entry)?.expiresAt
-        known[entry.name.id] = .some(expiry)
+        known[entry.name.id] = Known(inode: file.inode, changedAt: file.changedAt, expiry: expiry)
         return expiry
     }
 }
