@@ -194,4 +194,32 @@ struct StayingTests {
         _ = try run(bench, RunOptions(stay: .during(.seconds(10))), world)
         #expect(copies.first == 1 && copies.last == 0)
     }
+
+    @Test(arguments: [RunOptions.Stay.no, .during(.seconds(100))])
+    func `dead letters go by the retention of the configuration at the end of a pass`(stay: RunOptions.Stay) throws {
+        let bench = try Bench()
+        bench.now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        bench.configuration.retention.failed = .seconds(3)
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(400) }.failed == 1)
+        try bench.add(1)
+        var isEdited = false
+        var hasRenewed = false
+        let answer: (OutgoingRequest) -> AttemptReport.Result = { _ in
+            bench.pass(.seconds(60))
+            isEdited = true
+            return .status(204)
+        }
+        var world = bench.world(answer)
+        world.renewal = {
+            if !isEdited || hasRenewed { return nil }
+            hasRenewed = true
+            var edited = bench.configuration
+            edited.retention.failed = .seconds(30 * 86_400)
+            return (edited, bench.world(answer))
+        }
+        let summary = try run(bench, RunOptions(stay: stay), world)
+        #expect(summary.delivered == 1 && hasRenewed)
+        #expect(try bench.names(.failed).count == 1)
+    }
 }

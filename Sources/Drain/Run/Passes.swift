@@ -10,6 +10,8 @@ struct Passes: ~Copyable {
     private var dispatch: Dispatch
     /// The earliest time to look again for what retention no longer keeps.
     private var nextPrune: ContinuousClock.Instant
+    /// The changed configuration that the next pass takes over; `nil` if the file says what is in force.
+    private var renewal: (configuration: Configuration, world: World)?
     /// The number of expired operations that this pass may still fail.
     private var mayExpire = 0
     /// The earliest end of a pass with an immediate successor.
@@ -57,16 +59,23 @@ struct Passes: ~Copyable {
     private mutating func prune() {
         let start = clock.instant()
         if start < nextPrune { return }
-        for error in parts.spool.prune(by: parts.configuration, now: clock.now()) { tally.inputOutput(error) }
+        // What is removed cannot be had again: an edit during the pass counts.
+        lookAtConfiguration()
+        let configuration = renewal?.configuration ?? parts.configuration
+        for error in parts.spool.prune(by: configuration, now: clock.now()) { tally.inputOutput(error) }
         let end = clock.instant()
         nextPrune = end + max(.seconds(1), start.duration(to: end) * 20)
     }
 
+    private mutating func lookAtConfiguration() { renewal = (renewal?.world ?? parts.world).renewal() ?? renewal }
+
     /// Takes over a changed configuration. What was made of single operations stays.
     private mutating func renew() {
-        guard let (configuration, world) = parts.world.renewal() else { return }
+        lookAtConfiguration()
+        if renewal == nil { return }
         end()
         close()
+        guard let (configuration, world) = renewal.take() else { return }
         parts = RunParts(parts.spool, configuration, options, world, tally)
         parts.book.isFirstPass = false
         choice = Choice(parts)
