@@ -17,21 +17,21 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_399,
+        "Configuration": 3_426,
 
         "Delivery": 5_640,
 
-        "Drain": 9_132,
+        "Drain": 9_180,
 
-        "DrainqCLI": 14_588,
+        "DrainqCLI": 14_622,
 
         "LoopbackReceiver": 855,
 
         "Policy": 14_344,
 
-        "Spool": 10_506,
+        "Spool": 10_544,
 
-        "SpoolWriter": 359,
+        "SpoolWriter": 363,
 
         "drainq": 8,
 
@@ -42,7 +42,7 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 225,
 
-        "drainq-config.5": 2_262,
+        "drainq-config.5": 2_265,
 
         "drainq-json.5": 1_490,
 
@@ -52,7 +52,7 @@ enum Sizes {
 
         "drainq-sizing.7": 500,
 
-        "drainq.1": 2_135,
+        "drainq.1": 2_138,
     ]
 
     /// The exact number of each thing that a user has to learn.
