@@ -84,7 +84,8 @@ package enum ConfigurationKeys {
             operations added together the newest stay. A key that counts as one operation is as old as its newest, and \
             goes whole. On a route that coalesces, superseded operations make room first. Log, counters and the hook \
             of failed operations tell of what was removed. If an operation would not fit after that, drainq refuses it \
-            and removes nothing. Limits do not keep out a file that another program put into new/.
+            and removes nothing. A limit that is lowered removes nothing: while more waits than it allows, each new \
+            operation only makes room for itself. Limits do not keep out a file that another program put into new/.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(

@@ -17,7 +17,7 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_426,
+        "Configuration": 3_427,
 
         "Delivery": 5_640,
 
