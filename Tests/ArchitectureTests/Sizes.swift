@@ -21,7 +21,7 @@ enum Sizes {
 
         "Delivery": 5_640,
 
-        "Drain": 9_180,
+        "Drain": 9_171,
 
         "DrainqCLI": 14_622,
 

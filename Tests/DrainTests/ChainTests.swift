@@ -354,21 +354,6 @@ struct ChainTests {
         #expect(bench.paths == ["/", "/n1"])
     }
 
-    @Test(arguments: [OnFailure.hold, .proceed])
-    func `a create that fails leaves its followers no value of an older create`(onFailure: OnFailure) throws {
-        let bench = try bench(.key, onFailure)
-        try bench.add(1, type: "create") { $0.key = "a" }
-        #expect(try bench.run(answer: serve).delivered == 1)
-        try bench.add(1, type: "create") { $0.key = "a" }
-        try bench.add(1) { $0.key = "a" }
-        #expect(try bench.run { _ in .status(422) }.failed == 1)
-        if onFailure == .hold {
-            _ = try bench.spool.drop(Entry(state: .failed, name: try #require(bench.names(.failed).first)))
-        }
-        #expect(try bench.run(answer: serve).attempts == 0)
-        #expect(try reason(bench, "default") == .kept("id"))
-    }
-
     @Test func `values are removed once the key is finished and their retention is over`() throws {
         let bench = try bench()
         bench.configuration.retention.kept = .zero

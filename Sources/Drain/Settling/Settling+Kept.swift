@@ -62,19 +62,6 @@ extension Settling {
         if configuration.sendsKeptValues, !kept.values.isEmpty { hasToListAgain = true }
     }
 
-    /// Forgets the values that a failed operation would have replaced: what waits behind it in its sequence must not
-    /// use an older one. What stood before it has had its turn.
-    func forgetValues(
-        of member: Member, after settlement: Settlement, _ maker: RequestMaker
-    ) throws(SpoolError) {
-        guard case .failed = settlement.disposition, member.sequence != nil, !maker.route.keep.isEmpty,
-            let chain = maker.route.chainOrNone(of: member.operation)
-        else { return }
-        var forgotten = KeptValues.none
-        forgotten.unkept = maker.route.keep.mapValues { _ in .missing }
-        _ = try spool.keep(forgotten, of: member.operation.header.id, for: chain, at: world.now())
-    }
-
     /// Returns the settlement of an operation that has waited too long; `nil` if it may wait.
     func settlementOfAge(_ operation: Operation, _ maker: RequestMaker) throws(SpoolError) -> Settlement? {
         var filled = operation

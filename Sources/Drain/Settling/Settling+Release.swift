@@ -22,7 +22,6 @@ extension Settling {
                 return settlement
             }
             do throws(SpoolError) {
-                try forgetValues(of: member, after: settlement, attempt.maker)
                 let settled = try spoolRun.settle(disposal(of: claim, settlement, nil), now: world.now())
                 released[member.name.id] = Decision(
                     settlement: settlement, member: member, attempt: attempt, isSent: true, receipt: nil,
@@ -67,13 +66,19 @@ extension Settling {
         released = [:]
     }
 
+    /// Whether an operator's command has moved a failed operation, which then is in the queue all the same.
+    private func isElsewhere(_ failed: Decision) throws(SpoolError) -> Bool {
+        guard case .moved(let entry)? = failed.settled, try spool.size(of: entry) == nil else { return false }
+        return try spool.withNamesLock(patience: QueueView.patience) { () throws(SpoolError) in
+            try spool.find([entry.name.id])[entry.name.id] != nil
+        }
+    }
+
     private mutating func fail(_ failed: Decision) {
-        if case .moved(let entry)? = failed.settled {
-            do throws(SpoolError) {
-                if try spool.size(of: entry) == nil { return }
-            } catch {
-                tally.inputOutput(error)
-            }
+        do throws(SpoolError) {
+            if try isElsewhere(failed) { return }
+        } catch {
+            tally.inputOutput(error)
         }
         note(failed.settlement, failed.member, failed.attempt)
         tell(failed.settled, failed.settlement, failed.member, failed.attempt, isSent: true)

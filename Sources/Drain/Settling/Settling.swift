@@ -222,7 +222,6 @@ struct Settling: ~Copyable {
     ) throws(SpoolError) {
         try settleParts(of: member, settlement, attempt, receipt)
         try keep(settlement.kept, of: member.operation, attempt.maker)
-        try forgetValues(of: member, after: settlement, attempt.maker)
         if case .delivered = settlement.disposition, let claim = member.claim { supersedeDeadLetters(by: claim) }
         let settled = try member.claim.map { (claim) throws(SpoolError) in
             try spoolRun.settle(disposal(of: claim, settlement, receipt), now: world.now())
