@@ -110,8 +110,8 @@ package final class CurlTransport: AgentTransport {
         } while !wait(for: descriptor, atMost: patience)
     }
 
-    /// Waits until `descriptor` is readable, which it returns, or libcurl has something to do. Time in which this
-    /// process stood still counts for no transfer.
+    /// Waits for libcurl or for `descriptor`. Returns whether the descriptor is readable. A standstill of the process
+    /// counts for no transfer.
     private func wait(for descriptor: Int32, atMost patience: Duration) -> Bool {
         let start = ContinuousClock.now
         let isReadable = ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)

@@ -59,7 +59,7 @@ struct Passes: ~Copyable {
     private mutating func prune() {
         let start = clock.instant()
         if start < nextPrune { return }
-        // What is removed cannot be had again: an edit during the pass counts.
+        // A removal is for good, so an edit of the retention during the pass counts.
         lookAtConfiguration()
         let configuration = renewal?.configuration ?? parts.configuration
         for error in parts.spool.prune(by: configuration, now: clock.now()) { tally.inputOutput(error) }
