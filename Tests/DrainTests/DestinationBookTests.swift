@@ -9,7 +9,8 @@ import Testing
 /// The knowledge of destinations, and its record in the ledger.
 struct DestinationBookTests {
     private func hold(_ parts: Parts, _ destination: RunDestination) {
-        parts.book.hold(destination, nil, reason: .storm(status: 404, answers: 5))
+        parts.book.hold(
+            destination, nil, reason: .storm(status: 404, answers: 5), began: Timestamp(microseconds: 0))
         parts.book.tell()
     }
 

@@ -60,7 +60,7 @@ struct DestinationEventTests {
             let expected: [DestinationEvent] =
                 switch status {
                 case 200...299: [.delivered(began: began)]
-                case 300...399, 401, 403, 407: [.answered, .held(reason: rule, blamed: "print")]
+                case 300...399, 401, 403, 407: [.answered, .held(reason: rule, blamed: "print", began: began)]
                 case 429: [.answered, .retryAfter(until: now + .seconds(5))]
                 case 502, 503, 504: [.unreachable("\(status)")]
                 default: [.answered]
@@ -83,7 +83,7 @@ struct DestinationEventTests {
             case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
                 .malformedAnswer, .agentDied, .other:
                 [.unreachable(error.rawValue)]
-            case .tls: [.held(reason: "error tls: default holds", blamed: "print")]
+            case .tls: [.held(reason: "error tls: default holds", blamed: "print", began: began)]
             case .offline, .proxy, .machine, .shortage, .badURL, .bodyFileChanged, .cancelled: []
             }
         #expect(events(failure(error)) == expected)
@@ -102,7 +102,7 @@ struct DestinationEventTests {
             result: .failure(.tls, detail: "certificate has\nexpired"), duration: .zero)
         #expect(
             events(report) == [
-                .held(reason: "error tls: default holds: certificate has expired", blamed: "print")
+                .held(reason: "error tls: default holds: certificate has expired", blamed: "print", began: began)
             ])
     }
 
@@ -137,10 +137,14 @@ struct DestinationEventTests {
         ])
         #expect(events(report(503), route) == [.answered])
         #expect(
-            events(report(504), route) == [.answered, .held(reason: "classify \"504\": hold", blamed: "print")])
+            events(report(504), route) == [
+                .answered, .held(reason: "classify \"504\": hold", blamed: "print", began: began),
+            ])
         #expect(events(report(404), route) == [.delivered(began: began)])
         #expect(events(failure(.tls), route) == [.unreachable("tls")])
-        #expect(events(failure(.proxy), route) == [.held(reason: "classify \"proxy\": hold", blamed: "print")])
+        #expect(
+            events(failure(.proxy), route) == [.held(reason: "classify \"proxy\": hold", blamed: "print", began: began)]
+        )
         #expect(events(failure(.timeout), route) == [.delivered(began: began)])
         #expect(guardAnswer(report(503), route) == .other)
         #expect(guardAnswer(report(504), route) == .permanent(504))
@@ -176,7 +180,7 @@ struct DestinationEventTests {
                     .answered,
                     .held(
                         reason: #"callable UNAUTHENTICATED: default holds: {"error":{"status":"UNAUTHENTICATED"}}"#,
-                        blamed: "print"),
+                        blamed: "print", began: began),
                 ])
     }
 }

@@ -236,6 +236,15 @@ struct DestinationStateTests {
         #expect(state([(10_000, Self.held), (11, .delivered(began: at(9)))]).hold == nil)
     }
 
+    @Test func `an attempt from before a release holds nothing any more`() {
+        let events = [(10, Self.held), (20, .released)]
+        func refusal(began: Int) -> DestinationEvent { .held(reason: "401", blamed: "abc", began: at(began)) }
+        #expect(state(events + [(21, refusal(began: 19))]).hold == nil)
+        #expect(state(events + [(21, refusal(began: 20))]).hold != nil)
+        // A release of a clock ahead.
+        #expect(state([(10_000, .released), (21, refusal(began: 19))]).hold != nil)
+    }
+
     @Test func `a wait that the server asked for ends with the clock that was ahead`() {
         let wrong = state([(72_000, .retryAfter(until: at(72_030)))])
         #expect(wrong.availability(Self.settings, at: at(72_001)) == blocked(.retryAfter, 72_030))
@@ -271,7 +280,7 @@ struct DestinationStateTests {
             failures(5) + [(5, Self.held), (5, .retryAfter(until: at(500))), (6, .paused), (7, .released)])
         #expect(state.availability(Self.settings, at: at(7)) == blocked(.paused))
         state.apply(.resumed, Self.settings, at: at(8))
-        #expect(state == DestinationState(window: 1))
+        #expect(state == DestinationState(released: at(7), window: 1))
         #expect(state.availability(Self.settings, at: at(8)) == .probe)
     }
 

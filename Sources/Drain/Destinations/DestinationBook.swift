@@ -265,14 +265,15 @@ final class DestinationBook {
         return true
     }
 
-    /// Holds a destination. `sent` are the secrets of the attempt that it is blamed on.
+    /// Holds a destination for an attempt that began at that time. `sent` are its secrets.
     func hold(
-        _ destination: RunDestination, _ record: AttemptRecord?, reason: Rule, sent: SecretValues = .none
+        _ destination: RunDestination, _ record: AttemptRecord?, reason: Rule, sent: SecretValues = .none,
+        began: Timestamp
     ) {
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.excerpt), status: record?.status,
             blamed: fingerprint(of: destination.identity, sent: sent),
-            cause: record.map(Cause.init) ?? Cause(words: "\(reason)", code: reason.code))
+            cause: record.map(Cause.init) ?? Cause(words: "\(reason)", code: reason.code), began: began)
         destination.control.apply(event, at: world.now())
     }
 

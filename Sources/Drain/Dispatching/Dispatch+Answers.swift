@@ -123,7 +123,9 @@ extension Dispatch {
         }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in attempt.members { try settleUnsent(member, settlement, attempt) }
-        if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
+        if error.outcome == .held {
+            book.hold(destination, settlement.record, reason: settlement.rule, began: attempt.began)
+        }
     }
 
     /// Settles an attempt cut off by the end of the run, uncharged: the outcome is unknown, and the next run decides.
@@ -221,7 +223,9 @@ extension Dispatch {
         let isOvertaken = answer.releasesSequence && answer.attempt.members.contains { isInFlight($0.sequence) }
         let settlements = settle(answer, as: isOvertaken ? answer.verdict : verdict)
         settling.settleDecided()
-        book.hold(destination, settlements.first?.record, reason: verdict.rule, sent: answer.attempt.secrets)
+        let attempt = answer.attempt
+        book.hold(
+            destination, settlements.first?.record, reason: verdict.rule, sent: attempt.secrets, began: attempt.began)
     }
 
     private func isInFlight(_ sequence: SequenceKey?) -> Bool {

@@ -23,7 +23,7 @@ extension DestinationEvent {
     ) -> [DestinationEvent] {
         let accused = verdict.accused()
         var hold: DestinationEvent {
-            .held(reason: verdict.rule.reason(excerpt: report.excerpt?.description), blamed: blamed)
+            .held(reason: verdict.rule.reason(excerpt: report.excerpt?.description), blamed: blamed, began: began)
         }
         switch (report.original.result, verdict.outcome) {
         case (_, .delivered):

@@ -15,8 +15,9 @@ package enum DestinationEvent: Hashable, Sendable {
     case unnamed
     /// The server asked for time until then.
     case retryAfter(until: Timestamp)
-    /// The destination is held. `status` is the status that all refused operations met; `nil` if there was none.
-    case held(reason: String, status: Int? = nil, blamed: String?, cause: Cause? = nil)
+    /// The destination is held for an attempt that began at that time. `status` is the status that all refused
+    /// operations met; `nil` if there was none.
+    case held(reason: String, status: Int? = nil, blamed: String?, cause: Cause? = nil, began: Timestamp = .lastInNames)
     /// A probe of the hold begins. Whatever its result, the next probe waits for its time.
     case probed
     /// A probe that began at that time was not delivered, but met another end than the one for which the destination is

@@ -73,11 +73,13 @@ package struct DestinationLedger: Hashable, Sendable {
 
 extension DestinationState {
     /// Whether only a success is known.
-    fileprivate var hasOnlySucceeded: Bool { self == DestinationState(lastSuccess: lastSuccess, upSince: upSince) }
+    fileprivate var hasOnlySucceeded: Bool {
+        self == DestinationState(released: released, lastSuccess: lastSuccess, upSince: upSince)
+    }
 
     /// The latest time in the state.
     fileprivate var lastMet: Timestamp? {
-        ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at, overload?.at, incident?.last]
+        ([lastSuccess, released, lastFailureAt, notBefore, coolDownUntil, storm?.at, overload?.at, incident?.last]
             + parking.entries.map(\.asked)).compactMap(\.self).max()
     }
 }

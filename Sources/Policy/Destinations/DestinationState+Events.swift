@@ -40,7 +40,8 @@ extension DestinationState {
             let until = min(until, now + Self.longestWait)
             if until >= notBefore ?? until { (notBefore, asked) = (until, now) }
             window = 1
-        case .held(let reason, let status, let blamed, let cause):
+        case .held(let reason, let status, let blamed, let cause, let began):
+            if isReleased(since: began, at: now) { return }
             window = 1
             parking = Parking()
             if hold?.isByHand == true { return }
@@ -71,7 +72,7 @@ extension DestinationState {
             let since = hold?.isByHand == true ? hold?.since : nil
             hold = Hold(reason: reason, since: since ?? now, isByHand: true)
         case .released:
-            self = DestinationState(isPaused: isPaused, window: 1, lastSuccess: lastSuccess)
+            self = DestinationState(isPaused: isPaused, released: now, window: 1, lastSuccess: lastSuccess)
         case .paused: isPaused = true
         case .resumed: isPaused = false
         }
@@ -86,6 +87,12 @@ extension DestinationState {
     /// Whether the server has asked for time after that moment. A time in the future is of a wrong clock.
     private func hasAsked(since time: Timestamp, at now: Timestamp) -> Bool {
         asked.map { time < $0 && $0 <= now } ?? false
+    }
+
+    /// Whether a person has released the destination after that moment: an attempt from before says nothing about the
+    /// server that the person has mended. A release in the future is of a wrong clock.
+    private func isReleased(since time: Timestamp, at now: Timestamp) -> Bool {
+        released.map { time < $0 && $0 <= now } ?? false
     }
 
     /// Ends the incident with a delivery. The attempts after it, of which another run has told before, stay.

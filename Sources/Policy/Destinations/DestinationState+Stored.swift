@@ -4,6 +4,7 @@ extension DestinationState: StoredObject {
     package static let fields: [StoredField<DestinationState>] = [
         .init("hold", \.hold),
         .init("paused", \.isPaused),
+        .init("released", \.released),
         .init("notBefore", \.notBefore),
         .init("asked", \.asked),
         .init("failures", \.failures, reading: counted(upTo: mostCounted)),

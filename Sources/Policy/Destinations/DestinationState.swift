@@ -32,6 +32,8 @@ package struct DestinationState: Hashable, Sendable {
     package var hold: Hold?
     /// Whether a person has paused the destination.
     package var isPaused = false
+    /// The time at which a person ended a hold last.
+    package var released: Timestamp?
     /// The time until which the server asked for time.
     package var notBefore: Timestamp?
     /// The time at which the server asked; `nil` with `notBefore`, and in a file of an earlier version.
