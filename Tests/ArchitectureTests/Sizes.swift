@@ -21,15 +21,15 @@ enum Sizes {
 
         "Delivery": 5_640,
 
-        "Drain": 9_171,
+        "Drain": 9_182,
 
         "DrainqCLI": 14_622,
 
         "LoopbackReceiver": 855,
 
-        "Policy": 14_344,
+        "Policy": 14_355,
 
-        "Spool": 10_544,
+        "Spool": 10_575,
 
         "SpoolWriter": 363,
 
@@ -46,7 +46,7 @@ enum Sizes {
 
         "drainq-json.5": 1_490,
 
-        "drainq-queue.5": 1_380,
+        "drainq-queue.5": 1_383,
 
         "drainq-setup.7": 380,
 

@@ -1,4 +1,5 @@
 import Delivery
+import Foundation
 import Policy
 import Spool
 import Testing
@@ -32,6 +33,33 @@ struct SettlingTests {
         for place in [QueueState.new, .deferred, .failed, .claimed] {
             #expect(try bench.names(place).count == (place == state ? 1 : 0), "\(place)")
         }
+    }
+
+    /// Another process keeps the names lock for longer than the answer waits.
+    @Test func `a delivered value stays, and is not sent again, until its dead letters are gone`() throws {
+        var system = SystemCalls.real
+        system.sleep = { _ in }
+        let bench = try Bench(system: system)
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        _ = try bench.run { _ in .status(404) }
+        try bench.add(1) { $0.key = "k" }
+        do {
+            let parts = try Parts(bench)
+            let attempt = try #require(try parts.attempts().first)
+            let report = SealedReport(AttemptReport(result: .status(204), duration: .zero), .none)
+            let verdict = attempt.meaning(of: report, nil, at: bench.now).together
+            attempt.request = parts.dispatch.settling.spoolRun.begin(attempt.members.compactMap(\.claim))
+            let holder = try SpoolDirectory(opening: bench.directory.path)
+            try holder.withNamesLock { () throws(SpoolError) in
+                _ = parts.dispatch.settling.settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
+            }
+            #expect(try bench.names(.failed).count == 1 && bench.names(.claimed).count == 1)
+            #expect(parts.tally.summary.delivered == 0 && !parts.tally.hasEnded)
+        }
+        let summary = try bench.run { _ in .status(204) }
+        #expect(summary.superseded == 1 && summary.recovered == 0 && bench.bodies == ["0"])
+        #expect(try bench.names(.failed).isEmpty && bench.names(.claimed).isEmpty)
     }
 
     @Test func `settled files are synced when the sync is due`() throws {

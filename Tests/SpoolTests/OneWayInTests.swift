@@ -220,6 +220,23 @@ struct OneWayInTests {
                 == [later, later + .microseconds(1)])
     }
 
+    /// A retry brings it back, and it must not pass for the newest value then.
+    @Test(arguments: [Disposition.failed(countsAttempt: true), .quarantined(reason: "x")])
+    func `an operation comes after what a clock ahead has left in failed or quarantine`(end: Disposition) throws {
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        func add(_ submission: Submission) throws -> EntryName {
+            guard case .accepted(let name) = try accept([submission], configuration).results[0] else { throw Errno(0) }
+            return name
+        }
+        let ahead = try add(submission("a", 3_600_000_000, key: "k"))
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(Entry(state: .new, name: ahead)))
+        _ = try run.settle(claim, end, record: nil, now: now)
+        #expect(try add(submission("b", 2, key: "k")).createdAt == ahead.createdAt + .microseconds(1))
+        #expect(try add(submission("c", 2, key: "other")).createdAt == now + .microseconds(2))
+    }
+
     @Test func `an imported operation from the future gets the present time, in its name and its header`() throws {
         var operation = queue.operation("a", 7_200_000_000)
         operation.attempts = [TemporaryQueue.record()]

@@ -180,6 +180,26 @@ struct OperatorTests {
         #expect(try open.endings(of: [entry.name.id]).kinds == [entry.name.id: .failed])
     }
 
+    /// An operator's retry, and a run that fails the operation anew, between the search and the removal.
+    @Test func `prune keeps a failure that has taken the place of an old one since its search`() throws {
+        let entry = try settled("a", .failed(countsAttempt: true))
+        nonisolated(unsafe) var isRenewed = false
+        var system = SystemCalls.real
+        let (real, limit) = (system.statusAt, now)
+        system.statusAt = { (directory, path) throws(Errno) in
+            var status = try real(directory, path)
+            status.changedAt = isRenewed ? limit : limit - .seconds(1)
+            return status
+        }
+        let open = try queue.open(system)
+        let count = try open.prune(.failed, olderThan: limit, at: now) { _ in
+            isRenewed = true
+            return true
+        }
+        #expect(count == 0)
+        #expect(try open.read(entry) != nil)
+    }
+
     @Test(arguments: [
         (Disposition.putBack, QueueState.new),
         (.deferred(until: TemporaryQueue.now + .seconds(3600), countsAttempt: true), .deferred),

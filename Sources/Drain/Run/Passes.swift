@@ -91,7 +91,7 @@ struct Passes: ~Copyable {
 
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
-        func finish(_ claim: Claim) { dispatch.settling.supersedeDeadLetters(by: claim) }
+        func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
         tally.count(try spoolRun.recover(now: clock.now(), finishing: finish))
     }
 

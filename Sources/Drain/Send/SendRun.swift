@@ -106,7 +106,10 @@ struct SendRun: ~Copyable {
         if sequence != nil {
             let now = world.now()
             if try spoolRun.sequences.take(destination.digest) {
-                tally.count(try spoolRun.recover(now: now) { dispatch.settling.supersedeDeadLetters(by: $0) })
+                tally.count(
+                    try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
+                        try dispatch.settling.supersedeDeadLetters(by: claim)
+                    })
             } else {
                 // Another process has the lock, seldom for longer than a request.
                 let next = world.clock.instant() + .milliseconds(100)

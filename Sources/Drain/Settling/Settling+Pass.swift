@@ -72,17 +72,13 @@ extension Settling {
         return true
     }
 
-    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered.
-    mutating func supersedeDeadLetters(by newer: Claim) {
-        do throws(SpoolError) {
-            guard try proposals.lookForDeadLetters(of: newer.name) else { return }
-            let removed = try spool.supersedeDeadLetters(
-                by: spoolRun.successor(sent: newer), rule, patience: QueueView.patience, at: world.now())
-            for entry in removed { noteSuperseded(entry.name, by: newer.name.id) }
-        } catch {
-            // The newer value is delivered all the same.
-            tally.inputOutput(error)
-        }
+    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered. After an error the newer one
+    /// must stay, with its mark: no dead letter comes back into the queue before the next recovery has removed them.
+    mutating func supersedeDeadLetters(by newer: Claim) throws(SpoolError) {
+        guard try proposals.lookForDeadLetters(of: newer.name) else { return }
+        let removed = try spool.supersedeDeadLetters(
+            by: spoolRun.successor(sent: newer), rule, patience: QueueView.patience, at: world.now())
+        for entry in removed { noteSuperseded(entry.name, by: newer.name.id) }
     }
 
     /// Counts and reports an operation removed for a newer one of its key.

@@ -141,11 +141,12 @@ struct Settling: ~Copyable {
             ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
     }
 
-    /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full.
+    /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full or another process
+    /// keeps the names lock.
     mutating func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
         let isDelivered = spoolRun.leaveDelivered(member.claims)
-        guard error.isFullDisk, error.kind == .io else { return tally.endRun(because: error) }
+        guard error.isFullDisk || error.isLocked, error.kind == .io else { return tally.endRun(because: error) }
         tally.inputOutput(error)
         if isDelivered { return }
         // Row C → N or D: there is no room for the new name, so the operation goes back under its old name. Claims
@@ -222,7 +223,13 @@ struct Settling: ~Copyable {
     ) throws(SpoolError) {
         try settleParts(of: member, settlement, attempt, receipt)
         try keep(settlement.kept, of: member.operation, attempt.maker)
-        if case .delivered = settlement.disposition, let claim = member.claim { supersedeDeadLetters(by: claim) }
+        if case .delivered = settlement.disposition, let claim = member.claim {
+            do throws(SpoolError) { try supersedeDeadLetters(by: claim) } catch {
+                // Without its mark the operation would be sent again.
+                if receipt?.isMarked == true { throw error }
+                tally.inputOutput(error)
+            }
+        }
         let settled = try member.claim.map { (claim) throws(SpoolError) in
             try spoolRun.settle(disposal(of: claim, settlement, receipt), now: world.now())
         }

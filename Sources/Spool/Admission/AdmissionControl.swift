@@ -359,8 +359,14 @@ package struct AdmissionControl {
         for index in proposed.indices where proposed[index].parts.contains(where: \.isMember) {
             let displaced = proposed[index].parts.filter(\.isMember)
             // The record of the batch lacks what the batch displaces of itself.
-            if displaced.count == proposed[index].parts.count, proposed[index].newer == nil { record?.operations += 1 }
-            record?.bytes += displaced.reduce(0) { $0 + ($1.size ?? 0) }
+            let bytes = displaced.reduce(0) { $0 + ($1.size ?? 0) }
+            if displaced.count == proposed[index].parts.count, proposed[index].newer == nil {
+                record?.operations += 1
+                before.operations -= 1
+            }
+            record?.bytes += bytes
+            before.bytes -= bytes
+            before.free = before.free +| bytes
             for part in proposed[index].parts.indices { proposed[index].parts[part].isMember = false }
         }
         try record?.write(in: queue)

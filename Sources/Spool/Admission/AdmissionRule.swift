@@ -14,7 +14,7 @@ package final class AdmissionRule {
     package let configuration: Configuration
     private let destinations: DestinationTable
     private var forms: [TypeName: RequestForm] = [:]
-    /// The times of creation in the batch and in the queue, except times from the past.
+    /// The times of creation in the batch, in the queue, in failed/ and in quarantine/, except times from the past.
     private var clock: SequenceClock
     /// The time from which on `clock` has the operations listed in the queue; `nil` before the listing.
     private var listed: Timestamp?
@@ -152,14 +152,17 @@ package final class AdmissionRule {
         return others.map { $0 >= now } ?? false
     }
 
-    /// Lists the queue. The latest time may then be earlier than before, since operations leave; not while files have
-    /// no name, because a run may be about to name a file with the former latest time.
+    /// Lists the queue, and what can come back into the queue. The latest time may then be earlier than before, since
+    /// operations leave; not while files have no name, because a run may be about to name a file with the former latest
+    /// time.
     private func list(_ spool: SpoolDirectory, from now: Timestamp) throws(SpoolError) {
         var newest = Timestamp(microseconds: 0)
-        let unnamed = try spool.forEachStandingName { name, _ in
+        func note(_ name: ListedName) {
             newest = max(newest, name.createdAt)
             if name.createdAt >= now { clock.note(EntryName(name)) }
         }
+        for state in [QueueState.failed, .quarantine] { try spool.forEachName(in: state) { name, _ in note(name) } }
+        let unnamed = try spool.forEachStandingName { name, _ in note(name) }
         latest = unnamed == (0, 0) ? newest : max(newest, latest)
         (listed, others) = (now, nil)
     }

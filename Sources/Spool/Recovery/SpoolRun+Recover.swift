@@ -12,10 +12,10 @@ extension SpoolRun {
     /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
     /// `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes: if this run dies, the next recovery does it
-    /// again.
+    /// Calls `finish` for each delivered operation before its file goes: if this run dies, or `finish` throws, the next
+    /// recovery does it again.
     package func recover(
-        now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) -> Void = { _ in }
+        now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         do throws(SpoolError) {
@@ -64,7 +64,7 @@ extension SpoolRun {
 
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
-        _ finish: (Claim) -> Void
+        _ finish: (Claim) throws(SpoolError) -> Void
     ) throws(SpoolError) {
         var first: SpoolError?
         let scratch = ScratchDirectory.path(in: dead.path)
@@ -93,7 +93,7 @@ extension SpoolRun {
                 if let meaning { mark(claim, meaning) }
                 if try take(claim, from: from) {
                     if case .delivered(let keep) = meaning, let delivery = delivery(of: claim, marked: meaning) {
-                        finish(claim)
+                        try finish(claim)
                         try keepValuesLeft(in: claim, now)
                         _ = try self.finish(delivery, keep: keep)
                         recovery.delivered.append(name)

@@ -24,18 +24,40 @@ extension SpoolDirectory {
         var first: SpoolError?
         for path in try names(in: state.path).map({ QueuePath(in: state.path, $0) }) {
             do throws(SpoolError) {
-                guard let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit,
-                    mayGo(path.description)
-                else { continue }
-                let file = DepartingFile(path: path, ending: state == .failed ? ending(of: path, at: now) : nil)
-                if try depart("remove", .pastRetention(RetentionEnd(of: file))) { count += 1 }
+                guard try isOld(path, before: limit), mayGo(path.description) else { continue }
+                if try state == .failed ? removeDeadLetter(path, olderThan: limit, at: now) : removeCopy(path) {
+                    count += 1
+                }
             } catch {
                 first = first ?? error
+                if error.isLocked { break }
             }
         }
         if count > 0 { try syncDirectory(state.path) }
         if let first { throw first }
         return count
+    }
+
+    /// Whether a regular file came to its state before `limit`.
+    private func isOld(_ path: QueuePath, before limit: Timestamp) throws(SpoolError) -> Bool {
+        guard let status = try status(path, "look at"), status.kind == .regular else { return false }
+        return status.changedAt < limit
+    }
+
+    private func removeCopy(_ path: QueuePath) throws(SpoolError) -> Bool {
+        try depart("remove", .pastRetention(RetentionEnd(of: DepartingFile(path: path))))
+    }
+
+    /// Looks again with the names lock: no operator's command brings the operation back meanwhile, so no later failure
+    /// has the name.
+    private func removeDeadLetter(
+        _ path: QueuePath, olderThan limit: Timestamp, at now: Timestamp
+    ) throws(SpoolError) -> Bool {
+        try withNamesLock { () throws(SpoolError) in
+            guard try isOld(path, before: limit) else { return false }
+            let file = DepartingFile(path: path, ending: ending(of: path, at: now))
+            return try depart("remove", .pastRetention(RetentionEnd(of: file)))
+        }
     }
 
     /// Returns how a dead letter ended; `nil` if its file has no name of an operation.

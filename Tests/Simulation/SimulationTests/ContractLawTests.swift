@@ -117,6 +117,22 @@ import Testing
         }.broken.isEmpty)
 }
 
+@Test(arguments: [true, false])
+func `holds: after a release the answer to an earlier request holds nothing`(isEarlier: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.leave(1, in: "new")
+    story.event(1, .begins("run"))
+    let early = isEarlier ? story.receive([1], by: 1) : nil
+    story.event(90, .commands(Command(.releaseDestination)))
+    story.event(90, .done)
+    let number = early ?? story.receive([1], by: 1)
+    story.reply(number, [1], status: 401, to: 1)
+    story.report(.putBack(story.id(1)), by: 1)
+    story.report(.destinationHeld("http://one"), by: 1)
+    #expect(story.broken == (isEarlier ? [.holds] : []))
+}
+
 @Test func `holds: a delivered probe ends a hold, a delivery of a request sent before the hold does not`() {
     var story = Story(.plain)
     for label in 1...3 { story.accept(label) }

@@ -122,6 +122,12 @@ struct Releases {
         for (at, host) in running.values { moments.append((at, .max, host)) }
     }
 
+    /// Returns the last release of a host that was done before an event.
+    func last(of host: String, before event: Int) -> (at: Int, told: Int)? {
+        moments.filter { ($0.host == nil || $0.host == host) && $0.told < event && $0.at < $0.told }
+            .max { $0.told < $1.told }.map { ($0.at, $0.told) }
+    }
+
     /// Whether a release may have happened between two events.
     func any(of host: String, from first: Int, to last: Int) -> Bool {
         moments.contains { ($0.host == nil || $0.host == host) && $0.told > first && $0.at < last }

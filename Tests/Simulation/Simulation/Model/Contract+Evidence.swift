@@ -78,7 +78,12 @@ extension Contract {
                 || (course.stops + course.stalls).contains {
                     record.events[$0].time <= record.events[taken].time + removal
                 }
-            if isDisturbed || record.sharesID(life) {
+            // The dead letters of its key go first, under a lock that a stopped process may keep.
+            let isLocked = record.events[taken...].contains {
+                guard case .reports(.error(let text)) = $0.what else { return false }
+                return $0.process == exchange.process && text.hasPrefix("cannot lock 'state/names.lock'")
+            }
+            if isDisturbed || isLocked || record.sharesID(life) {
                 record.judging.excuses(.request(place))
                 return nil
             }

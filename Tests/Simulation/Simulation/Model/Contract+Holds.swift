@@ -2,10 +2,29 @@ import Policy
 
 extension Contract {
     /// While a run holds a destination, the destination gets no request except a probe each `holdProbe`. The delivery
-    /// of a probe ends the hold; the delivery of a request sent before the hold does not. A parked operation waits five
-    /// minutes, unless a witness is delivered or an operator asks for the operation.
+    /// of a probe ends the hold; the delivery of a request sent before the hold does not. After a release the answer to
+    /// an earlier request holds nothing. A parked operation waits five minutes, unless a witness is delivered or an
+    /// operator asks for the operation.
     static func holds(_ record: Record) -> [Breach] {
-        destinationHolds(record) + holdEnds(record) + parkings(record)
+        destinationHolds(record) + holdEnds(record) + holdsAfterRelease(record) + parkings(record)
+    }
+
+    private static func holdsAfterRelease(_ record: Record) -> [Breach] {
+        let releases = Releases(record)
+        return record.events.enumerated().compactMap { index, event in
+            guard case .reports(.destinationHeld(let name)) = event.what,
+                let release = releases.last(of: host(of: name), before: index)
+            else { return nil }
+            let requests = record.exchanges.filter {
+                $0.process == event.process && $0.request.host == host(of: name) && $0.received < index
+            }
+            guard !requests.isEmpty, !record.clocks.differ(from: release.at, to: index),
+                requests.allSatisfy({ $0.received < release.at && $0.learned ?? .max > release.told })
+            else { return nil }
+            record.judging.meets(.request(index))
+            return Breach(
+                .holds, [release.told, index], "\(name) was released, and is held for an answer to an earlier request")
+        }
     }
 
     private static func holdEnds(_ record: Record) -> [Breach] {
