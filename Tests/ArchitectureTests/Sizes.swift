@@ -23,7 +23,7 @@ enum Sizes {
 
         "Drain": 9_182,
 
-        "DrainqCLI": 14_622,
+        "DrainqCLI": 14_628,
 
         "LoopbackReceiver": 855,
 

@@ -29,6 +29,14 @@ struct CheckedRouteTests {
         #expect(check.status == 0 && check.output.contains("note: an operation of type 'crm' needs "), "\(check)")
     }
 
+    @Test func `check names the first of the operations that an edited route cannot send, and their number`() throws {
+        let queue = try Drainq("{ routes: { crm: { url: 'http://127.0.0.1:1/' } } }")
+        try queue.run("add", "--type", "crm", input: numbered(3))
+        try queue.write("{ routes: { crm: { url: 'http://127.0.0.1:1/{payload.user.id}' } } }", as: "queue/drainq.json")
+        let notes = try queue.run("check").lines.filter { $0.contains("cannot be sent by their route") }
+        #expect(notes.count == 1 && notes[0].contains("' and 2 others cannot be sent by their route: "), "\(notes)")
+    }
+
     @Test func `a host with a port names no destination if several are there`() throws {
         let queue = try Drainq("{ routes: { a: { url: 'http://x.example:80/' }, b: { url: 'https://y.example:8/' } } }")
         #expect(try queue.run("hold", "--destination", "y.example:8").lines == ["https://y.example:8"])

@@ -138,6 +138,7 @@ private func checkOtherHosts(_ queue: OpenQueue, _ fileSystem: FileSystem, _ fin
 
 private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var read = 0
+    var unsendable: [String: (count: Int, first: Entry)] = [:]
     for state in [QueueState.new, .deferred, .failed] {
         var entries: [Entry] = []
         let foreign = try queue.spool.forEachEntry(in: state) { entries.append($0) }
@@ -155,7 +156,7 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
                 if state == .failed { continue }
                 let route = queue.configuration.route(of: entry.name.type)
                 if let defect = route.defect(of: stored.operation) {
-                    findings.note("'\(entry.path)' cannot be sent by its route: \(defect)")
+                    unsendable["\(defect)", default: (0, entry)].count += 1
                 }
             case nil: break
             case .notAnOperation(let reason):
@@ -168,6 +169,11 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
                     hint: "run a newer drainq on this queue")
             }
         }
+    }
+    for (defect, (count, first)) in unsendable.sorted(by: { $0.key < $1.key }) {
+        let others = count > 1 ? " and \(InWords.count(count - 1, "other"))" : ""
+        let route = count > 1 ? "their route" : "its route"
+        findings.note("'\(first.path)'\(others) cannot be sent by \(route): \(defect)")
     }
     findings.ok("\(InWords.count(read, "file")) read")
     let kept = try queue.spool.quarantined().count

@@ -42,8 +42,8 @@ extension QueuePage {
         let held = [
             (
                 status.health.heldAlone, "one by one",
-                "not send them: nobody knows whether their server has received them.",
-                "look at them, and send them again (retry) or take them out (drop)"
+                "not send them: a person has held them, or nobody knows whether their server has received them.",
+                "look at them, and send them (release) or take them out (drop)"
             ),
             (
                 status.health.heldBehind, "behind failed or quarantined ones", "send them once those are gone.",

@@ -72,7 +72,7 @@ struct HealthWords {
         case .quarantined:
             return "\(InWords.are(health.newQuarantined, "file")) in quarantine: the text is no operation"
         case .unserved: return unservedText
-        case .heldAlone: return "\(heldAlone): the outcome is unknown"
+        case .heldAlone: return "\(heldAlone): a person decides"
         case .heldBehind: return heldBehind
         case .working: return "all is well: a run is at work, \(InWords.are(waiting, "operation")) left"
         case .well: return "all is well: " + (waiting == 0 ? "nothing waits" : waits(waiting, forTime: true))
