@@ -208,9 +208,11 @@ extension OperationHeader {
         package var attempts: Int
         /// The interruptions in its name: they are in the next record, or still in the name.
         package var interruptions: Int
+        /// The unknown ends in its name.
+        package var unknowns: Int
 
-        package init(attempts: Int, interruptions: Int) {
-            (self.attempts, self.interruptions) = (attempts, interruptions)
+        package init(attempts: Int, interruptions: Int, unknowns: Int = 0) {
+            (self.attempts, self.interruptions, self.unknowns) = (attempts, interruptions, unknowns)
         }
     }
 

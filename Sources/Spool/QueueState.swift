@@ -56,7 +56,8 @@ package struct Entry: Hashable, Sendable {
     /// Whether its file may have records of attempts. If false, its name shows no attempts since the addition or
     /// release.
     package var mayHaveAttempts: Bool {
-        state != .new || name.attempts > 0 || name.interruptions > 0 || name.isHeld || name.gate != .open
+        state != .new || name.attempts > 0 || name.interruptions > 0 || name.unknowns > 0 || name.isHeld
+            || name.gate != .open
     }
 
     /// The path relative to the queue.

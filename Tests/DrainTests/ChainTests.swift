@@ -42,6 +42,21 @@ struct ChainTests {
         return nil
     }
 
+    /// The machine was off, or the queue paused: the age bounds the wait for a value that may never come.
+    @Test(arguments: [Ordering.key, .any], [true, false])
+    func `followers outlive any time in which no run has come, while their create is there`(
+        ordering: Ordering, isHeld: Bool
+    ) throws {
+        let bench = try bench(ordering)
+        try bench.add(1, type: "create") { $0.key = "k" }
+        try bench.add(2) { $0.key = "k" }
+        if isHeld { _ = try bench.run { _ in .status(401) } }
+        bench.pass(.seconds(10 * 86_400))
+        _ = try bench.run { isHeld ? .status(401) : self.serve($0) }
+        #expect(try bench.names(.failed).isEmpty)
+        #expect(try bench.names(.new).count + bench.names(.deferred).count == (isHeld ? 3 : 0))
+    }
+
     @Test(arguments: [Ordering.key, .any])
     func `a run sends a create and its followers, each follower with the value of its key`(ordering: Ordering) throws {
         let bench = try bench(ordering)

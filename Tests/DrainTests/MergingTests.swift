@@ -129,6 +129,14 @@ struct MergingTests {
         #expect(users == [bodies[0]: "of tokens/a", bodies[1]: "of tokens/a", bodies[2]: "of tokens/b"])
     }
 
+    @Test func `payloads that choose two resources are in no request together`() throws {
+        let bench = try bench { $0.url = "http://one/users/{key}/{payload.section}" }
+        try bench.patch("k", [#"{"section":"a","x":1}"#, #"{"section":"b","y":2}"#, #"{"section":"b","z":3}"#])
+        let summary = try bench.run(RunOptions(concurrency: 1))
+        #expect(summary.delivered == 3)
+        #expect(bench.paths == ["/users/k/a", "/users/k/b", "/users/k/b"])
+    }
+
     @Test func `a payload that is no object replaces the payloads before`() throws {
         let bench = try bench()
         try bench.patch("k", [#"{"a":1}"#, "[1]"])

@@ -37,6 +37,18 @@ struct NewestTests {
         #expect(bench.bodies == ["3", "1"] && summary.superseded == 2)
     }
 
+    /// `run ID` names a value whose time has not come.
+    @Test(arguments: [401, 204])
+    func `what is sent before its time replaces older values with its delivery, not before`(status: Int) throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(1) { $0.key = "a" }
+        let later = bench.now + .seconds(86_400)
+        let scheduled = try bench.add(1) { ($0.key, $0.notBefore) = ("a", later) }[0]
+        _ = try bench.run(RunOptions(ids: [OperationID(scheduled)!])) { _ in .status(status) }
+        #expect(bench.bodies == ["1"])
+        #expect(try bench.names(.new).map(\.id.description).contains("default-0") == (status == 401))
+    }
+
     @Test func `a destination that is down is probed with the newest of the operations that had no request`() throws {
         let bench = try bench()
         try bench.add(8)

@@ -125,6 +125,21 @@ struct OperationChangeTests {
         #expect(try bench.names(.deferred).isEmpty == bench.names(.new).isEmpty)
     }
 
+    @Test func `a drop of a sequence begins with the newest`() throws {
+        let ids = try bench.add(3)
+        #expect(try change(.drop(), filter(OperatorAction.drop().states)) == Array(ids.reversed()))
+    }
+
+    @Test func `a retry refuses what a run would fail again for its age`() throws {
+        let end = bench.now + .seconds(60)
+        try bench.add(1) { $0.expiresAt = end }
+        bench.now = end
+        _ = try bench.run()
+        #expect(try bench.names(.failed).count == 1)
+        #expect(try change(.retry(), targets("default-0")) == ["default-0 hasExpired(isOwn: true)"])
+        #expect(try bench.names(.failed).count == 1)
+    }
+
     @Test func `retry brings a file back from quarantine, hold does not`() throws {
         let items = try bench.spool.keepBadInput(
             [

@@ -42,18 +42,53 @@ struct QueueHealthTests {
         #expect(try bench.changes(.gap).map(\.since) == [last] && found(bench) == [.well])
     }
 
-    @Test func `what a dead run has claimed is due once runs are missing`() throws {
+    @Test func `a run at work shows by its lock, and what a dead run has claimed is due`() throws {
         let bench = try Bench()
         try bench.add(1)
         _ = try bench.run()
         try bench.add(1)
-        let dead = try bench.spool.beginRun(now: bench.now)
-        _ = try #require(try dead.claim(Entry(state: .new, name: bench.names(.new)[0])))
-        #expect(try found(bench) == [.working] && health(bench).due == 0)
+        do {
+            let alive = try bench.spool.beginRun(now: bench.now)
+            #expect(try found(bench) == [.working] && health(bench).due == 1)
+            _ = try #require(try alive.claim(Entry(state: .new, name: bench.names(.new)[0])))
+            #expect(try found(bench) == [.working] && health(bench).due == 0)
+        }
+        #expect(try found(bench) == [.well] && health(bench).due == 1)
         bench.pass(.seconds(86_400))
         let last = try #require(try health(bench).runs.last(at: bench.now))
         #expect(try found(bench) == [.notRunning(since: last)] && health(bench).due == 1)
-        withExtendedLifetime(dead) {}
+    }
+
+    @Test(arguments: [NetworkError.proxy, .machine, .shortage, .cancelled])
+    func `a destination that takes nothing is in trouble whoever is to blame`(error: NetworkError) throws {
+        let bench = try Bench()
+        try bench.add(1)
+        for _ in 0..<4 {
+            _ = try bench.run { _ in .failure(error, detail: "") }
+            bench.pass(.seconds(600))
+        }
+        #expect(try found(bench) == [.trouble])
+        #expect(try health(bench).troubles.map(\.cause?.error) == [error.rawValue])
+        #expect(try bench.names(.deferred).allSatisfy { $0.attempts == 0 } && bench.names(.failed).isEmpty)
+        _ = try bench.run()
+        #expect(try found(bench) == [.well])
+    }
+
+    @Test func `credentials that a command does not give are a trouble, with their reason`() throws {
+        let bench = try Bench()
+        bench.configuration.secrets = ["token": .command(["token"], ttl: nil)]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        bench.credentials.values = { names, _ in
+            names.isEmpty
+                ? .none : SecretValues(failures: ["token": "vault sealed"], unavailable: ["token": .seconds(60)])
+        }
+        try bench.add(1)
+        for _ in 0..<4 {
+            _ = try bench.run()
+            bench.pass(.seconds(600))
+        }
+        #expect(try found(bench) == [.trouble])
+        #expect(try health(bench).troubles.first?.cause?.words?.contains("vault sealed") == true)
     }
 
     @Test(arguments: [500, 408, 409, 422])

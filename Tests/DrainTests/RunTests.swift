@@ -177,6 +177,15 @@ struct RunTests {
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 
+    @Test func `what an agent had in flight when it died may have arrived, whatever the next answer is`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        bench.isSuspect = { $0.headers.contains { $0.name == "Drainq-Attempt" && $0.value == "1" } }
+        _ = try bench.run(RunOptions(concurrency: 2)) { _ in .status(503) }
+        let names = try bench.names(.new) + bench.names(.deferred)
+        #expect(names.map(\.unknowns) == [1, 1] && names.allSatisfy { $0.interruptions == 0 })
+    }
+
     @Test func `a delivery that closes the circuit breaker lets the waiting operations go`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = BackoffSchedule(

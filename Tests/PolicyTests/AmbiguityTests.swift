@@ -61,6 +61,20 @@ struct AmbiguityTests {
         #expect(rule(records, attempts: 2, after: .seconds(1_000_000)) == text)
     }
 
+    /// A person's command resets what counts towards quarantine, and changes nothing that has happened.
+    @Test func `a request whose end nobody knows may have arrived, until an edit makes another request of it`() {
+        let id = OperationID("a")!
+        var operation = Operation(header: OperationHeader(id: id, createdAt: Self.created), body: [])
+        var name = EntryName(createdAt: Self.created, id: id)
+        #expect(!operation.mayHaveArrived(name))
+        name.unknowns = 1
+        #expect(operation.mayHaveArrived(name))
+        operation.header.edited = OperationHeader.Edit(attempts: 0, interruptions: 0, unknowns: 1)
+        #expect(!operation.mayHaveArrived(name))
+        name.unknowns = 2
+        #expect(operation.mayHaveArrived(name))
+    }
+
     @Test func `an ambiguous operation is sent again after an operator's retry`() {
         let held = record(at: .seconds(100), outcome: .held, rule: text)
         let before = [record(at: .seconds(60), .cancelled), held]

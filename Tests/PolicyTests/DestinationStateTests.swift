@@ -236,6 +236,12 @@ struct DestinationStateTests {
         #expect(state([(10_000, Self.held), (11, .delivered(began: at(9)))]).hold == nil)
     }
 
+    @Test func `a delivery of a request from before the failures ends no storm`() {
+        let failed = [(10, DestinationEvent.failed(status: 404))]
+        #expect(state(failed + [(11, .delivered(began: at(9)))]).storm != nil)
+        #expect(state(failed + [(12, .delivered(began: at(11)))]).storm == nil)
+    }
+
     @Test func `an attempt from before a release holds nothing any more`() {
         let events = [(10, Self.held), (20, .released)]
         func refusal(began: Int) -> DestinationEvent { .held(reason: "401", blamed: "abc", began: at(began)) }

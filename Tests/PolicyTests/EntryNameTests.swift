@@ -163,6 +163,7 @@ extension EntryName {
             keyDigest: digest(), originDigest: digest(),
             attempts: Bool.random(using: &generator) ? 0 : Int.random(in: 0...9999, using: &generator),
             interruptions: Bool.random(using: &generator) ? 0 : Int.random(in: 0...99, using: &generator),
+            unknowns: Bool.random(using: &generator) ? 0 : Int.random(in: 0...9, using: &generator),
             isHeld: Bool.random(using: &generator), gate: gates.randomElement(using: &generator)!)
     }
 }

@@ -80,7 +80,7 @@ struct KeptTests {
         #expect(try kept().isEmpty)
         let open = try queue.open()
         #expect(try open.damages(now: now).contains(.unreadableState(Self.file)))
-        _ = open.repair(now: now)
+        _ = open.repair(by: ReplacementRule(Configuration(), at: .init(microseconds: 0)), now: now)
         #expect(queue.names("state/keys") == ["\(Self.digest).json.damaged"])
     }
 

@@ -45,6 +45,43 @@ struct RecoveryTests {
         #expect(try queue.entries().isEmpty)
     }
 
+    /// `i` counts for quarantine, and a retry ends it. `u` says for ever that a request may have arrived.
+    @Test func `C: an unknown end stays in the name, whatever a person does`() throws {
+        let entry = try queue.add(["a"])[0]
+        try die(with: entry)
+        try queue.recover()
+        var returned = try #require(try queue.entries().first)
+        #expect(returned.name.interruptions == 1 && returned.name.unknowns == 1)
+        let open = try queue.open()
+        returned = try #require(try open.retry(returned, now: now))
+        #expect(returned.name.interruptions == 0 && returned.name.unknowns == 1)
+        let held = try #require(try open.hold(returned))
+        #expect(try open.release(held, now: now)?.name.unknowns == 1)
+    }
+
+    @Test func `C: without marks of this boot a request may have begun, and nothing is charged`() throws {
+        let entry = try queue.add(["a"])[0]
+        var system = SystemCalls.real
+        system.boot = { "another boot" }
+        do {
+            let run = try queue.open(system).beginRun(now: now)
+            _ = try #require(try run.claim(entry))
+        }
+        try queue.recover()
+        let returned = try #require(try queue.entries().first)
+        #expect(returned.name.interruptions == 0 && returned.name.unknowns == 1)
+    }
+
+    @Test func `C: a claim without a mark of this boot has had no request`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let run = try queue.open().beginRun(now: now)
+            _ = try #require(try run.claim(entry))
+        }
+        try queue.recover()
+        #expect(try queue.entries() == [entry])
+    }
+
     @Test func `N, D, X, Q and K: unclaimed operations stay in their states`() throws {
         let added = try queue.add(["n", "d", "x", "q", "k"])
         let run = try queue.open().beginRun(now: now)
@@ -330,7 +367,7 @@ struct RecoveryTests {
         }
         let open = try queue.open(system)
         if repairs {
-            #expect(open.repair(now: now).errors.isEmpty)
+            #expect(open.repair(by: ReplacementRule(Configuration(), at: now), now: now).errors.isEmpty)
         } else {
             let run = try open.beginRun(now: now)
             #expect(try run.recover(now: now).repaired == 0)

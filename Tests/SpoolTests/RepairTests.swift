@@ -17,7 +17,9 @@ struct RepairTests {
 
     private func damages() throws -> [Damage] { try queue.open().damages(now: now) }
 
-    private func repair() throws -> Recovery { try queue.open().repair(now: now) }
+    private func repair() throws -> Recovery {
+        try queue.open().repair(by: ReplacementRule(Configuration(), at: now), now: now)
+    }
 
     private func mode(_ path: String) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: "\(queue.path)/\(path)")
@@ -223,7 +225,7 @@ struct RepairTests {
         #expect(try damages() == [])
         let later = now + .seconds(3700)
         #expect(try queue.open().damages(now: later) == [.orphanedReason("quarantine/x.reason")])
-        #expect(try queue.open().repair(now: later).errors.isEmpty)
+        #expect(try queue.open().repair(by: ReplacementRule(Configuration(), at: later), now: later).errors.isEmpty)
         #expect(queue.names("quarantine").isEmpty)
     }
 
@@ -246,10 +248,10 @@ struct RepairTests {
             do {
                 let open = try broken.open(calls.calls)
                 calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
-                _ = open.repair(now: now)
+                _ = open.repair(by: ReplacementRule(Configuration(), at: now), now: now)
             }
             #expect(calls.descriptors.isEmpty)
-            #expect(try broken.open().repair(now: now).errors.isEmpty)
+            #expect(try broken.open().repair(by: ReplacementRule(Configuration(), at: now), now: now).errors.isEmpty)
             #expect(try broken.open().damages(now: now) == [])
             #expect(try Set(broken.entries().map(\.name.id.description)) == ["claimed", "twice", "well"])
             #expect(try broken.entries().count == 3)

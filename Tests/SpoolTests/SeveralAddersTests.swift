@@ -99,6 +99,22 @@ struct SeveralAddersTests {
         try run.end()
     }
 
+    /// A run tells of its removals with its next sync.
+    @Test func `what a run has just delivered makes room, before the run says so`() throws {
+        let adder = try process { ($0.limits.operations, $0.limits.whenFull) = (3, .dropOldest) }
+        for number in 0..<3 { try adder.add("a-\(number)", at: time(number)) }
+        let run = try queue.open().beginRun(now: Self.now)
+        for entry in try queue.entries().sorted(by: { $0.name.createdAt < $1.name.createdAt }).prefix(2) {
+            let claim = try #require(try run.claim(entry))
+            let receipt = try run.receipt(for: [claim])
+            _ = try run.settle(claim, .delivered(keep: false), record: nil, receipt: receipt, now: Self.now)
+        }
+        for number in 3..<5 { try adder.add("a-\(number)", at: time(number)) }
+        #expect(queue.names("new").count == 3)
+        #expect(try queue.entries().contains { "\($0.name.id)" == "a-2" })
+        try run.end()
+    }
+
     @Test func `a limit that was lowered takes nothing away, and lets in what makes room for itself`() throws {
         let before = try process { $0.limits.operations = 100 }
         for number in 0..<50 { try before.add("a-\(number)", at: time(number)) }

@@ -54,7 +54,7 @@ struct TrustTests {
             #expect(refusals[0]?.hint == distrust.hint(for: part == "." ? queue.path : "\(queue.path)/\(part)"))
             #expect(
                 try open.damages(now: now).contains { if case .directoryMode(part, _) = $0 { true } else { false } })
-            _ = open.repair(now: now)
+            _ = open.repair(by: ReplacementRule(Configuration(), at: now), now: now)
             try open.beginRun(now: now).end()
         }
     }

@@ -21,6 +21,7 @@ extension Listing {
             if state == .new { pass.foreign = max(pass.foreign, foreign) }
         }
         select()
+        try passOverLacking()
         passOverCarried()
         expireByFile()
         pass.cost = clock.instant() - start
@@ -29,6 +30,7 @@ extension Listing {
     /// Processes one name: offers a due operation, and notes a superseded, expired or waiting operation.
     private mutating func take(_ name: ListedName, in state: QueueState, _ cut: borrowing Cut?) {
         let kind = view.kinds.kind(of: name)
+        lacking.note(name, kind.route)
         guard kind.isAskedFor, !view.isSetAside(name) else { return }
         let isNamed = view.isNamed(name)
         guard isNamed || kind.order.isSequential else { return }
@@ -94,11 +96,26 @@ extension Listing {
         // A schedule puts nothing off beyond its expiry.
         var mayExpireByFile = true
         if case .time = reason, case .retryAt = name.gate, sequence == nil { mayExpireByFile = false }
-        var bound = WaitBound.expiry
-        if case .kept = reason { bound = .age }
+        if case .kept = reason {
+            lacking.append(Candidate(name, in: state, sequence, isHead: false, kind), name.mark, kind)
+            return
+        }
         expireOrCount(
             Candidate(name, in: state, sequence, isHead: false, kind), createdAt: name.createdAt, mark: name.mark,
-            mayExpireByFile: mayExpireByFile, kind, bound, count)
+            mayExpireByFile: mayExpireByFile, kind, .expiry, count)
+    }
+
+    /// Passes over the operations that lack a kept value. Their age bounds the wait for a value that may never come: as
+    /// long as another operation may leave it, they wait with that one, however long no run has come.
+    private mutating func passOverLacking() throws(SpoolError) {
+        if lacking.isEmpty { return }
+        try view.spool.forEachName(in: .claimed) { name, _ in lacking.note(name, view.kinds.kind(of: name).route) }
+        for (candidate, mark, kind) in lacking.operations {
+            let bound = lacking.mayBeServed(candidate.entry.name, kind.route) ? WaitBound.expiry : .age
+            expireOrCount(
+                candidate, createdAt: candidate.entry.name.createdAt, mark: mark, mayExpireByFile: true, kind, bound,
+                .nothing)
+        }
     }
 
     private mutating func expireOrCount(

@@ -34,6 +34,7 @@ extension Dispatch {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect {
             attempt.isAfterUnknown = true
+            for claim in attempt.members.flatMap(\.claims) { claim.noteUnknownEnd() }
             return queue.enqueueAgain(attempt)
         }
         attempt.destination.control.noteReport()
@@ -123,6 +124,12 @@ extension Dispatch {
         }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in attempt.members { try settleUnsent(member, settlement, attempt) }
+        // Not charged, and told all the same: nothing is delivered to the destination.
+        if error.outcome == .deferred {
+            let now = world.now()
+            let missed = Incident(since: now, last: now, cause: Cause(settlement.record))
+            destination.control.apply(.missed(missed), at: now)
+        }
         if error.outcome == .held {
             book.hold(destination, settlement.record, reason: settlement.rule, began: attempt.began)
         }
@@ -134,7 +141,10 @@ extension Dispatch {
         let report = SealedReport(
             AttemptReport(result: result, duration: max(.zero, world.now() - attempt.began)), attempt.redaction)
         let verdict = Classification.verdict(on: report, route: attempt.maker.route, now: world.now())
-        settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
+        let answer = AttemptAnswer(attempt: attempt, report: report, verdict: verdict)
+        let now = world.now()
+        if let missed = Incident(answer, at: now) { attempt.destination.control.apply(.missed(missed), at: now) }
+        settle(answer)
     }
 
     /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `isSent`: whether

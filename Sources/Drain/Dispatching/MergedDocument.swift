@@ -24,7 +24,7 @@ struct MergedDocument {
     mutating func add(_ operation: Operation) -> Bool {
         length += operation.bodyLength
         guard operation.goesTogether(with: newest), length <= limit,
-            maker.secretFiles(of: operation) == maker.secretFiles(of: newest)
+            maker.form.sendsAlike(newest, withBodyOf: operation)
         else { return false }
         keys.append(operation.header.serverKey)
         if keys.count > 1 { return patch?.merge(operation.body) == true }

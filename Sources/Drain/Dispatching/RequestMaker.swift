@@ -6,7 +6,7 @@ import Policy
 final class RequestMaker {
     let route: Route
     let sharedRoute: Shared<Route>
-    private let form: RequestForm
+    let form: RequestForm
     private let settings: DestinationSettings
     private let secretNames: Set<String>
     /// The names of the kept values in its requests.

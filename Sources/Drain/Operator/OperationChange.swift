@@ -79,14 +79,15 @@ package struct OperationChange {
         let before = try heldBehindFailed()
         var released = before
         defer { reportReleased(released) }
-        if case .drop(withFollowers: true) = action {
+        // Drops the newest first: a run beside the change, or after its early end, sends no follower without its head.
+        if case .drop(let withFollowers) = action {
             let chosen = Set(entries.map(\.name.id) + items.compactMap(\.name?.id))
-            let followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
-            released = before.filter { !chosen.contains($0.value.failed) }
-            // Drops the newest first and the failed ones last: if the change ends early, no run sends a follower.
-            entries =
-                followers.filter { !chosen.contains($0.name.id) }
-                .sorted { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) } + entries
+            if withFollowers {
+                let followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
+                released = before.filter { !chosen.contains($0.value.failed) }
+                entries += followers.filter { !chosen.contains($0.name.id) }
+            }
+            entries.sort { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) }
         }
         for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
             try change(entries[start..<min(start + Self.batchSize, entries.count)])
@@ -206,7 +207,8 @@ package struct OperationChange {
         if case .retry = action {
             switch try spool.read(entry) {
             case nil: return try whereabouts(of: entry.name.id)
-            case .operation: break
+            case .operation(let stored):
+                if let objection = objection(toRetryOf: stored.operation) { return objection }
             case .notAnOperation(let reason): return .isDamaged(reason)
             case .newerFormat(let version): return .isDamaged("a newer drainq has written it (format \(version))")
             }
@@ -227,6 +229,15 @@ package struct OperationChange {
             }
         }
         return isDone ? nil : try whereabouts(of: entry.name.id)
+    }
+
+    /// Returns why a run would fail a retried operation unsent; `nil` if it would not. As the newest it has the time of
+    /// its retry as its beginning.
+    private func objection(toRetryOf operation: Operation) -> OperatorAction.Objection? {
+        if let own = operation.header.expiresAt, own <= now { return .hasExpired(isOwn: true) }
+        if case .retry(spacing: _, asNewest: true) = action { return nil }
+        let route = configuration.route(of: operation.header.type)
+        return Settlement.decide(onExpiryOf: operation, route: route, now: now).map { _ in .hasExpired(isOwn: false) }
     }
 
     /// Returns where an operation is that is no longer in its place.

@@ -48,6 +48,8 @@ package enum OperatorAction: Hashable, Sendable {
         case isReplaced
         /// A newer value of its key is in the queue.
         case isSuperseded(by: OperationID)
+        /// A run would fail it again. `isOwn`: by its own time, which no retry moves.
+        case hasExpired(isOwn: Bool)
     }
 
     /// Returns why an operation cannot change; `nil` if it can.

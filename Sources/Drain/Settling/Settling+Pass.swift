@@ -5,7 +5,8 @@ import Spool
 extension Settling {
     /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
     /// back behind a newer value. First opens each newer file: a damaged file takes no good file with it. A file that
-    /// the system does not let this run read or claim is set aside, and its sequence waits.
+    /// the system does not let this run read or claim is set aside, and its sequence waits. What is sent before its
+    /// time (`run ID`) replaces older values with its delivery.
     ///
     /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys. An
     /// older value that cannot be removed is with another process. Its whole sequence then waits: an operation added
@@ -19,27 +20,27 @@ extension Settling {
         let first = pass.superseded.filter { newest[$0.newer] != nil }
         let others = pass.superseded.filter { newest[$0.newer] == nil }.prefix(limit)
         let chosen = Set(newest.keys)
-        // `nil`: the file cannot be sent as an operation.
-        var successors: [OperationID: Successor?] = [:]
+        // Whether the file can be sent as an operation.
+        var areSound: [OperationID: Bool] = [:]
+        var patience = QueueView.patience
         var waiting = pass.unlisted
         var hasToStop = false
         for older in first + others where !operations.setAside.contains(older.newer) {
             // A newer value in flight removes nothing: its server may refuse it, and `send` then keeps no file.
             guard let newer = newest[older.newer] ?? pass.newer[older.newer] else { continue }
+            if chosen.contains(older.newer), !rule.mayReplace(newer.name) { continue }
             hasToStop = hasToStop || stop.stopIfAsked(&self)
             var (isRemoved, opened) = (false, older.newer)
             do throws(SpoolError) {
-                if successors[older.newer] == nil {
-                    successors[older.newer] = try spool.successor(newer, isSent: chosen.contains(older.newer))
-                }
+                if areSound[older.newer] == nil { areSound[older.newer] = try spool.successor(newer) != nil }
                 opened = older.entry.name.id
-                if !hasToStop, let successor = successors[older.newer] ?? nil {
-                    isRemoved = try supersede(older, by: successor)
-                }
+                if !hasToStop, areSound[older.newer]! { isRemoved = try supersede(older, by: newer.name, patience) }
             } catch {
                 setAside([opened], because: error)
             }
             if !isRemoved {
+                // Another process that keeps the names lock costs one patience, not one for each value.
+                patience = .zero
                 waiting.insert(older.sequence)
             } else if !pass.unlisted.isEmpty {
                 // There is room for the operations left out by this pass.
@@ -49,7 +50,7 @@ extension Settling {
         syncOrEndRun()
         if waiting.isEmpty { return }
         let isUnsound: (Candidate) -> Bool = { candidate in
-            if case .some(.none) = successors[candidate.entry.name.id] { true } else { false }
+            areSound[candidate.entry.name.id] == false
         }
         let isWaiting: (Candidate) -> Bool = { candidate in
             (candidate.sequence.map(waiting.contains) ?? false) && !isUnsound(candidate)
@@ -61,10 +62,12 @@ extension Settling {
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
 
-    /// Removes an older value. Returns false if another process has it.
-    private mutating func supersede(_ older: Pass.Superseded, by newer: Successor) throws(SpoolError) -> Bool {
+    /// Removes an older value, if the newer one still waits. Returns false if another process has either.
+    private mutating func supersede(
+        _ older: Pass.Superseded, by newer: EntryName, _ patience: Duration
+    ) throws(SpoolError) -> Bool {
         guard let claim = try spoolRun.claim(older.entry) else { return false }
-        guard try spoolRun.supersede(claim, by: newer, rule, at: world.now()) else {
+        guard try spoolRun.supersede(claim, byWaiting: newer, rule, patience: patience, at: world.now()) else {
             try putBack(claim)
             return false
         }
@@ -72,10 +75,11 @@ extension Settling {
         return true
     }
 
-    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered. After an error the newer one
+    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what waits of it if the
+    /// newer one was sent before its time. After an error the newer one
     /// must stay, with its mark: no dead letter comes back into the queue before the next recovery has removed them.
     mutating func supersedeDeadLetters(by newer: Claim) throws(SpoolError) {
-        guard try proposals.lookForDeadLetters(of: newer.name) else { return }
+        if rule.mayReplace(newer.name), try !proposals.lookForDeadLetters(of: newer.name) { return }
         let removed = try spool.supersedeDeadLetters(
             by: spoolRun.successor(sent: newer), rule, patience: QueueView.patience, at: world.now())
         for entry in removed { noteSuperseded(entry.name, by: newer.name.id) }

@@ -22,7 +22,7 @@ extension Settling {
                 return settlement
             }
             do throws(SpoolError) {
-                let settled = try spoolRun.settle(disposal(of: claim, settlement, nil), now: world.now())
+                let settled = try spoolRun.withhold(disposal(of: claim, settlement, nil), now: world.now())
                 released[member.name.id] = Decision(
                     settlement: settlement, member: member, attempt: attempt, isSent: true, receipt: nil,
                     settled: settled, stormStatus: answer.stormStatus)
@@ -75,6 +75,7 @@ extension Settling {
     }
 
     private mutating func fail(_ failed: Decision) {
+        if let claim = failed.member.claim { spoolRun.endWithholding(claim) }
         do throws(SpoolError) {
             if try isElsewhere(failed) { return }
         } catch {

@@ -349,7 +349,11 @@ struct Settling: ~Copyable {
         switch settlement.disposition {
         case .delivered, .failed: break
         case .deferred, .putBack, .held, .superseded, .quarantined:
-            for part in member.parts { try putBack(part.claim) }
+            for part in member.parts {
+                // The record is the newest part's alone.
+                if settlement.record.leavesDoubt { part.claim.noteUnknownEnd() }
+                try putBack(part.claim)
+            }
             return
         }
         let own = ofPart(of: member, settlement)

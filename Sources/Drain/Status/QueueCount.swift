@@ -48,11 +48,13 @@ package struct QueueCount {
     package private(set) var heldByThemselves = 0
     /// The number of operations held behind a failed operation of their sequence.
     package private(set) var heldBehindFailed = 0
-    /// The number of waiting operations that may be sent now. A paused queue has none.
+    /// The number of operations that the next run may send now: waiting ones, and those that dead runs have claimed. A
+    /// paused queue has none.
     package private(set) var due = 0
-    /// The number of operations that have been claimed although they are older than `RunTimes.shortest`. If no run has
-    /// come for that time, their runs are dead, and the next run puts them back.
-    package private(set) var oldClaims = 0
+    private let runs: (alive: Set<String>, dead: Set<String>)
+    private let isPaused: Bool
+    /// Whether a run is at work, by its lock.
+    package var isAtWork: Bool { !runs.alive.isEmpty }
     /// The numbers of failed operations and files in quarantine that no operator's command has named.
     package private(set) var newFailed = 0
     package private(set) var newQuarantined = 0
@@ -78,17 +80,25 @@ package struct QueueCount {
         self.now = now
         view = try QueueView(spool, configuration, known, at: now)
         withheld = try WithheldOperations.read(from: spool)
+        (runs, isPaused) = (try spool.runs(), try spool.isPaused)
         let seen = Set(try SeenFiles.read(from: spool).names)
+        var failed: [Entry] = []
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try spool.forEachEntry(in: state) { entry in
-                count(entry)
-                if state == .failed, seen.isEmpty || !seen.contains("\(entry.name)") { newFailed += 1 }
+                if state == .failed { failed.append(entry) } else { count(entry) }
             }
             if state == .new {
                 // The next run makes them operations of the default type.
                 states[.new, default: 0] += foreign
-                if try !spool.isPaused { due += foreign }
+                if !isPaused { due += foreign }
             }
+        }
+        // Read after the files: a failure without a mark is certain.
+        let uncertain = try failed.isEmpty ? [] : spool.withheldFailures()
+        for entry in failed {
+            let isWithheld = uncertain.contains(entry.name.id)
+            count(isWithheld ? Entry(state: .claimed, name: entry.name) : entry)
+            if !isWithheld, seen.isEmpty || !seen.contains("\(entry.name)") { newFailed += 1 }
         }
         let quarantined = try spool.quarantined()
         states[.quarantined] = quarantined.count
@@ -130,8 +140,11 @@ package struct QueueCount {
         }
         if state == .failed { return }
         if state == .claimed {
-            if now - entry.name.createdAt > RunTimes.shortest { oldClaims += 1 }
-            if counted[index].flights.count < Self.mostFlights { counted[index].flights.append(entry) }
+            if let run = entry.claimedBy, runs.dead.contains(run) {
+                if !isPaused { due += 1 }
+            } else if counted[index].flights.count < Self.mostFlights {
+                counted[index].flights.append(entry)
+            }
         }
         counted[index].oldest = min(counted[index].oldest ?? entry.name.createdAt, entry.name.createdAt)
         let age = now - entry.name.createdAt
@@ -169,10 +182,8 @@ package struct QueueCount {
     private static let mostFlights = 100
 
     /// Notes the operations that a run has had in flight for longer than any request may take: the run is stopped, or
-    /// waits for something else. What dead runs have in flight is due, and the next run puts it back.
+    /// waits for something else.
     private mutating func noteFlights(in spool: SpoolDirectory) throws(SpoolError) {
-        if oldClaims == 0 { return }
-        if try spool.runTimes().areMissing(at: now) { return }
         for index in counted.indices {
             for entry in counted[index].flights {
                 let total = view.kinds.kind(of: entry.name).route.timeouts.total

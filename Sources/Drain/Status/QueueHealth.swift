@@ -15,6 +15,8 @@ package struct QueueHealth {
         case neverRun
         /// Operations are due, and no run has come since.
         case notRunning(since: Timestamp)
+        /// Operations are due, and the last run with work ended with an error before it sent anything.
+        case failing
         /// This machine cannot send, and why.
         case offline(String)
         /// Destinations are held or down.
@@ -43,6 +45,10 @@ package struct QueueHealth {
     package var destinations: [DestinationHealth] = []
     /// The number of operations that are due now.
     package var due = 0
+    /// Whether the last run with work met an error of the machine, and sent nothing.
+    package var isFailing = false
+    /// Whether a run is at work.
+    package var isAtWork = false
     /// The time of creation of the oldest operation that waits or is in flight.
     package var oldest: Timestamp?
     package var heldAlone = 0
@@ -75,8 +81,9 @@ package struct QueueHealth {
         unserved = count.unserved
         (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
         runs = try spool.runTimes()
-        // A run at work leaves its time each minute.
-        due = count.due + (runs.areMissing(at: now) ? count.oldClaims : 0)
+        (due, isAtWork) = (count.due, count.isAtWork)
+        let last = try StateFile.lastRun.read(RunCounts.self, in: spool)
+        isFailing = last.map { $0.inputOutputErrors > 0 && $0.attempts == 0 && $0.delivered == 0 } ?? false
         // The next run writes its time into a damaged file, and one time is enough.
         unreadable =
             try known.unreadable + StateFile.unreadable(in: spool)
@@ -113,6 +120,7 @@ package struct QueueHealth {
                 findings.append(.unreadable(["runs"]))
             }
         }
+        if isFailing, due > 0, pause == nil { findings.append(.failing) }
         if let conditions { findings.append(.offline(conditions)) }
         if !troubles.isEmpty { findings.append(.trouble) }
         if unsent != nil, pause == nil { findings.append(.unsent) }
@@ -122,7 +130,7 @@ package struct QueueHealth {
         if heldAlone > 0 { findings.append(.heldAlone) }
         if heldBehind > 0, newFailed + newQuarantined == 0 { findings.append(.heldBehind) }
         if !findings.isEmpty { return findings }
-        if states[.claimed] ?? 0 > 0, !runs.areMissing(at: at) { return [.working] }
+        if isAtWork, due + (states[.claimed] ?? 0) > 0 { return [.working] }
         return [lastSuccess == nil ? .fresh : .well]
     }
 }

@@ -121,7 +121,9 @@ private final class ActionReport {
             let command: String? =
                 switch objection {
                 case .isClaimed, .isGone: nil
-                case .isSuperseded: pasted("retry", "--as-newest", id)
+                case .isSuperseded, .hasExpired(isOwn: false): pasted("retry", "--as-newest", id)
+                case .hasExpired(isOwn: true):
+                    "\(pasted("export", id)), another 'expiresAt', and \(pasted("import", "--replace"))"
                 case .state, .isHeld, .isNotHeld, .hasMoved, .isReplaced, .isDamaged: remedy(entry)
                 }
             fail(id, objection.words, hint: command ?? (objection == .isGone ? nil : pasted("show", id)))
@@ -193,6 +195,7 @@ extension OperatorAction.Objection {
         case .isGone: "it is not there any more"
         case .isReplaced: "another operation has taken its place"
         case .isSuperseded(let newer): "'\(newer)' is a newer value of its key"
+        case .hasExpired: "it has expired, and a run would fail it again"
         }
     }
 }

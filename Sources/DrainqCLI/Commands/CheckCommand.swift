@@ -77,7 +77,8 @@ struct CheckCommand: Command {
                 } catch {
                     findings.problems(CommandFailure(error))
                 }
-                try checkDamage(queue.spool, isRepairing: isRepairing && missing.isEmpty, &findings)
+                let rule = configuration.map { ReplacementRule($0, at: .now()) }
+                try checkDamage(queue.spool, by: rule, isRepairing: isRepairing && missing.isEmpty, &findings)
                 if missing.isEmpty { try checkClaims(queue, &findings) }
                 try checkFiles(queue, &findings)
                 // The checks of routes need a readable configuration.

@@ -17,14 +17,16 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
 }
 
 /// Reports the damage in the directory. With `isRepairing`, repairs it and reports the repairs and the rest.
-func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout Findings) throws {
+func checkDamage(
+    _ spool: SpoolDirectory, by rule: ReplacementRule?, isRepairing: Bool, _ findings: inout Findings
+) throws {
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
         for damage in damages { findings.report(damage) }
         if damages.isEmpty { findings.ok("modes and leftovers") }
         return
     }
-    let recovery = spool.repair(now: .now())
+    let recovery = spool.repair(by: rule, now: .now())
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
     for damage in left { findings.report(damage) }

@@ -89,7 +89,8 @@ struct ExportCommand: Command {
                 try export.perform(try namedTargets(ids))
             }
             try file?.finish()
-            queue.noteSeen(export.seen)
+            // Who has not got the lines has not seen the operations.
+            if standardOutput.finish() == nil { queue.noteSeen(export.seen) }
             if isMoving, let file = self.file {
                 try report.drop(export.saved, in: file, isQuiet: verbosity.isQuiet)
             }

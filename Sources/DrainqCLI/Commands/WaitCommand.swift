@@ -116,7 +116,7 @@ struct Waiting {
         defer { Interruption.uninstall() }
         if try queue.spool.isPaused, !isQuiet {
             Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
-        } else if try StateFile.lastRun.contents(in: queue.spool) == nil, !isQuiet {
+        } else if try queue.spool.runTimes().times.isEmpty, !isQuiet {
             Messages.notice("no run yet: see WHEN IT RUNS in drainq-setup(7)")
         }
         return try wait(atMost: limit)
@@ -147,10 +147,15 @@ struct Waiting {
     private mutating func look() throws -> Bool {
         targets.removeAll { open[$0] == nil }
         let now = Timestamp.now()
-        let moved = try targets.filter { try open[$0]?.entry.map { try queue.spool.size(of: $0) == nil } ?? true }
+        let moved = try targets.filter { target in
+            guard let entry = open[target]?.entry, entry.state != .failed else { return true }
+            return try queue.spool.size(of: entry) == nil
+        }
         for target in Set(targets).subtracting(moved) { open[target]?.last = now }
         if moved.isEmpty { return false }
         let found = try queue.spool.found(moved)
+        // Read after the files: a failure without a mark is certain.
+        let withheld = try queue.spool.withheldFailures()
         var gone: [NamedTarget: Sight] = [:]
         for target in moved {
             guard var sight = open[target] else { continue }
@@ -158,7 +163,7 @@ struct Waiting {
             let one = found[target]?.first { !$0.isOver } ?? found[target]?.first
             switch one {
             case .operation(let entry):
-                if entry.state == .delivered || entry.state == .failed {
+                if entry.state == .delivered || entry.state == .failed && !withheld.contains(entry.name.id) {
                     try conclude(target, entry)
                 } else {
                     open[target] = Sight(entry: entry, first: sight.first ?? now, last: now)

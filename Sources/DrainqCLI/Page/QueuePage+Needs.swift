@@ -13,7 +13,8 @@ extension QueuePage {
             case .notRunning(let since): blocks.append(notRunning(since))
             case .unsent: blocks += status.destinations.compactMap { row in row.unsent.map { unsent($0, row.name) } }
             case .unserved: if let unserved = status.health.unserved { blocks.append(self.unserved(unserved)) }
-            case .unreadable, .offline, .trouble, .failed, .quarantined, .heldAlone, .heldBehind, .working, .well,
+            case .unreadable, .failing, .offline, .trouble, .failed, .quarantined, .heldAlone, .heldBehind, .working,
+                .well,
                 .fresh:
                 break
             }

@@ -43,7 +43,7 @@ struct HealthWords {
         return switch finding {
         case .unreadable: .unknown
         case .paused: .held
-        case .notRunning: .bad
+        case .notRunning, .failing: .bad
         case .trouble: troubles.allSatisfy { $0.state == .held } ? .held : .bad
         case .neverRun, .offline, .failed, .quarantined, .unsent, .unserved: .warn
         case .heldAlone, .heldBehind: .held
@@ -65,6 +65,7 @@ struct HealthWords {
         case .paused: return "the queue is paused: \(waits(waiting))"
         case .neverRun: return "no run has come yet: \(waits(waiting)) for the first"
         case .notRunning(let since): return "nobody runs this queue: no run for \(InWords.rough(now - since))"
+        case .failing: return "runs end with an error and send nothing: \(waits(waiting))"
         case .offline(let reason): return "\(reason): \(waits(waiting))"
         case .trouble: return troubleText
         case .unsent: return unsentText
@@ -105,6 +106,7 @@ struct HealthWords {
                 "\(Self.count(health.due, "operation")) \(health.due == 1 ? "is" : "are") due\(age).",
                 "What the servers would say nobody knows.",
             ]
+        case .failing: parts = ["'\(pasted("run"))' prints the error on standard error."]
         case .trouble: parts = troubleLede
         case .offline: break
         case .failed:
@@ -137,6 +139,7 @@ struct HealthWords {
         case .paused: "paused"
         case .neverRun: "no run yet"
         case .notRunning: "nobody runs it"
+        case .failing: "runs fail"
         case .offline: "cannot send"
         case .trouble: "\(troubles.count) of \(health.named.count) in trouble"
         case .unsent: "\(InWords.grouped(health.unsent?.count ?? 0)) not sent"
@@ -159,6 +162,7 @@ struct HealthWords {
             switch finding {
             case .unreadable, .neverRun, .working, .well, .fresh, .paused: nil
             case .notRunning(let since): "No run came for \(InWords.rough(now - since))."
+            case .failing: "Runs end with an error and send nothing."
             case .offline(let reason): reason.prefix(1).uppercased() + reason.dropFirst() + "."
             case .trouble: troubleText.prefix(1).uppercased() + troubleText.dropFirst() + "."
             case .unsent: unsentText.prefix(1).uppercased() + unsentText.dropFirst() + "."
@@ -269,9 +273,11 @@ struct HealthWords {
     }
 
     private func waits(_ count: Int, forTime: Bool = false) -> String {
+        if !forTime { return Self.waiting(count) }
+        let paused = health.destinations.filter { $0.state == .paused && $0.waiting > 0 }.map(\.name)
         let time = count == 1 ? " for its time" : " for their time"
-        return Self.waiting(count)
-            + (forTime ? health.due > 0 ? " for the next run" : time : "")
+        return Self.waiting(count) + (health.due > 0 ? " for the next run" : time)
+            + (paused.isEmpty ? "" : "; \(Self.listed(paused)) \(paused.count == 1 ? "is" : "are") paused")
     }
 
     private func ago(_ time: Timestamp) -> String { InWords.moment(time, from: now) }

@@ -152,7 +152,8 @@ extension QueueStatus {
         let counters = try Counters.read(from: queue.spool)
         deliveredTotal = counters.delivered
         evictedTotal = counters.evicted
-        lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self).max()
+        // A time ahead is of a wrong clock.
+        lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self).filter { $0 <= now }.max()
         self.health.lastSuccess = lastSuccess
         let asked = queue.configuration.conditions
         let networkState = NetworkState.read()

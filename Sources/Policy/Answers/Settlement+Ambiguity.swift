@@ -53,6 +53,9 @@ extension ArraySlice<AttemptRecord> {
 }
 
 extension AttemptRecord {
+    /// Whether the server may have received the request: its answer was lost, to drainq or to a gateway.
+    package var leavesDoubt: Bool { isOfUnknownOutcome || [502, 504].contains(status) }
+
     /// Whether the server may have received the request although no answer came back.
     fileprivate var isOfUnknownOutcome: Bool {
         error.flatMap(NetworkError.init(rawValue:)).map { !$0.provesNotSent } ?? false
@@ -61,12 +64,12 @@ extension AttemptRecord {
 
 extension Operation {
     /// Whether an earlier request of the operation may have arrived: the answer of one was lost, to drainq or to a
-    /// gateway (502, 504), or a run died with one in flight. A `retry` does not change what has happened.
+    /// gateway (502, 504), or a run or an agent died with one in flight. A `retry` does not change what has happened.
     package func mayHaveArrived(_ name: EntryName) -> Bool {
         let (records, interruptions) = requests(name)
-        return interruptions > 0
+        return interruptions > 0 || name.unknowns > header.edited?.unknowns ?? 0
             || records.contains { record in
-                record.interruptions > 0 || record.isOfUnknownOutcome || [502, 504].contains(record.status)
+                record.interruptions > 0 || record.leavesDoubt
             }
     }
 

@@ -62,15 +62,12 @@ package final class AttemptEnd {
 }
 
 extension Incident {
-    /// Makes the incident of one attempt; `nil` if it was a delivery, or says nothing of the destination: this machine
-    /// is to blame, or the operation has no request.
-    init?(_ end: AttemptEnd, at now: Timestamp) {
+    /// Makes the incident of one attempt, whoever is to blame; `nil` if it was a delivery, if the operation has no
+    /// request, or if this machine has no network, which is known beside the destinations.
+    package init?(_ end: AttemptEnd, at now: Timestamp) {
         let verdict = end.verdict
-        switch verdict.accused(members: end.facts.ids.count) {
-        case nil, .machine, .network: return nil
-        case .operation where verdict.status == nil: return nil
-        case .agent, .destination, .credentials, .batch, .operation: break
-        }
+        if verdict.outcome == .delivered || verdict.absence != nil { return nil }
+        if verdict.accused(members: end.facts.ids.count) == .operation, verdict.status == nil { return nil }
         self.init(since: now, last: now, cause: Cause(verdict, end.report))
         failedAll = verdict.outcome == .failed
     }

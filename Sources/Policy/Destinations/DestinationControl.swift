@@ -205,7 +205,7 @@ extension DestinationControl {
     package mutating func judge(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
         if end.isContradicted, end.verdict.outcome == .failed { return [.settle(end, as: end.verdict)] }
         end.releasesSequence = end.verdict.outcome == .failed && holds == nil && storm.withholds
-        guard let answer = answer(of: end), holds != nil || storm.minds(answer) else {
+        guard let answer = isFromBefore(end) ? .other : answer(of: end), holds != nil || storm.minds(answer) else {
             return [.settle(end, as: end.verdict)]
         }
         let step =
@@ -260,6 +260,13 @@ extension DestinationControl {
     /// other operations.
     private func answer(of end: End) -> StormGuard<End>.Answer? {
         StormGuard<End>.Answer(end.verdict) ?? (end.facts.isSample ? .other : nil)
+    }
+
+    /// Whether a delivery is the answer to a request from before the first withheld answer: it says nothing about the
+    /// server since.
+    private func isFromBefore(_ end: End) -> Bool {
+        guard end.verdict.outcome == .delivered, holds == nil, let first = storm.withheld.first else { return false }
+        return end.facts.began < first.facts.began + first.report.duration
     }
 
     private mutating func beginHoldGuard(with end: End, at now: Timestamp) {

@@ -8,7 +8,8 @@ extension DestinationState {
         case .delivered(let began, let at):
             noteAnswer()
             if isDisproved(by: began, at: now) { hold = nil }
-            storm = nil
+            // A request from before the failures says nothing about the server since.
+            if let storm, storm.at <= began || storm.at > now { self.storm = nil }
             // A delivery of another run may be told after what the server has asked for since.
             if !hasAsked(since: min(at, now), at: now) {
                 if let notBefore, notBefore <= now { (self.notBefore, asked) = (nil, nil) }

@@ -19,7 +19,7 @@ extension EntryName: CustomStringConvertible {
     }
 
     /// The canonical name. A value that a name cannot carry is written as the nearest that it can: a gate rounded up to
-    /// the millisecond, times within 1970–9999, at most 9,999 attempts and 99 interruptions.
+    /// the millisecond, times within 1970–9999, at most 9,999 attempts, 99 interruptions and 9 unknown ends.
     package var description: String {
         String(unsafeUninitializedCapacity: Self.maximumLength + 1) { buffer in
             var writer = NameWriter(buffer)
@@ -45,6 +45,10 @@ extension EntryName: CustomStringConvertible {
             if interruptions > 0 {
                 writer.write(",i=" as StaticString)
                 writer.write(String(min(interruptions, 99)))
+            }
+            if unknowns > 0 {
+                writer.write(",u=" as StaticString)
+                writer.write(String(min(unknowns, 9)))
             }
             if isHeld { writer.write(",h=1" as StaticString) }
             switch gate {

@@ -33,6 +33,10 @@ package struct EntryName: Hashable, Sendable {
     package var originDigest: Digest?
     package var attempts: Int
     package var interruptions: Int
+    /// The number of requests that may have arrived and whose end nobody knows, because a run or an agent died with
+    /// them; at most 9. Unlike `interruptions` it never falls: neither an answer nor a person changes what has
+    /// happened.
+    package var unknowns: Int
     /// Held by itself: never due until an operator releases it.
     package var isHeld: Bool
     package var gate: Gate
@@ -41,8 +45,8 @@ package struct EntryName: Hashable, Sendable {
 
     package init(
         createdAt: Timestamp, id: OperationID, type: TypeName = .default, keyDigest: Digest? = nil,
-        originDigest: Digest? = nil, attempts: Int = 0, interruptions: Int = 0, isHeld: Bool = false,
-        gate: Gate = .open, isInput: Bool = false
+        originDigest: Digest? = nil, attempts: Int = 0, interruptions: Int = 0, unknowns: Int = 0,
+        isHeld: Bool = false, gate: Gate = .open, isInput: Bool = false
     ) {
         self.createdAt = createdAt
         self.id = id
@@ -51,6 +55,7 @@ package struct EntryName: Hashable, Sendable {
         self.originDigest = originDigest
         self.attempts = attempts
         self.interruptions = interruptions
+        self.unknowns = unknowns
         self.isHeld = isHeld
         self.gate = gate
         self.isInput = isInput

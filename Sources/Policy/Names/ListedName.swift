@@ -14,6 +14,7 @@ package struct ListedName {
     fileprivate var idBytes: UnsafeBufferPointer<UInt8>
     package fileprivate(set) var attempts = 0
     fileprivate var interruptions = 0
+    fileprivate var unknowns = 0
 
     package var id: OperationID { OperationID(checked: idBytes) }
 
@@ -46,7 +47,8 @@ package struct ListedName {
         }
     }
 
-    /// A hash that two names of one queue hardly share: of creation time, id, gate, attempts, interruptions and hold.
+    /// A hash that two names of one queue hardly share: of creation time, id, gate, attempts, interruptions, unknown
+    /// ends and hold.
     package var mark: UInt64 {
         var mark = UInt64(bitPattern: createdAt.microseconds)
         func take(_ word: UInt64) {
@@ -68,12 +70,12 @@ package struct ListedName {
         case .notBefore(let moment): take(UInt64(bitPattern: moment.microseconds) << 1)
         case .retryAt(let moment): take(UInt64(bitPattern: moment.microseconds) << 1 | 1)
         }
-        take(UInt64(attempts) << 16 | UInt64(interruptions) << 1 | (isHeld ? 1 : 0))
+        take(UInt64(attempts) << 20 | UInt64(interruptions) << 5 | UInt64(unknowns) << 1 | (isHeld ? 1 : 0))
         return mark
     }
 
     private enum FieldOrder: Int {
-        case none, type, key, origin, attempts, interruptions, held, gate
+        case none, type, key, origin, attempts, interruptions, unknowns, held, gate
 
         init?(letter: UInt8) {
             switch letter {
@@ -82,6 +84,7 @@ package struct ListedName {
             case UInt8(ascii: "o"): self = .origin
             case UInt8(ascii: "a"): self = .attempts
             case UInt8(ascii: "i"): self = .interruptions
+            case UInt8(ascii: "u"): self = .unknowns
             case UInt8(ascii: "h"): self = .held
             case UInt8(ascii: "n"), UInt8(ascii: "t"): self = .gate
             default: return nil
@@ -109,6 +112,9 @@ package struct ListedName {
         case .interruptions:
             guard let count = value.canonicalCount(digits: 1...2) else { return false }
             interruptions = count
+        case .unknowns:
+            guard let count = value.canonicalCount(digits: 1...1) else { return false }
+            unknowns = count
         case .held:
             guard value.count == 1, value[0] == UInt8(ascii: "1") else { return false }
             isHeld = true
@@ -126,7 +132,7 @@ extension EntryName {
         self.init(
             createdAt: name.createdAt, id: name.id, type: TypeName(name), keyDigest: name.keyDigest,
             originDigest: name.originDigest, attempts: name.attempts, interruptions: name.interruptions,
-            isHeld: name.isHeld, gate: name.gate, isInput: name.isInput)
+            unknowns: name.unknowns, isHeld: name.isHeld, gate: name.gate, isInput: name.isInput)
     }
 }
 

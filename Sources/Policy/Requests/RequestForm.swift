@@ -162,6 +162,15 @@ package final class RequestForm: Sendable {
             method: method, url: url, headers: headers + header.headers, secretFiles: try secretFiles(of: operation))
     }
 
+    /// Whether the request of an operation would have the same address, header fields and secrets with another
+    /// operation's payload: the templates of all of them may take values from it.
+    package func sendsAlike(_ operation: Operation, withBodyOf other: Operation) -> Bool {
+        var twin = operation
+        twin.body = other.body
+        // try?: an operation of which no request can be made goes alone, and making its request says why.
+        return (try? head(TemplateValues(twin))) == (try? head(TemplateValues(operation)))
+    }
+
     /// Returns the files of the operation's secrets, by name; empty if its secrets are those of all operations.
     package func secretFiles(of operation: Operation) throws(RequestError) -> [String: String] {
         var files: [String: String] = [:]

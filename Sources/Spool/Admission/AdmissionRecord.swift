@@ -41,8 +41,12 @@ struct AdmissionRecord: Hashable {
         try Self.overwrite(Self.path, numbers, in: queue)
     }
 
-    /// Reads the mark of removals. Makes one if there is none.
+    /// Reads the mark of removals. Makes one if there is none. While a run is at work each call returns another mark:
+    /// operations leave before the run's next sync, which changes the mark.
     static func removals(in queue: SpoolDirectory) throws(SpoolError) -> [UInt8] {
+        if try !queue.names(in: QueueState.claimed.path).isEmpty {
+            return text([Int64(bitPattern: queue.system.random())])
+        }
         if let mark = try queue.readFile(removals, limit: 256), !mark.isEmpty { return mark }
         try overwrite(removals, [Int64(bitPattern: queue.system.random())], in: queue)
         return try queue.readFile(removals, limit: 256) ?? []

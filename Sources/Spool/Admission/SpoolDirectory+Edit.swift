@@ -9,7 +9,8 @@ extension SpoolDirectory {
     /// apply it. So a replacement with another body, url or method gets a key of its own, unless it is certain that no
     /// request of the old operation has begun, or unless the submitter gives a key of their own.
     func keyed(_ submission: Submission, replacing old: Entry) throws(SpoolError) -> Submission {
-        let edit = OperationHeader.Edit(attempts: submission.recordCount, interruptions: old.name.interruptions)
+        let edit = OperationHeader.Edit(
+            attempts: submission.recordCount, interruptions: old.name.interruptions, unknowns: old.name.unknowns)
         guard case .operation(let stored)? = try read(old) else { return submission.keyed(ownKey(), edit) }
         let (before, after) = (stored.operation.header, submission.header)
         let isSame =
@@ -22,7 +23,8 @@ extension SpoolDirectory {
         let kept = isGiven || !before.hasKeyOfEdit && !after.hasKeyOfEdit ? given : before.idempotencyKey
         if isFirst {
             let earlier = before.edited.map {
-                OperationHeader.Edit(attempts: min($0.attempts, edit.attempts), interruptions: $0.interruptions)
+                OperationHeader.Edit(
+                    attempts: min($0.attempts, edit.attempts), interruptions: $0.interruptions, unknowns: $0.unknowns)
             }
             return submission.keyed(kept, earlier)
         }
@@ -44,7 +46,8 @@ extension SpoolDirectory {
     private func isUntouched(_ entry: Entry, _ stored: StoredOperation) throws(SpoolError) -> Bool {
         let (name, claimed) = (entry.name, QueueState.claimed.path)
         if case .retryAt = name.gate { return false }
-        guard entry.state == .new, name.attempts == 0, name.interruptions == 0, stored.operation.attempts.isEmpty,
+        guard entry.state == .new, name.attempts == 0, name.interruptions == 0, name.unknowns == 0,
+            stored.operation.attempts.isEmpty,
             try names(in: claimed).isEmpty, let status = try status(claimed, "look at")
         else { return false }
         // Equal times are of one tick of the clock: no request fits into it.

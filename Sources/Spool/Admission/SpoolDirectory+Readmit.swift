@@ -234,16 +234,10 @@ extension SpoolDirectory {
         let item = read.item
         guard try status(item.path, "retry") != nil else { return false }
         guard let file = read.incoming else { return false }
-        guard let name = item.name, item.isOperation else {
-            // After a crash in between a second `retry` finds the id in the queue.
-            _ = try publish([file], durable: true, allOrNone: false)
-            return try drop(item)
+        if let name = item.name, item.isOperation, file.entry.name.createdAt == name.createdAt {
+            return try retry(Entry(state: .quarantine, name: name), now: now, notBefore: read.due) != nil
         }
-        let entry = Entry(state: .quarantine, name: name)
-        if file.entry.name.createdAt == name.createdAt {
-            return try retry(entry, now: now, notBefore: read.due) != nil
-        }
-        // Admission has changed its time of creation: a copy with another header takes its place.
+        // Bytes that were no operation, or whose time of creation admission has changed: the file takes their place.
         _ = try publish([file], durable: true, allOrNone: true, insteadOf: item.path)
         removeReason(item)
         try syncAfterMove(from: item.path.parent)

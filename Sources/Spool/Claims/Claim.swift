@@ -15,8 +15,14 @@ package final class Claim: Sendable {
     package var isOpen: Bool { place.withLock { $0.isOpen } }
     /// The mark of the file in the run's directory; `nil` without a mark.
     var mark: ClaimMarks.Mark? { place.withLock { $0.mark } }
-    /// Both, which the run changes under its own lock.
-    let place = Mutex<(isOpen: Bool, mark: ClaimMarks.Mark?)>((false, nil))
+    /// Both, which the run changes under its own lock, and whether the end of a request is unknown.
+    let place = Mutex<(isOpen: Bool, mark: ClaimMarks.Mark?, isUnknown: Bool)>((false, nil, false))
+
+    /// Notes that a request with the operation has begun, and that nobody knows its end: the agent died.
+    package func noteUnknownEnd() { place.withLock { $0.isUnknown = true } }
+
+    /// Its name, with the unknown end if there is one.
+    var nameAfter: EntryName { place.withLock(\.isUnknown) ? name.withUnknownEnd : name }
 
     init(_ name: EntryName, from: QueueState, by run: SpoolRun) {
         self.name = name

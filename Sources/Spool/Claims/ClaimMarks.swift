@@ -3,13 +3,13 @@ import Policy
 import Synchronization
 
 /// The marks of a run's files in the lock file of its directory. A mark says that a request with the operation has
-/// begun, or that the operation was delivered. If the process dies, recovery counts an interruption of a begun
-/// operation, and finishes the delivery of a delivered one.
+/// begun, that the operation was delivered, or that it is in row X and the run may take it back. If the process dies,
+/// recovery counts an interruption of a begun operation, and finishes the delivery of a delivered one.
 ///
 /// The file has records of `length` bytes, filled up with newlines. The first has the name of the directory and the
 /// boot of the machine; each further record has the name of a claim, after a `+` if the operation was delivered, after
-/// a `=` if its copy is to be kept, or nothing. Nothing is synced: the kernel keeps the marks when the process dies,
-/// and marks count only within one boot of one kernel, whatever the host's name. A begun mark that cannot be written is
+/// a `=` if its copy is to be kept, after a `-` if its failure is withheld, or nothing. Nothing is synced: the kernel
+/// keeps the marks when the process dies, and marks count only within one boot of one kernel, whatever the host's name. A begun mark that cannot be written is
 /// left out, and the interruption is not counted: an operation must not be held up by its count.
 struct ClaimMarks {
     /// What a mark says of a claim.
@@ -17,12 +17,17 @@ struct ClaimMarks {
         case begun
         /// Delivered. `keep`: the file is moved to `delivered/`.
         case delivered(keep: Bool)
+        /// In row X until its run knows more.
+        case withheld
+
+        static let prefixed: [Meaning] = [.delivered(keep: false), .delivered(keep: true), .withheld]
 
         fileprivate var prefix: String {
             switch self {
             case .begun: ""
             case .delivered(keep: false): "+"
             case .delivered(keep: true): "="
+            case .withheld: "-"
             }
         }
     }
@@ -41,15 +46,19 @@ struct ClaimMarks {
     /// The number of records that have been used; 0 before the first mark.
     private var count = 0
 
+    /// Writes the first record, before the first claim: its boot tells that claims without a mark have had no request.
+    mutating func begin(in directory: LockedDirectory, _ queue: SpoolDirectory) {
+        if count > 0 { return }
+        directory.write(Self.record("\(directory.name) \(queue.system.boot())"), at: 0)
+        count = 1
+    }
+
     /// Marks a claim, or changes its mark. Returns false if the system refuses.
     @discardableResult
     mutating func mark(
         _ claim: Claim, _ meaning: Meaning, in directory: LockedDirectory, _ queue: SpoolDirectory
     ) -> Bool {
-        if count == 0 {
-            directory.write(Self.record("\(directory.name) \(queue.system.boot())"), at: 0)
-            count = 1
-        }
+        begin(in: directory, queue)
         let record = claim.mark?.record ?? free.popLast() ?? count
         count = max(count, record + 1)
         claim.place.withLock { $0.mark = Mark(meaning: meaning, record: record) }
@@ -65,20 +74,21 @@ struct ClaimMarks {
         if isBack || mark.meaning != .begun { directory.write(Self.record(""), at: mark.record * Self.length) }
     }
 
-    /// Returns what the marks of a dead run of this boot say, by the names of the claims.
-    static func read(of dead: LockedDirectory, _ queue: SpoolDirectory) throws(SpoolError) -> [String: Meaning] {
-        let bytes = try queue.readFile(dead.lockPath, limit: limit) ?? []
+    /// Returns what the marks of a run say, by the names of the claims; `nil` if they are not of this boot.
+    static func read(
+        of run: String, _ lock: QueuePath, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> [String: Meaning]? {
+        let bytes = try queue.readFile(lock, limit: limit) ?? []
         let records = stride(from: 0, to: bytes.count, by: length).map { start in
             String(
                 decoding: bytes[start..<min(start + length, bytes.count)].prefix { $0 != UInt8(ascii: "\n") },
                 as: UTF8.self)
         }
-        guard records.first == "\(dead.name) \(queue.system.boot())" else { return [:] }
+        guard records.first == "\(run) \(queue.system.boot())" else { return nil }
         var meanings: [String: Meaning] = [:]
         for record in records.dropFirst() {
-            let delivered = [false, true].map { Meaning.delivered(keep: $0) }.first { record.hasPrefix($0.prefix) }
-            if let delivered {
-                meanings[String(record.dropFirst())] = delivered
+            if let meaning = Meaning.prefixed.first(where: { record.hasPrefix($0.prefix) }) {
+                meanings[String(record.dropFirst())] = meaning
             } else if meanings[record] == nil {
                 meanings[record] = .begun
             }

@@ -42,10 +42,11 @@ package final class SpoolRun {
         claim.place.withLock { $0.isOpen = true }
     }
 
-    /// Forgets a claim whose file has left the run's directory. `isBack`: the file has its row and its name again.
+    /// Forgets a claim whose file has left the run's directory. `isBack`: the file has its row and its name again. The
+    /// mark of a withheld failure stays.
     func forget(_ claim: Claim, isBack: Bool = false) {
         close(claim)
-        unmark(claim, isBack: isBack)
+        if claim.mark?.meaning != .withheld { unmark(claim, isBack: isBack) }
     }
 
     /// Forgets a claim whose file stays in the run's directory, with its mark, for the next recovery.
@@ -129,6 +130,7 @@ package final class SpoolRun {
             if directorySync == nil {
                 do throws(SpoolError) {
                     directorySync = .success(try queue.syncDirectory(QueueState.claimed.path))
+                    changes.withLock { $0.marks.begin(in: directory, queue) }
                     keepDirectoriesOpen()
                 } catch {
                     directorySync = .failure(error)

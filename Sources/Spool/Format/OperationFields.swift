@@ -150,7 +150,8 @@ struct OperationFields {
             let attempts = try? fields.integer("attempts"), attempts >= 0,
             let interruptions = try? fields.integer("interruptions"), interruptions >= 0
         else { throw error("edited", "expected an object with attempts and interruptions") }
-        return OperationHeader.Edit(attempts: attempts, interruptions: interruptions)
+        let unknowns = (try? fields.integer("unknowns")) ?? 0
+        return OperationHeader.Edit(attempts: attempts, interruptions: interruptions, unknowns: max(0, unknowns))
     }
 
     /// Returns the file that is the body, with its length, time and inode; `nil` if there is none.

@@ -133,6 +133,7 @@ package enum OperationFile {
         var object = OrderedJSONLine()
         object.member("attempts", edit.attempts)
         object.member("interruptions", edit.interruptions)
+        if edit.unknowns > 0 { object.member("unknowns", edit.unknowns) }
         return object.ended().dropLast()
     }
 

@@ -3,7 +3,8 @@ package import Policy
 
 /// Recovery of files left by dead runs and writers.
 extension SpoolRun {
-    /// Row C of dead runs → N or D, with one more interruption if a request had begun; → gone or K if the operation was
+    /// Row C of dead runs → N or D, with one more interruption if a request had begun, and an unknown end if one may
+    /// have begun; → gone or K if the operation was
     /// delivered (`ClaimMarks`); or → Q; foreign files → F; row W of dead writers → gone; two generations of one
     /// operation → the later generation. What an error has left in this run's own directory goes the same way. Makes
     /// missing directories again.
@@ -72,9 +73,9 @@ extension SpoolRun {
         queue.removeFiles(in: scratch, keepingLock: false)
         try? queue.system.removeDirectory(queue.root, scratch.bytes)
         let names: [[UInt8]]
-        let marks: [String: ClaimMarks.Meaning]
+        let marks: [String: ClaimMarks.Meaning]?
         do throws(SpoolError) {
-            marks = dead === directory ? [:] : try ClaimMarks.read(of: dead, queue)
+            marks = dead === directory ? [:] : try ClaimMarks.read(of: dead.name, dead.lockPath, queue)
             names = try leftovers(in: dead)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
@@ -88,7 +89,7 @@ extension SpoolRun {
                     continue
                 }
                 let claim = leftClaim(name) ?? Claim(name, from: .home(of: name), by: self)
-                let meaning = marks[claim.fileName] ?? claim.mark?.meaning
+                let meaning = marks?[claim.fileName] ?? claim.mark?.meaning
                 // If this run dies too, or cannot move the file on, the next recovery does what the mark says.
                 if let meaning { mark(claim, meaning) }
                 if try take(claim, from: from) {
@@ -99,7 +100,8 @@ extension SpoolRun {
                         recovery.delivered.append(name)
                     } else {
                         try returnClaim(
-                            claim.path, name, hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
+                            claim.path, mayHaveBegun(meaning, marks) ? claim.name.withUnknownEnd : claim.nameAfter,
+                            hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
                     }
                 }
                 unmark(claim)
@@ -108,6 +110,11 @@ extension SpoolRun {
             }
         }
         if let first { throw first }
+    }
+
+    /// Whether a request with a left claim may have begun. Without marks of this boot nobody knows.
+    private func mayHaveBegun(_ meaning: ClaimMarks.Meaning?, _ marks: [String: ClaimMarks.Meaning]?) -> Bool {
+        meaning != nil || marks == nil
     }
 
     /// Row C of a dead run → C of this run. Returns false if the file has gone: a host that was cut off is back, and

@@ -133,6 +133,20 @@ extension SpoolDirectory {
         try attempt("look at", path) { () throws(Errno) in try LockedDirectory.isAbandoned(path, name: name, self) }
     }
 
+    /// Returns the names of the runs and `send`s at the queue. What this user or this host cannot judge counts as
+    /// alive.
+    package func runs() throws(SpoolError) -> (alive: Set<String>, dead: Set<String>) {
+        var runs = (alive: Set<String>(), dead: Set<String>())
+        for run in try names(in: QueueState.claimed.path) {
+            let name = QueuePath.escaped(run)
+            guard LockedDirectory.isName(name) else { continue }
+            // try?: see above.
+            let isDead = (try? isAbandoned(QueuePath(in: QueueState.claimed.path, run), name)) ?? false
+            if isDead { runs.dead.insert(name) } else { runs.alive.insert(name) }
+        }
+        return runs
+    }
+
     private func deadRuns() throws(SpoolError) -> [Damage] {
         let claimed = QueueState.claimed.path
         var damages: [Damage] = []

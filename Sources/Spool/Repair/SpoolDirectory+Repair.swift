@@ -19,17 +19,22 @@ extension SpoolDirectory {
         try queue.completeFormat()
     }
 
-    /// Repairs what `damages` finds, as far as the repair needs no operator. Recovers dead runs as the next run would.
-    /// Afterwards `damages` says what is left.
-    package func repair(now: Timestamp, maximumInterruptions: Int = 5) -> Recovery {
+    /// Repairs what `damages` finds, as far as the repair needs no operator. Recovers dead runs as the next run would;
+    /// without the rule of a configuration the next run does that. Afterwards `damages` says what is left.
+    package func repair(by rule: ReplacementRule?, now: Timestamp, maximumInterruptions: Int = 5) -> Recovery {
         var recovery = Recovery()
         func step(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { recovery.errors.append(error) }
         }
         step { () throws(SpoolError) in try setModes() }
         step { () throws(SpoolError) in
+            guard let rule else { return }
             let run = try beginRun(now: now)
-            recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
+            recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions) {
+                (claim) throws(SpoolError) in
+                let newer = run.successor(sent: claim)
+                _ = try supersedeDeadLetters(by: newer, rule, patience: Self.namesPatience, at: now)
+            }
             try run.end()
         }
         step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins() } }

@@ -32,10 +32,15 @@ extension SpoolRun {
             return .gone
         }
         var name = delivery.name
-        (name.interruptions, name.isHeld, name.gate) = (0, false, .open)
+        (name.interruptions, name.unknowns, name.isHeld, name.gate) = (0, 0, false, .open)
         let entry = Entry(state: .delivered, name: name)
         do throws(Errno) {
-            try queue.move(delivery.file.path, QueuePath(entry.path))
+            do throws(Errno) {
+                try queue.move(delivery.file.path, QueuePath(entry.path))
+            } catch let error where error == .exists {
+                // The copy of an earlier life: the operation came back by an import, and was delivered again.
+                try queue.replace(delivery.file.path, QueuePath(entry.path))
+            }
             noteAddition(in: entry.state.path)
             noteRemoval(in: directory.path)
             return if let loss { .unkept(loss) } else { .moved(entry) }

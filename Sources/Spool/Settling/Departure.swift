@@ -148,9 +148,9 @@ package struct Replacement: ~Copyable {
 
 extension SpoolDirectory {
     /// Opens an operation. Returns `nil` if the operation is no longer there, or its file is damaged.
-    package func successor(_ newer: Entry, isSent: Bool = false) throws(SpoolError) -> Successor? {
+    package func successor(_ newer: Entry) throws(SpoolError) -> Successor? {
         guard case .operation = try read(newer) else { return nil }
-        return Successor(name: newer.name, isSent: isSent)
+        return Successor(name: newer.name, isSent: false)
     }
 
     /// Finds and opens an operation that waits. An operation in flight replaces nothing: its server may refuse it, and
@@ -187,9 +187,10 @@ extension SpoolDirectory {
         return try depart("remove", .superseded(Replacement(of: file)), by: scratch)
     }
 
-    /// Row X, Q → gone: removes the older values of a key whose newer value is delivered, durably, while the newer one
-    /// is still claimed. After a crash in between the newer value is sent again, and they go then. Lists both
-    /// directories under the names lock: no operator's command brings a value back meanwhile.
+    /// Row X, Q → gone, and row N, D if the newer value was sent before its time: removes the older values of a key
+    /// whose newer value is delivered, durably, while the newer one is still claimed. After a crash in between the
+    /// newer value is sent again, and they go then. Lists the directories under the names lock: no operator's command
+    /// brings a value back meanwhile.
     package func supersedeDeadLetters(
         by newer: Successor, _ rule: ReplacementRule, patience: Duration, at now: Timestamp
     ) throws(SpoolError) -> [Entry] {

@@ -106,7 +106,7 @@ extension SpoolDirectory {
         }
         try withNamesLock { () throws(SpoolError) in
             try forEachStandingName(note)
-            for state in [QueueState.failed, .new, .deferred] {
+            for state in [QueueState.quarantine, .failed, .new, .deferred] {
                 try forEachName(in: state) { name, _ in note(name, state) }
             }
         }

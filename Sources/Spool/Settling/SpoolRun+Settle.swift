@@ -18,7 +18,7 @@ extension SpoolRun {
         _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, receipt: Receipt? = nil, now: Timestamp
     ) throws(SpoolError) -> Settled {
         try confirm()
-        var name = claim.name
+        var name = claim.nameAfter
         let settled: Settled
         switch disposition {
         case .delivered(let keep):
@@ -50,32 +50,10 @@ extension SpoolRun {
             name.gate = .open
             settled = try place(claim, Entry(state: .failed, name: name.asWritten), "move to failed/", now)
         case .quarantined(let reason):
-            settled = .quarantined(try quarantine(claim.path, claim.name, reason: reason, now))
+            settled = .quarantined(try quarantine(claim.path, name, reason: reason, now))
         }
         forget(claim, isBack: disposition == .putBack)
         return settled
-    }
-
-    /// Row X → C: takes back an operation that this run has failed while it decides its order. Returns false if the
-    /// file is not there any more. Under the names lock: an operator's command that has found the operation in failed/
-    /// finishes before.
-    package func takeBack(_ failed: Entry, as claim: Claim, patience: Duration) throws(SpoolError) -> Bool {
-        try confirm()
-        let from = QueuePath(failed.path)
-        let isThere = try queue.withNamesLock(patience: patience) { () throws(SpoolError) in
-            try queue.attempt("take back", from) { () throws(Errno) in
-                do throws(Errno) {
-                    try queue.move(from, claim.path)
-                    return true
-                } catch let error where error == .missing {
-                    return false
-                }
-            }
-        }
-        guard isThere else { return false }
-        noteRemoval(in: from.parent)
-        claimed(claim)
-        return true
     }
 
     /// Moves a claim to its row. A file that has the target's name already is the same operation, or shares its name.
@@ -165,6 +143,13 @@ extension SpoolRun {
 }
 
 extension EntryName {
+    /// Returns the name after a request that may have arrived, and whose end nobody knows.
+    var withUnknownEnd: EntryName {
+        var name = self
+        name.unknowns = min(unknowns + 1, 9)
+        return name
+    }
+
     /// Returns the name of an operation after an attempt that deferred it.
     package func deferred(until due: Timestamp, countsAttempt: Bool) -> EntryName {
         var name = self

@@ -14,6 +14,7 @@ package struct Look: Hashable, Sendable {
         case quarantined
         case unsent = "not sent"
         case unserved = "waiting in vain"
+        case failing = "runs fail"
         case heldAlone = "held one by one"
         case heldBehind = "held behind failed ones"
         case working = "well, a run is at work"

@@ -33,7 +33,8 @@ extension Universe {
 
     private func repair(_ spool: SpoolDirectory, _ process: SimulatedProcess) {
         note(process.id, .commands(Command(.repair)))
-        let recovery = spool.repair(now: now(on: process.host))
+        let recovery = spool.repair(
+            by: ReplacementRule(configuration, at: now(on: process.host)), now: now(on: process.host))
         if !recovery.returned.isEmpty { note(process.id, .reports(.recovered(recovery.returned.map(\.name.id)))) }
         for item in recovery.quarantined {
             note(process.id, .reports(.quarantined(item.name?.id, path: item.fileName)))

@@ -100,6 +100,7 @@ extension Look.Finding {
             case .quarantined: .quarantined
             case .unsent: .unsent
             case .unserved: .unserved
+            case .failing: .failing
             case .heldAlone: .heldAlone
             case .heldBehind: .heldBehind
             case .working: .working

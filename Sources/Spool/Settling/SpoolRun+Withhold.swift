@@ -1,0 +1,55 @@
+import CSystem
+package import Policy
+
+/// Failures that are not certain yet. The storm guard withholds a permanent answer to an operation of a sequence, and
+/// the sequence goes on: the operation is in row X, so no crash sends it after its successor. A mark says that its run
+/// may take it back. If the run dies, the operation stays failed.
+extension SpoolRun {
+    /// Row C → X, as `settle`, with the mark.
+    package func withhold(_ disposal: Disposal, now: Timestamp) throws(SpoolError) -> Settled {
+        mark(disposal.claim, .withheld)
+        do throws(SpoolError) { return try settle(disposal, now: now) } catch {
+            mark(disposal.claim, .begun)
+            throw error
+        }
+    }
+
+    /// Ends the mark: the failure is certain.
+    package func endWithholding(_ claim: Claim) { unmark(claim) }
+
+    /// Row X → C: takes back a withheld failure. Returns false if the file is not there any more. Under the names lock:
+    /// an operator's command that has found the operation in failed/ finishes before.
+    package func takeBack(_ failed: Entry, as claim: Claim, patience: Duration) throws(SpoolError) -> Bool {
+        try confirm()
+        let from = QueuePath(failed.path)
+        let isThere = try queue.withNamesLock(patience: patience) { () throws(SpoolError) in
+            try queue.attempt("take back", from) { () throws(Errno) in
+                do throws(Errno) {
+                    try queue.move(from, claim.path)
+                    return true
+                } catch let error where error == .missing {
+                    return false
+                }
+            }
+        }
+        guard isThere else { return false }
+        noteRemoval(in: from.parent)
+        claimed(claim)
+        return true
+    }
+}
+
+extension SpoolDirectory {
+    /// Returns the operations in row X that a run may take back. Takes no lock.
+    package func withheldFailures() throws(SpoolError) -> Set<OperationID> {
+        var ids: Set<OperationID> = []
+        for run in try names(in: QueueState.claimed.path) {
+            let lock = QueuePath(in: QueuePath(in: QueueState.claimed.path, run), "lock".utf8)
+            for (name, meaning) in try ClaimMarks.read(of: QueuePath.escaped(run), lock, self) ?? [:]
+            where meaning == .withheld {
+                if let name = EntryName(name) { ids.insert(name.id) }
+            }
+        }
+        return ids
+    }
+}
