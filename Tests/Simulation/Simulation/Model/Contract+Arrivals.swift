@@ -151,15 +151,17 @@ struct Pauses {
         }
     }
 
-    /// Returns the end of the command that forbade the request, if the process had the time to notice.
+    /// Returns the end of the command that forbade the request, if the process had the time to notice before it handed
+    /// the request over. The way of the request to its server is nobody's.
     func forbidding(_ exchange: Exchange, in record: Record) -> Int? {
-        let now = record.events[exchange.received].time
+        let now = record.events[exchange.submitted].time
         let course = record.course(of: exchange.process)
-        if course.wakes.contains(where: { $0 < exchange.received && now - record.events[$0].time <= Contract.notice }) {
+        if course.wakes.contains(where: { $0 < exchange.submitted && now - record.events[$0].time <= Contract.notice })
+        {
             return nil
         }
         return pauses.first { pause in
-            pause.told < exchange.received && exchange.received < pause.end
+            pause.told < exchange.submitted && exchange.submitted < pause.end
                 && (pause.host == nil || pause.host == exchange.request.host)
                 && now - record.events[pause.told].time > Contract.notice
         }?.told

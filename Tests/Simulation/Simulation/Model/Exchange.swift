@@ -4,6 +4,8 @@ import Policy
 struct Exchange {
     let request: Request
     let process: ProcessID
+    /// When the process handed the request over to its agent; as late as the server had it if no event tells.
+    let submitted: Int
     /// When the server had the whole request.
     let received: Int
     /// When the server decided and the effects happened.
@@ -23,9 +25,10 @@ struct Exchange {
     /// The document of each body; `nil` if the body is not JSON.
     var documents: [Document?] = []
 
-    init(_ request: Request, by process: ProcessID, at index: Int) {
+    init(_ request: Request, by process: ProcessID, submitted: Int? = nil, at index: Int) {
         self.request = request
         self.process = process
+        self.submitted = submitted ?? index
         received = index
         texts = Self.texts(of: request)
         documents = texts.map { Document($0) }

@@ -190,11 +190,13 @@ struct Record {
             switch event.what {
             case .receives(let request):
                 byNumber[request.number] = exchanges.count
-                for label in Set(request.bodies.flatMap(\.self)) {
+                let labels = Set(request.bodies.flatMap(\.self))
+                for label in labels {
                     if let place = byLabel[label] { lives[place].exchanges.append(exchanges.count) }
                 }
                 let sender = request.sender ?? event.process
-                var exchange = Exchange(request, by: sender, at: index)
+                let submission = course(of: sender).submissions.last { $0.at < index && $0.labels == labels }
+                var exchange = Exchange(request, by: sender, submitted: submission?.at, at: index)
                 exchange.ended = courses[sender]?.ended.map { max($0, index) }
                 exchanges.append(exchange)
             case .replies(let number, let reply):
