@@ -85,6 +85,7 @@ struct SequenceTests {
         try bench.add(5) { $0.key = "a" }
         let late = try bench.run(RunOptions(maxTime: .zero))
         #expect(late.end == .timeUp && late.superseded == 0 && late.attempts == 0)
+        #expect(late.leftDue == 1 && late.outcomes == [.deferred])
         #expect(try bench.names(.new).count == 5)
     }
 

@@ -11,7 +11,7 @@ extension Settling {
     /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys. An
     /// older value that cannot be removed is with another process. Its whole sequence then waits: an operation added
     /// meanwhile may have been chosen beside the newer value. A signal or the time limit ends the removal between two
-    /// values; the sequences of the rest wait.
+    /// values; the sequences of the rest wait. What waits counts as left due.
     mutating func supersede(_ pass: inout Pass, limit: Int, _ stop: inout StopCheck) {
         if pass.superseded.isEmpty { return }
         let candidates = pass.chosen + book.destinations.values.flatMap(\.newest)
@@ -55,7 +55,10 @@ extension Settling {
         let isWaiting: (Candidate) -> Bool = { candidate in
             (candidate.sequence.map(waiting.contains) ?? false) && !isUnsound(candidate)
         }
+        let left = pass.chosen.filter(isWaiting)
         pass.chosen.removeAll(where: isWaiting)
+        pass.leftDue += left.count
+        for candidate in left { book[candidate].chosen -= 1 }
         // The run still takes up a newer file that is no operation, and so finds the older ones in its next listing. A
         // newer file that waits itself changes nothing: to list again for such a file would never end.
         if pass.chosen.contains(where: isUnsound) { hasToListAgain = true }
