@@ -16,3 +16,82 @@ func `nothing from nowhere: a request counts from its hand-over, and not from it
     story.send([1], by: 1)
     #expect(story.broken.contains(.nothingFromNowhere) == !isBefore)
 }
+
+@Test(arguments: [true, false])
+func `kept: a dead letter that may have been created anew overwrites the newer parts of its document`(insists: Bool) {
+    var story = Story(.coalescing(.merge))
+    story.accept(1, member: "m")
+    story.send([1], by: 1, status: 422)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    story.accept(2, member: "m")
+    var command = Command(.retry)
+    command.insists = insists
+    story.event(90, .commands(command))
+    story.event(90, .killed)
+    story.send([1], by: 2, text: story.payload(1, "m"))
+    #expect(story.broken.contains(.kept) == !insists)
+}
+
+@Test(arguments: ["k", "q"], [true, false])
+func `limits: a value of a key that an operator has put back counts with it while it waits`(key: String, waits: Bool) {
+    var story = Story(.coalescing(.replace))
+    story.history.setup.operations = 2
+    story.accept(1)
+    story.send([1], by: 1, status: 422)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    for (label, key) in [(2, "y"), (3, "z")] { story.accept(label, key: key) }
+    story.command(.retry, [1])
+    if !waits { story.send([1], by: 2) }
+    story.accept(4, key: key)
+    for label in 2...4 { story.leave(label, in: "new") }
+    #expect(story.broken.contains(.limits) == (key != "k" || !waits))
+}
+
+@Test(arguments: [true, false])
+func `liveness: a replacement whose import died has the hold of the replaced content`(isHeld: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    var name = story.name(1)
+    name.isHeld = isHeld
+    story.replace(1, by: 2)
+    story.event(0, .names(2, name))
+    story.event(102, .killed)
+    story.event(0, .calm)
+    story.wait(.seconds(4000))
+    story.history.endsCalmly = true
+    story.leave(2, in: "new", name: name)
+    #expect(story.broken.contains(.liveness) == !isHeld)
+}
+
+@Test(arguments: [true, false])
+func `due times: a dead letter that may have been created anew may be the newest part of its document`(insists: Bool) {
+    var kind = Setup.Kind.coalescing(.merge)
+    kind.delays = [.seconds(60), .seconds(60)]
+    var story = Story(kind)
+    story.accept(1)
+    story.send([1], by: 1, status: 422)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    story.accept(2)
+    story.send([2], by: 2, status: 503, attempt: 1)
+    story.report(.deferred(story.id(2), counted: true), by: 2)
+    var command = Command(.retry)
+    (command.ids, command.insists) = ([story.id(1)], insists)
+    story.event(90, .commands(command))
+    story.event(90, .killed)
+    story.send([1, 2], by: 3)
+    #expect(story.broken.contains(.dueTimes) == !insists)
+}
+
+@Test(arguments: ["cannot lock 'state/names.lock': busy", "cannot read 'new'"], [1, 60])
+func `settled: a run that has waited for a lock tells of a delivery once it has given up`(words: String, late: Int) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.beginRun(1)
+    story.send([1], by: 1)
+    story.event(1, .takesIn(request: 1))
+    story.wait(.seconds(5))
+    story.report(.error(words), by: 1)
+    story.event(1, .reports(.delivered(story.id(1))), after: .seconds(late))
+    story.event(1, .endsRun(status: 74, leftDue: 0, waits: false))
+    #expect(story.broken.contains(.settled) == (late > 1 || !words.contains("lock")))
+}

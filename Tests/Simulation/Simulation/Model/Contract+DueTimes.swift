@@ -135,10 +135,12 @@ struct Releases {
 }
 
 extension Record {
-    /// Whether the operation is the newest operation of its body in a request.
+    /// Whether the operation is certainly the newest operation of its body in a request.
     func isNewest(_ life: Life, in exchange: Exchange) -> Bool {
-        guard let body = exchange.body(of: life.label) else { return false }
-        return newest(of: exchange.request.bodies[body]).map { lives[$0].label == life.label } ?? false
+        guard let labels = exchange.body(of: life.label).map({ exchange.request.bodies[$0] }) else { return false }
+        // No event tells the new place of a dead letter that was created anew.
+        if labels.count > 1, labels.contains(where: { self.life($0)?.created == nil }) { return false }
+        return newest(of: labels).map { lives[$0].label == life.label } ?? false
     }
 
     /// Whether a power cut before `next` may have lost a deferral reported at `told`: a run syncs its deferrals at its

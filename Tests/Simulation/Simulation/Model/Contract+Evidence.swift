@@ -67,11 +67,8 @@ extension Contract {
             else { return nil }
             record.judging.meets(.request(place))
             let course = record.course(of: exchange.process)
-            let isTold = life.reports.contains { at, _ in
-                at > taken && record.events[at].process == exchange.process
-                    && record.events[at].time - record.events[taken].time <= removal
-            }
-            if isTold { return nil }
+            let told = life.reports.first { $0.at > taken && record.events[$0.at].process == exchange.process }?.at
+            if let told, record.events[told].time - record.events[taken].time <= removal { return nil }
             let end = record.events[course.ended ?? record.events.count - 1].time
             let isDisturbed =
                 !course.refusals.isEmpty || end - record.events[taken].time <= removal
@@ -83,7 +80,8 @@ extension Contract {
                 guard case .reports(.error(let text)) = $0.what else { return false }
                 return $0.process == exchange.process && text.hasPrefix("cannot lock 'state/names.lock'")
             }
-            if isDisturbed || isLocked || record.sharesID(life) {
+            let hasWaited = told.map { waitedForLock(from: taken, to: $0, record) } ?? false
+            if isDisturbed || isLocked || hasWaited || record.sharesID(life) {
                 record.judging.excuses(.request(place))
                 return nil
             }
@@ -91,6 +89,17 @@ extension Contract {
                 .settled, [exchange.received, taken],
                 "request \(exchange.request.number) was delivered, and operation \(life.label) was not settled within two seconds"
             )
+        }
+    }
+
+    /// Whether the process that tells of a delivery had waited for a lock in between, and tells within two seconds after
+    /// it has given up: a run removes an older value only while no other process names one.
+    private static func waitedForLock(from taken: Int, to told: Int, _ record: Record) -> Bool {
+        record.events[taken..<told].contains { event in
+            guard event.process == record.events[told].process, case .reports(.error(let words)) = event.what else {
+                return false
+            }
+            return words.hasPrefix("cannot lock ") && record.events[told].time - event.time <= removal
         }
     }
 

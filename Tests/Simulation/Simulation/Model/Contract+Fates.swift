@@ -216,9 +216,11 @@ struct MergedDeliveries {
     func cover(_ life: Life, in record: Record) -> Bool {
         guard life.kind.coalescing == .merge else { return false }
         return life.sequences.filter(\.isValue).contains { sequence in
-            (bySequence[sequence] ?? []).contains {
-                $0.received > life.offered && life.precedes(record.lives[$0.newest])
-                    && record.document($0.document, has: life)
+            (bySequence[sequence] ?? []).contains { delivery in
+                let newest = record.lives[delivery.newest]
+                // No event tells the new place of a dead letter that was created anew.
+                return delivery.received > life.offered && (life.precedes(newest) || newest.created == nil)
+                    && record.document(delivery.document, has: life)
             }
         }
     }

@@ -15,10 +15,12 @@ extension Contract {
                     let count = requests(
                         for: spans.filter { $0.from <= at && $0.to > at && !isOutdated($0.index, at: at, record) }
                             .map { record.lives[$0.index] })
-                    // A value of the key of a foreign file counts with the file.
+                    // A value counts with a foreign file of its key, and with another value of the key, which an operator
+                    // may have put back.
                     let isCounted = life.values.map { values in
-                        (record.sequences[values] ?? []).contains {
-                            record.lives[$0].offer.way == .foreign && record.lives[$0].offered < at
+                        (record.sequences[values] ?? []).map { record.lives[$0] }.contains { other in
+                            other.offer.way == .foreign && other.offered < at
+                                || other.label != life.label && mayWait(other, from: life.offered, to: at)
                         }
                     }
                     if count <= most || isCounted == true { return nil }

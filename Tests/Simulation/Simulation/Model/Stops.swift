@@ -29,10 +29,11 @@ struct Stops {
             let isHeld =
                 life.touches.contains { $0.verb == .hold && $0.told ?? .max > ended }
                 || life.reports.contains { if case .ambiguous = $0.report { $0.at > ended } else { false } }
-                // A replacement has the hold of the replaced content.
+                // A replacement has the hold of the replaced content, also if its import ended without an answer.
                 || life.answers.contains { at, answer in
                     if case .accepted(let name) = answer { name.isHeld && at > ended } else { false }
                 }
+                || life.isReplacing && life.firstName?.isHeld == true && life.named! > ended
             if isHeld { held.insert(life.label) }
         }
     }
