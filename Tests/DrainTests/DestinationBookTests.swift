@@ -173,6 +173,27 @@ struct DestinationBookTests {
         #expect(try written() == 2)
     }
 
+    @Test func `a delivery that another process has written before the lock was free is not from the future`() throws {
+        let bench = try Bench()
+        let began = bench.now
+        var isTaken = true
+        var system = SystemCalls.real
+        system.lock = { (descriptor) throws(Errno) in
+            guard isTaken else { return try SystemCalls.real.lock(descriptor) }
+            isTaken = false
+            bench.pass(.seconds(1))
+            _ = try? DestinationsFile(spool: bench.spool).record(
+                [("http://one", .delivered(began: bench.now, at: bench.now))],
+                settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+            return false
+        }
+        let waiting = DestinationsFile(spool: try SpoolDirectory(opening: bench.directory.path, system: system))
+        let missed = Incident(since: began, last: began, cause: Cause(failure: "timeout"))
+        let ledger = try waiting.record(
+            [("http://one", .missed(missed))], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        #expect(ledger["http://one"].lastSuccess != nil && ledger["http://one"].incident == nil)
+    }
+
     @Test func `a reader with a known ledger sees its own changes and the changes of another process`() throws {
         let bench = try Bench()
         let file = DestinationsFile(spool: bench.spool)

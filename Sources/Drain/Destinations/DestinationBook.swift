@@ -253,7 +253,7 @@ final class DestinationBook {
         do throws(SpoolError) {
             guard
                 try shared.beginProbe(
-                    of: destination.name, destination.settings, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+                    of: destination.name, destination.settings, ignoringCircuitBreaker: ignoresCircuitBreaker)
             else {
                 destination.control.beginProbe(isTaken: true, at: now)
                 return false

@@ -93,10 +93,10 @@ struct SharedLedger {
 
     /// Records the beginning of a probe of a held destination. Returns false if none is due.
     func beginProbe(
-        of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
+        of destination: String, _ settings: DestinationSettings, ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
         try file.beginProbe(
-            of: destination, settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
+            of: destination, settings, at: clock.now(), ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
     /// Records since when this machine has no network; `nil` if there is a network.

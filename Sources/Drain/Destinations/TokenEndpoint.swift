@@ -44,7 +44,7 @@ package struct TokenEndpoint {
             }
         // try?: see above.
         let ledger = try? file?.record(
-            events.map { (name, $0) }, settings: { _ in settings }, at: end, durable: false)
+            events.map { (name, $0) }, settings: { _ in settings }, at: self.now(), durable: false)
         guard case .unavailable(let reason, let delay) = answer else { return answer }
         return .unavailable(
             reason: reason, for: max(delay, ledger?[name].wait(settings, at: end).map { $0 - end } ?? .zero))

@@ -41,19 +41,20 @@ package struct DestinationsFile {
     }
 
     /// Applies events in order, and returns the resulting ledger. `durable` is for an operator's changes, also for the
-    /// end of a hold or pause: they must survive a power cut.
+    /// end of a hold or pause: they must survive a power cut. Asks `now` under the lock: what another process has
+    /// written before is not from the future.
     @discardableResult
     package func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
-        at now: Timestamp, durable: Bool
+        at now: @autoclosure () -> Timestamp, durable: Bool
     ) throws(SpoolError) -> DestinationLedger {
-        try record(events, settings: settings, at: now, durable: durable, knowing: nil).ledger
+        try record(events, settings: settings, at: now(), durable: durable, knowing: nil).ledger
     }
 
     /// Like the other `record`, with the content of the last read or write.
     func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
-        at now: Timestamp, durable: Bool, knowing known: Content?
+        at clock: @autoclosure () -> Timestamp, durable: Bool, knowing known: Content?
     ) throws(SpoolError) -> Content {
         var result: Result<Content, SpoolError> = .success(Content())
         var stopsAny = false
@@ -66,6 +67,7 @@ package struct DestinationsFile {
                 return nil
             }
             var ledger = content.ledger
+            let now = clock()
             for (destination, event) in events {
                 ledger.apply(event, to: destination, settings(destination), at: now)
             }
@@ -89,10 +91,12 @@ package struct DestinationsFile {
     /// Records the beginning of a probe of a held destination. Returns false if none is due, for example because
     /// another process has just begun one.
     func beginProbe(
-        of destination: String, _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool
+        of destination: String, _ settings: DestinationSettings, at clock: @autoclosure () -> Timestamp,
+        ignoringCircuitBreaker: Bool
     ) throws(SpoolError) -> Bool {
         var isDue = false
         try change { ledger in
+            let now = clock()
             isDue =
                 ledger[destination].availability(
                     settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) == .probe
