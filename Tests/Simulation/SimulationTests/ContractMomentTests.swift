@@ -95,3 +95,45 @@ func `settled: a run that has waited for a lock tells of a delivery once it has 
     story.event(1, .endsRun(status: 74, leftDue: 0, waits: false))
     #expect(story.broken.contains(.settled) == (late > 1 || !words.contains("lock")))
 }
+
+@Test(arguments: [true, false])
+func `settled: a run that has waited for a lock of a process without a processor tells once it is woken`(wakes: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.beginRun(1)
+    story.event(7, .stalled)
+    story.send([1], by: 1)
+    story.event(1, .takesIn(request: 1))
+    story.wait(.seconds(5))
+    if wakes { story.event(7, .woken) }
+    story.report(.delivered(story.id(1)), by: 1)
+    story.event(1, .endsRun(status: 0, leftDue: 0, waits: false))
+    #expect(story.broken.contains(.settled) == !wakes)
+}
+
+@Test(arguments: [true, false])
+func `newest value wins: after a death with a later document each of its hidden parts goes alone`(isKilled: Bool) {
+    var story = Story(.coalescing(.merge))
+    for label in 1...2 { story.accept(label, member: "m") }
+    let number = story.receive([2], by: 1, text: story.payload(2, "m"))
+    story.reply(number, [2], status: nil, applies: true, to: 1)
+    story.report(.deferred(story.id(2), counted: true), by: 1)
+    story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
+    story.accept(3, member: "m")
+    _ = story.receive([3], by: 2, text: story.payload(3, "m"))
+    if isKilled { story.event(2, .killed) }
+    story.send([1], by: 3, text: story.payload(1, "m"))
+    #expect(story.broken.contains(.newestValueWins) == !isKilled)
+}
+
+@Test(arguments: [898, 880])
+func `last runs: a run that began in the middle of a second is missing within the second before`(wait: Int) {
+    var story = Story(.plain)
+    story.beginRun(1)
+    story.event(1, .endsRun(status: 0, leftDue: 0, waits: false))
+    story.wait(.seconds(wait))
+    var look = Look([.notRunning])
+    look.lastRun = story.history.began + .seconds(1)
+    story.event(0, .looks(look), after: .milliseconds(500))
+    #expect(story.broken.contains(.lastRuns) == (wait < 890))
+}

@@ -92,15 +92,20 @@ extension Contract {
         }
     }
 
-    /// Whether the process that tells of a delivery had waited for a lock in between, and tells within two seconds after
-    /// it has given up: a run removes an older value only while no other process names one.
+    /// Whether the process that tells of a delivery may have waited for a lock in between: another process that stood
+    /// still kept the lock. It tells within two seconds after the other one has woken, or after it has given up.
     private static func waitedForLock(from taken: Int, to told: Int, _ record: Record) -> Bool {
-        record.events[taken..<told].contains { event in
-            guard event.process == record.events[told].process, case .reports(.error(let words)) = event.what else {
-                return false
+        let ends = record.events.indices[taken..<told].filter { index in
+            let event = record.events[index]
+            guard record.events[told].time - event.time <= removal else { return false }
+            switch event.what {
+            case .reports(.error(let words)):
+                return event.process == record.events[told].process && words.hasPrefix("cannot lock ")
+            case .woken: return event.process != record.events[told].process
+            default: return false
             }
-            return words.hasPrefix("cannot lock ") && record.events[told].time - event.time <= removal
         }
+        return !ends.isEmpty
     }
 
     /// Once its older content has left the queue, `import --replace` changes nothing.

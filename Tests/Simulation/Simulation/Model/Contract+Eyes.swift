@@ -61,7 +61,8 @@ extension Contract {
                 return Breach(.lastRuns, [index], "status says that no run ever came")
             }
             guard let latest, look.findings.contains(.notRunning),
-                now - record.time(at: latest.value.began) < patience, known?.key == latest.key
+                // The time of a run is one of whole seconds.
+                now - record.time(at: latest.value.began) < patience - .seconds(1), known?.key == latest.key
             else { return nil }
             return Breach(.lastRuns, [latest.value.began, index], "status says that no run comes, and one just came")
         }

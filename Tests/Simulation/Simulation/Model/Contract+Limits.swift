@@ -15,8 +15,8 @@ extension Contract {
                     let count = requests(
                         for: spans.filter { $0.from <= at && $0.to > at && !isOutdated($0.index, at: at, record) }
                             .map { record.lives[$0.index] })
-                    // A value counts with a foreign file of its key, and with another value of the key, which an operator
-                    // may have put back.
+                    // A value counts with a foreign file of its key, and with another value of the key, which an
+                    // operator may have put back.
                     let isCounted = life.values.map { values in
                         (record.sequences[values] ?? []).map { record.lives[$0] }.contains { other in
                             other.offer.way == .foreign && other.offered < at

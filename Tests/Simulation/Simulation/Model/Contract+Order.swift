@@ -252,6 +252,9 @@ extension Record {
         }
         // After a death with the document in flight, or before its delivery was settled, each part goes alone, in order.
         if deaths(with: newer).contains(where: { $0.at < received }) { return true }
+        // So does each part of a later document, whose text may have no value of the part.
+        let later = older.values.flatMap { sequences[$0] }?.map { lives[$0] }.filter { newer.precedes($0) } ?? []
+        if later.contains(where: { deaths(with: $0).contains { $0.at > effect && $0.at < received } }) { return true }
         if brokenEnds(with: newer).contains(where: { $0.at < received }) { return true }
         return requests.contains { request in
             let exchange = exchanges[request.exchange]
