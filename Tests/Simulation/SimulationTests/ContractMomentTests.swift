@@ -137,3 +137,19 @@ func `last runs: a run that began in the middle of a second is missing within th
     story.event(0, .looks(look), after: .milliseconds(500))
     #expect(story.broken.contains(.lastRuns) == (wait < 890))
 }
+
+@Test(arguments: [true, false])
+func `retry after: a request counts from its hand-over, and not from its arrival`(isBefore: Bool) {
+    var story = Story(.plain)
+    for label in 1...2 { story.accept(label, key: nil) }
+    story.beginRun(1)
+    if isBefore { story.event(1, .submits([2])) }
+    story.send([1], by: 1, status: 429, retryAfter: 600)
+    story.event(1, .takesIn(request: 1))
+    story.wait(.seconds(4))
+    if !isBefore { story.event(1, .submits([2])) }
+    story.send([2], by: 1)
+    story.report(.deferred(story.id(1), counted: false), by: 1)
+    story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
+    #expect(story.broken.contains(.retryAfter) == !isBefore)
+}

@@ -75,14 +75,15 @@ extension Contract {
         if asked.isEmpty { return [] }
         let releases = Releases(record)
         return record.exchanges.compactMap { exchange in
-            let now = record.time(at: exchange.received)
+            // The way of the request to its server is nobody's.
+            let now = record.time(at: exchange.submitted)
             let isMet = asked.contains {
                 $0.exchange.request.host == exchange.request.host && $0.learned < exchange.received
             }
             if isMet { record.judging.meets(.request(exchange.request.number)) }
             let cause = asked.first { asked in
                 let notice = asked.exchange.process == exchange.process ? Contract.arrival : Contract.lateness
-                return asked.exchange.request.host == exchange.request.host && asked.learned < exchange.received
+                return asked.exchange.request.host == exchange.request.host && asked.learned < exchange.submitted
                     && now < asked.until && now > record.time(at: asked.learned) + notice
                     && !record.clocks.differ(from: asked.exchange.received, to: exchange.received)
                     && !releases.any(of: exchange.request.host, from: asked.exchange.received, to: exchange.received)
