@@ -18,7 +18,7 @@ package func run(
             let onlyPrints = type(of: parsed.command).description.onlyPrints
             standardOutput.setWhenClosed(onlyPrints ? .endProcess : .discard)
             nameQueueInCommands(parsed.queue)
-            status = try parsed.command.perform(environment: environment)
+            status = try failing { try parsed.command.perform(environment: environment) }
         }
     } catch {
         for message in error.messages { Messages.error(message.text, hint: message.hint) }

@@ -22,14 +22,14 @@ struct ParserTests {
         for line in lines {
             let arguments = try add(line)
             #expect(arguments.input.files == ["a", "b"], "\(line)")
-            #expect(arguments.queue.path == "Q", "\(line)")
+            #expect(arguments.global.path == "Q", "\(line)")
             #expect(try ParsedCommand(arguments: shellWords(line)).queue == "Q")
         }
     }
 
     @Test func `after two dashes everything is an operand`() throws {
         #expect(try add("add -- --json -q -").input.files == ["--json", "-q", "-"])
-        #expect(try add("add -- --json").isJSON == false)
+        #expect(try add("add -- --json").global.isJSON == false)
     }
 
     @Test func `a dash alone is an operand`() throws {
@@ -38,7 +38,7 @@ struct ParserTests {
 
     @Test func `short options may be bundled, the last with a value`() throws {
         let arguments = try run("run -vnt a -tb")
-        #expect(arguments.verbosity.isVerbose)
+        #expect(arguments.global.verbosity.isVerbose)
         #expect(arguments.isDryRun)
         #expect(arguments.types.map(\.description) == ["a", "b"])
     }

@@ -13,8 +13,8 @@ protocol Command: Sendable {
     init()
     /// Takes the operands in their order. The parser gives none to a command without operands.
     mutating func take(operands: [String])
-    /// Does the work, and returns the exit status.
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus
+    /// Does the work, and returns the exit status. `failing` makes a `CommandFailure` of what it throws.
+    func perform(environment: [String: String]) throws -> ExitStatus
 }
 
 extension Command {

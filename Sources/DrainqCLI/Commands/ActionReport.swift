@@ -45,12 +45,10 @@ extension ActionOptions {
         }
         return report.status
     }
-}
 
-extension ActionOptions {
     /// Reports what a command for all operations leaves, with the command that takes it.
     fileprivate func reportLeft(by action: OperatorAction, _ verb: String, _ queue: OpenQueue) throws {
-        if !action.takesQuarantined || verbosity.isQuiet { return }
+        if !action.takesQuarantined || global.verbosity.isQuiet { return }
         let filter = OperationFilter(states: [.held, .claimed])
         let known = try queue.knownDestinations()
         let entries = action.states.contains(.held) ? [] : try queue.spool.entries(filter, known).entries
@@ -110,7 +108,7 @@ private final class ActionReport {
         switch event {
         case .missing(let target): fail(target.description, "no such operation in the queue", hint: target.hint)
         case .unread(let count): reportUnread(count)
-        case .skipped(let entries): if !options.verbosity.isQuiet { reportSkipped(entries) }
+        case .skipped(let entries): if !options.global.verbosity.isQuiet { reportSkipped(entries) }
         case .changed(let entry, let due):
             let id = entry.name.id
             if entry.state == .failed, gone.count < SeenFiles.most { gone.append("\(entry.name)") }
@@ -140,7 +138,7 @@ private final class ActionReport {
         case .madeRoom(let accepted):
             evicted += accepted.evicted.map(\.name)
             _ = reportEvicted(accepted)
-        case .released(let count): reportReleased(count, isQuiet: options.verbosity.isQuiet)
+        case .released(let count): reportReleased(count, isQuiet: options.global.verbosity.isQuiet)
         }
     }
 
@@ -166,7 +164,7 @@ private final class ActionReport {
     private func printChanged(_ result: ActionResult, _ name: String) {
         changedCount += 1
         if changed.count < LogEvent.mostIDs { changed.append(name) }
-        if options.isJSON {
+        if options.global.isJSON {
             JSONLine.write(result)
         } else if options.isDryRun, let due = result.due {
             standardOutput.line("\(escapedForDisplay(name))  \(due.rfc3339)")

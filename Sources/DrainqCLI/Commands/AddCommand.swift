@@ -14,9 +14,7 @@ struct AddCommand: Command {
     var timeout: Duration?
     var isAtomic = false
     var sync = Sync.full
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { input.files = operands }
 
@@ -40,9 +38,7 @@ struct AddCommand: Command {
             "How long --wait waits; for ever unless given. The operations stay in the queue.")
         Option.atomic(\.isAtomic)
         Option.sync(\.sync)
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -91,40 +87,37 @@ struct AddCommand: Command {
                 "a large file, streamed from its own path"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            if timeout != nil, !waits {
-                throw CommandFailure(
-                    .usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
-            }
-            let queue = RenewedQueue(try OpenQueue(self.queue, environment), self.queue)
-            let report = AddReport(verb: Self.name, isJSON: isJSON, waits: waits)
-            let now = Timestamp.now()
-            let reading = input.reading(notBefore: at?.timestamp(now: now) ?? delay.map { now + $0 }, at: now)
-            let options = Adder.Options(reading, isAtomic: isAtomic, isDurable: sync.isDurable)
-            try report.withAdder(to: queue, options) { adder in
-                var input = OperationInput(queue: queue.renewed(), options: input, reading: reading)
-                try input.read { item in
-                    try report.stopIfUnread()
-                    switch item {
-                    case .operation(let given): try adder.take(given.submission, given.value)
-                    case .refused(let value, let reason): try adder.refuse(value, reason: reason)
-                    case .refusedFile(let path, let refusal):
-                        adder.refuseFile()
-                        report.refuse(bodyFile: path, refusal)
-                    }
-                } pause: {
-                    try adder.pause()
-                }
-                let unusable = report.applying
-                guard try adder.end() else {
-                    throw report.nothingEntered(unusable.isEmpty ? .dataInvalid : .first(of: unusable))
-                }
-            }
-            if report.awaited.isEmpty { return .first(of: report.applying) }
-            var waiting = Waiting(forAdded: report.awaited, in: queue.queue, asJSON: isJSON)
-            let end = try waiting.wait(atMost: timeout, isQuiet: verbosity.isQuiet)
-            return .first(of: report.applying.union([end]))
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        if timeout != nil, !waits {
+            throw CommandFailure(.usage, "'--timeout' applies only to '--wait'", hint: "drainq add --wait --timeout D")
         }
+        let queue = RenewedQueue(try OpenQueue(global, environment), global)
+        let report = AddReport(verb: Self.name, isJSON: global.isJSON, waits: waits)
+        let now = Timestamp.now()
+        let reading = input.reading(notBefore: at?.timestamp(now: now) ?? delay.map { now + $0 }, at: now)
+        let options = Adder.Options(reading, isAtomic: isAtomic, isDurable: sync.isDurable)
+        try report.withAdder(to: queue, options) { adder in
+            var input = OperationInput(queue: queue.renewed(), options: input, reading: reading)
+            try input.read { item in
+                try report.stopIfUnread()
+                switch item {
+                case .operation(let given): try adder.take(given.submission, given.value)
+                case .refused(let value, let reason): try adder.refuse(value, reason: reason)
+                case .refusedFile(let path, let refusal):
+                    adder.refuseFile()
+                    report.refuse(bodyFile: path, refusal)
+                }
+            } pause: {
+                try adder.pause()
+            }
+            let unusable = report.applying
+            guard try adder.end() else {
+                throw report.nothingEntered(unusable.isEmpty ? .dataInvalid : .first(of: unusable))
+            }
+        }
+        if report.awaited.isEmpty { return .first(of: report.applying) }
+        var waiting = Waiting(forAdded: report.awaited, in: queue.queue, asJSON: global.isJSON)
+        let end = try waiting.wait(atMost: timeout, isQuiet: global.verbosity.isQuiet)
+        return .first(of: report.applying.union([end]))
     }
 }

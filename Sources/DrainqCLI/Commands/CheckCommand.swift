@@ -12,9 +12,7 @@ struct CheckCommand: Command {
     static let name = "check"
 
     var isRepairing = false
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     static var options: [Option<Self>] {
         Option(
@@ -23,9 +21,7 @@ struct CheckCommand: Command {
             Repairs all damage that needs no decision by a person, and reports each repair. It leaves the claims of \
             live runs alone.
             """)
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -50,50 +46,47 @@ struct CheckCommand: Command {
             Example("drainq check --repair", "repair the directory, and report the rest"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let path = try queuePath(option: queue.path, environment: environment)
-            var findings = Findings(asJSON: isJSON, isQuiet: verbosity.isQuiet)
-            let isRepairing = isRepairing
-            var configuration: Configuration?
-            do {
-                configuration = try readConfiguration(at: queue.configuration, queue: path)
-            } catch let errors as ConfigurationErrors {
-                findings.problems(CommandFailure(errors))
-            } catch let failure as CommandFailure {
-                findings.problems(failure)
-            }
-            do {
-                let missing = try checkLayout(path, isRepairing: isRepairing, &findings)
-                var queue = OpenQueue(
-                    spool: try SpoolDirectory(examining: path, without: missing),
-                    configuration: configuration ?? Configuration())
-                queue.environment = environment
-                try queue.applyTransport(of: environment)
-                if missing.isEmpty { findings.ok("directory") }
-                do throws(SpoolError) {
-                    try queue.checkTrustOfConfiguration(self.queue)
-                    if configuration != nil { findings.ok("configuration") }
-                } catch {
-                    findings.problems(CommandFailure(error))
-                }
-                let rule = configuration.map { ReplacementRule($0, at: .now()) }
-                try checkDamage(queue.spool, by: rule, isRepairing: isRepairing && missing.isEmpty, &findings)
-                if missing.isEmpty { try checkClaims(queue, &findings) }
-                try checkFiles(queue, &findings)
-                // The checks of routes need a readable configuration.
-                if configuration != nil {
-                    try checkRoutes(queue, &findings)
-                    checkTransports(queue, environment, &findings)
-                    checkSecrets(queue, environment, &findings)
-                    checkPrograms(queue, &findings)
-                    checkPublished(queue, &findings)
-                }
-            } catch let error as SpoolError {
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let path = try queuePath(option: global.path, environment: environment)
+        var findings = Findings(asJSON: global.isJSON, isQuiet: global.verbosity.isQuiet)
+        var configuration: Configuration?
+        do {
+            configuration = try readConfiguration(at: global.configuration, queue: path)
+        } catch let errors as ConfigurationErrors {
+            findings.problems(CommandFailure(errors))
+        } catch let failure as CommandFailure {
+            findings.problems(failure)
+        }
+        do {
+            let missing = try checkLayout(path, isRepairing: isRepairing, &findings)
+            var queue = OpenQueue(
+                spool: try SpoolDirectory(examining: path, without: missing),
+                configuration: configuration ?? Configuration())
+            queue.environment = environment
+            try queue.applyTransport(of: environment)
+            if missing.isEmpty { findings.ok("directory") }
+            do throws(SpoolError) {
+                try queue.checkTrustOfConfiguration(global)
+                if configuration != nil { findings.ok("configuration") }
+            } catch {
                 findings.problems(CommandFailure(error))
             }
-            return .first(of: findings.applying)
+            let rule = configuration.map { ReplacementRule($0, at: .now()) }
+            try checkDamage(queue.spool, by: rule, isRepairing: isRepairing && missing.isEmpty, &findings)
+            if missing.isEmpty { try checkClaims(queue, &findings) }
+            try checkFiles(queue, &findings)
+            // The checks of routes need a readable configuration.
+            if configuration != nil {
+                try checkRoutes(queue, &findings)
+                checkTransports(queue, environment, &findings)
+                checkSecrets(queue, environment, &findings)
+                checkPrograms(queue, &findings)
+                checkPublished(queue, &findings)
+            }
+        } catch let error as SpoolError {
+            findings.problems(CommandFailure(error))
         }
+        return .first(of: findings.applying)
     }
 }
 
@@ -235,11 +228,10 @@ private func checkDeliveringRules(_ queue: OpenQueue, _ findings: inout Findings
 
 /// Starts an agent for each transport, as a run does, and returns the transports that the agents can use. Reports an
 /// agent that does not begin, whose transport counts as usable, and notes why a transport cannot be used.
-private func usableTransports(_ findings: inout Findings) -> (usable: [Transport], isFine: Bool) {
+private func usableTransports(_ findings: inout Findings) -> [Transport] {
     let sink = AgentSink(concurrency: 1)
     defer { sink.close() }
     var usable: [Transport] = []
-    var isFine = true
     for transport in Transport.allCases where transport == .libcurl || AgentProgram.own(for: transport).canRun {
         do throws(SinkError) {
             if let defect = try sink.defect(of: transport) {
@@ -248,14 +240,13 @@ private func usableTransports(_ findings: inout Findings) -> (usable: [Transport
                 usable.append(transport)
             }
         } catch {
-            isFine = false
             // Routes that need the transport have no defect of their own.
             usable.append(transport)
             findings.problem(
                 .inputOutput, error.description, hint: "install drainq and drainq-urlsession from one release")
         }
     }
-    return (usable, isFine)
+    return usable
 }
 
 /// Reports requests that this machine cannot make, and certificate files that a connection needs and cannot use.
@@ -263,17 +254,16 @@ private func checkTransports(
     _ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings
 ) {
     let configuration = queue.configuration
-    var (available, isFine) = usableTransports(&findings)
+    let before = findings.applying.count
+    let available = usableTransports(&findings)
     for type in [TypeName.default] + configuration.routes.keys.sorted() {
         let explained = ExplainedRoute(of: type, in: configuration, available: available)
         if explained.route.compress == .gzip, let defect = Gzip.defect {
-            isFine = false
             findings.problem(
                 .configuration, "operations of type '\(type)' cannot be sent: \(defect)",
                 hint: "install zlib (on Debian the package zlib1g), or leave out 'compress'")
         }
         guard explained.route.url != nil, explained.transport.name == nil else { continue }
-        isFine = false
         findings.problem(
             .configuration, "operations of type '\(type)' cannot be sent: \(explained.transport.reason)",
             hint: pasted("explain", "--type", type.description))
@@ -287,7 +277,6 @@ private func checkTransports(
         if files.isEmpty { continue }
         let unreadable = files.filter { access($0.rawCString, R_OK) != 0 }
         for file in unreadable {
-            isFine = false
             findings.problem(
                 .configuration, "the destination '\(name)' needs the file '\(file)', which cannot be read",
                 hint: "a relative path starts from the directory of the configuration")
@@ -297,12 +286,11 @@ private func checkTransports(
         guard unreadable.isEmpty, let connection = try? settings.connection.expanded(with: secrets),
             let defect = trial?.defect(of: connection)
         else { continue }
-        isFine = false
         findings.problem(
             .configuration, "the destination '\(name)' cannot use its certificate files: \(defect)",
             hint: certificate?.passphrase == nil ? nil : "the passphrase may be another key's")
     }
-    if isFine { findings.ok("transports") }
+    findings.ok("transports", since: before)
 }
 
 /// Checks that runs can write the files of `metrics`: their directories must be there.
@@ -333,13 +321,12 @@ private func checkPrograms(_ queue: OpenQueue, _ findings: inout Findings) {
     for (type, route) in configuration.routes.sorted(by: { $0.key < $1.key }) where route.headersCommand != inherited {
         if let own = route.headersCommand { programs.append(("'headersCommand' of the route '\(type)'", own, hint)) }
     }
-    var isFine = true
+    let before = findings.applying.count
     for (name, command, hint) in programs {
         guard let error = errorOfStarting(command[0], queue.environment["PATH"]) else { continue }
-        isFine = false
         findings.problem(.configuration, "the \(name) cannot be started: '\(command[0])': \(error)", hint: hint)
     }
-    if isFine, !programs.isEmpty { findings.ok("programs") }
+    if !programs.isEmpty { findings.ok("programs", since: before) }
 }
 
 /// Returns why the program cannot be started; `nil` if it can be.

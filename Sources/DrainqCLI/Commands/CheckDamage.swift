@@ -1,5 +1,3 @@
-import Drain
-import Policy
 import Spool
 
 /// Reports missing directories, without which the queue may not open. With `isRepairing`, makes them. Returns those

@@ -1,5 +1,4 @@
 import Delivery
-import Drain
 import Policy
 
 /// Reads the files of secrets as a run would, and signs an assertion with each key. Only notes a missing variable or
@@ -8,13 +7,12 @@ import Policy
 func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
     let sources = queue.configuration.secrets
     let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
-    var isFine = true
+    let before = findings.applying.count
     let signer = JWTSigner(directory: queue.directory, environment: store.commandEnvironment)
     for (name, source) in sources.sorted(by: { $0.key < $1.key }) {
         if case .oauth2(let oauth2) = source, let assertion = oauth2.assertion,
             case .failure(let failure) = signer.sign(assertion, audience: oauth2.tokenURL, at: .now())
         {
-            isFine = false
             findings.problem(
                 .configuration, "the secret '\(name)' needs an assertion, which \(failure.reason)",
                 hint: "runs hold its destinations until the key signs")
@@ -28,7 +26,6 @@ func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ finding
         }
         guard let failure = found.failures[name] else { continue }
         if case .file = source {
-            isFine = false
             findings.problem(
                 .configuration, "the secret '\(name)' \(failure)",
                 hint: "runs hold its destinations until they can read the secret")
@@ -37,7 +34,7 @@ func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ finding
                 "the secret '\(name)' \(failure); a run with another environment, such as a service, may have it")
         }
     }
-    if isFine, !sources.isEmpty { findings.ok("secrets") }
+    if !sources.isEmpty { findings.ok("secrets", since: before) }
     let defaults = queue.configuration.defaultRoute
     for (type, route) in [(.default, defaults)]
         + queue.configuration.routes.sorted(by: { $0.key < $1.key })

@@ -56,7 +56,7 @@ extension Completion {
     }
 
     private func inQueue(_ environment: [String: String]) throws -> [String] {
-        var options = QueueOptions()
+        var options = GlobalOptions()
         // A shell has not expanded the words yet.
         func expanded(_ path: String) -> String {
             path.begins(with: "~/") ? (environment["HOME"] ?? "~") + path.dropFirst() : path

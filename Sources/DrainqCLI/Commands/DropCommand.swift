@@ -38,11 +38,8 @@ struct DropCommand: Command {
                 "print the failed operations older than thirty days that it would drop"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(action.queue, environment)
-            return try action.perform(
-                .drop(withFollowers: includesFollowers), by: Self.name, on: queue)
-        }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(action.global, environment)
+        return try action.perform(.drop(withFollowers: includesFollowers), by: Self.name, on: queue)
     }
 }

@@ -13,9 +13,7 @@ struct ExplainCommand: Command {
     var recordedAnswer: String?
     /// The key whose kept values the command looks up.
     var key: String?
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { answers = operands }
 
@@ -36,9 +34,7 @@ struct ExplainCommand: Command {
             The key of operations on a route that sends `{kept.NAME}`: shows which of these values exist for the key, \
             and which are missing. It needs the queue.
             """)
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -65,31 +61,28 @@ struct ExplainCommand: Command {
                 "explain a callable function's error, without a queue"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let (queue, named, file) = try configuration(environment)
-            var configuration = named
-            configuration.transportOfEnvironment = try transport(of: environment)
-            var route = ExplainedRoute(
-                of: type, in: configuration, available: installedTransports(), file: file)
-            let state = try queue?.knownDestinations().states[route.destination.name]
-            route.hold = state?.hold?.reason
-            route.needsHTTP1 = state?.needsHTTP1(at: .now()) ?? false
-            if type != .default, configuration.routes[type] == nil {
-                let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
-                Messages.notice(
-                    "no route is for the type '\(type)': the default route applies"
-                        + (near.map { "; did you mean '\($0)'?" } ?? ""))
-            }
-            if let key { route.kept = try keptNames(of: key, environment) }
-            if let explanation = try explanation(on: route) {
-                if isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
-            } else {
-                let table = AnswerTable(of: route)
-                if isJSON { JSONLine.write(table) } else { write(table.lines) }
-            }
-            return .ok
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let (queue, named, file) = try configuration(environment)
+        var configuration = named
+        configuration.transportOfEnvironment = try transport(of: environment)
+        var route = ExplainedRoute(of: type, in: configuration, available: installedTransports(), file: file)
+        let state = try queue?.knownDestinations().states[route.destination.name]
+        route.hold = state?.hold?.reason
+        route.needsHTTP1 = state?.needsHTTP1(at: .now()) ?? false
+        if type != .default, configuration.routes[type] == nil {
+            let near = nearest(to: type.description, in: configuration.routes.keys.map(\.description))
+            Messages.notice(
+                "no route is for the type '\(type)': the default route applies"
+                    + (near.map { "; did you mean '\($0)'?" } ?? ""))
         }
+        if let key { route.kept = try keptNames(of: key, environment) }
+        if let explanation = try explanation(on: route) {
+            if global.isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
+        } else {
+            let table = AnswerTable(of: route)
+            if global.isJSON { JSONLine.write(table) } else { write(table.lines) }
+        }
+        return .ok
     }
 
     /// Explains the answer that the command line names; `nil` if it names none.
@@ -117,8 +110,8 @@ struct ExplainCommand: Command {
     private func configuration(
         _ environment: [String: String]
     ) throws -> (OpenQueue?, Configuration, file: String) {
-        guard let file = queue.configuration else {
-            let queue = try OpenQueue(self.queue, environment)
+        guard let file = global.configuration else {
+            let queue = try OpenQueue(global, environment)
             return (queue, queue.configuration, queue.spool.path + "/drainq.json")
         }
         return (nil, try readConfiguration(at: file, queue: ""), file)
@@ -126,7 +119,7 @@ struct ExplainCommand: Command {
 
     /// Returns the names of the values that earlier answers have left for a key.
     private func keptNames(of key: String, _ environment: [String: String]) throws -> Set<String> {
-        let queue = try OpenQueue(self.queue, environment)
+        let queue = try OpenQueue(global, environment)
         return Set(try queue.spool.keptValues(of: Digest(of: key)).keys)
     }
 }

@@ -14,8 +14,7 @@ struct ExportCommand: Command {
     var file: String?
     /// Whether the exported operations leave the queue.
     var isMoving = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { ids = operands }
 
@@ -38,8 +37,7 @@ struct ExportCommand: Command {
             in the queue, and is reported; the status is then 1.
             """)
         FilterOptions.options.map { $0.within(\.filter) }
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.optionsButJSON.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -68,38 +66,35 @@ struct ExportCommand: Command {
             Example("drainq export --type crm --to moved.ndjson --then-drop", "move the operations of a type out"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            if isMoving, self.file == nil {
-                throw CommandFailure(
-                    .usage, "'--then-drop' needs '--to'", hint: "drainq export --to FILE --then-drop")
-            }
-            let queue = try OpenQueue(self.queue, environment)
-            let file = try self.file.map {
-                try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
-            }
-            let report = ExportReport(queue: queue, file: file, isMoving: isMoving)
-            var export = OperationExport(from: queue.spool, isMoving: isMoving) { (event) throws(SpoolError) in
-                try report.take(event)
-            }
-            if ids.isEmpty {
-                let known = try queue.knownDestinations()
-                try export.perform(try chosen(of: known), known)
-            } else {
-                try export.perform(try namedTargets(ids))
-            }
-            try file?.finish()
-            // Who has not got the lines has not seen the operations.
-            if standardOutput.finish() == nil { queue.noteSeen(export.seen) }
-            if isMoving, let file = self.file {
-                try report.drop(export.saved, in: file, isQuiet: verbosity.isQuiet)
-            }
-            if !verbosity.isQuiet {
-                let isOfAll = ids.isEmpty && !filter.isGiven
-                report.reportOmissions(export, quarantined: isOfAll ? try queue.spool.quarantined().count : 0)
-            }
-            return .first(of: report.applying)
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        if isMoving, self.file == nil {
+            throw CommandFailure(.usage, "'--then-drop' needs '--to'", hint: "drainq export --to FILE --then-drop")
         }
+        let queue = try OpenQueue(global, environment)
+        let file = try self.file.map {
+            try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
+        }
+        let report = ExportReport(queue: queue, file: file, isMoving: isMoving)
+        var export = OperationExport(from: queue.spool, isMoving: isMoving) { (event) throws(SpoolError) in
+            try report.take(event)
+        }
+        if ids.isEmpty {
+            let known = try queue.knownDestinations()
+            try export.perform(try chosen(of: known), known)
+        } else {
+            try export.perform(try namedTargets(ids))
+        }
+        try file?.finish()
+        // Who has not got the lines has not seen the operations.
+        if standardOutput.finish() == nil { queue.noteSeen(export.seen) }
+        if isMoving, let file = self.file {
+            try report.drop(export.saved, in: file, isQuiet: global.verbosity.isQuiet)
+        }
+        if !global.verbosity.isQuiet {
+            let isOfAll = ids.isEmpty && !filter.isGiven
+            report.reportOmissions(export, quarantined: isOfAll ? try queue.spool.quarantined().count : 0)
+        }
+        return .first(of: report.applying)
     }
 
     private func chosen(of known: KnownDestinations) throws -> OperationFilter {

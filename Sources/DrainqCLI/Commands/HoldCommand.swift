@@ -36,18 +36,16 @@ struct HoldCommand: Command {
                 "hold a destination, with operations added later"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(action.queue, environment)
-            if action.choosesDestinationsAlone {
-                return try action.changeDestinations(queue, .heldByHand(reason: reason ?? "held by a person"))
-            }
-            if reason != nil {
-                throw CommandFailure(
-                    .usage, "'--reason' applies only to the hold of a destination",
-                    hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
-            }
-            return try action.perform(.hold, by: Self.name, on: queue)
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(action.global, environment)
+        if action.choosesDestinationsAlone {
+            return try action.changeDestinations(queue, .heldByHand(reason: reason ?? "held by a person"))
         }
+        if reason != nil {
+            throw CommandFailure(
+                .usage, "'--reason' applies only to the hold of a destination",
+                hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
+        }
+        return try action.perform(.hold, by: Self.name, on: queue)
     }
 }

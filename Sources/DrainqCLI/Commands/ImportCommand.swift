@@ -1,5 +1,4 @@
 import Drain
-import Policy
 import Spool
 
 /// `drainq import`: restores operations that `export` printed, and prints each id once it is safe.
@@ -11,9 +10,7 @@ struct ImportCommand: Command {
     var isAtomic = false
     var replaces = false
     var sync = Sync.full
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { files = operands }
 
@@ -32,9 +29,7 @@ struct ImportCommand: Command {
             the same queue.
             """)
         Option.sync(\.sync)
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -64,32 +59,30 @@ struct ImportCommand: Command {
                 "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "move operations to another queue"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = RenewedQueue(try OpenQueue(self.queue, environment), self.queue)
-            let report = AddReport(verb: Self.name, isJSON: isJSON, tellsState: true)
-            defer {
-                let queue = queue.queue
-                queue.log(Self.name, of: report.enteredIDs, count: report.entered - report.replaced)
-                queue.log("\(Self.name) --replace", of: report.replacedIDs, count: report.replaced)
-            }
-            let reading = Reading(replaces ? .replacement : .export)
-            let options = Adder.Options(reading, isAtomic: isAtomic, replaces: replaces, isDurable: sync.isDurable)
-            try report.withAdder(to: queue, options) { adder in
-                try read(into: &adder, report)
-                _ = try adder.end()
-                if isAtomic, report.entered == 0, !report.applying.isEmpty {
-                    throw report.nothingEntered(.first(of: report.applying))
-                }
-            }
-            if report.entered == 0, report.duplicates > 0, report.applying.isEmpty {
-                let command = pasted("import", "--replace")
-                throw CommandFailure(
-                    .failed, "no operation was imported: every id is in the queue already",
-                    hint: "'\(command)' replaces the operations in the queue")
-            }
-            return .first(of: report.applying)
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = RenewedQueue(try OpenQueue(global, environment), global)
+        let report = AddReport(verb: Self.name, isJSON: global.isJSON, tellsState: true)
+        defer {
+            let queue = queue.queue
+            queue.log(Self.name, of: report.enteredIDs, count: report.entered - report.replaced)
+            queue.log("\(Self.name) --replace", of: report.replacedIDs, count: report.replaced)
         }
+        let reading = Reading(replaces ? .replacement : .export)
+        let options = Adder.Options(reading, isAtomic: isAtomic, replaces: replaces, isDurable: sync.isDurable)
+        try report.withAdder(to: queue, options) { adder in
+            try read(into: &adder, report)
+            _ = try adder.end()
+            if isAtomic, report.entered == 0, !report.applying.isEmpty {
+                throw report.nothingEntered(.first(of: report.applying))
+            }
+        }
+        if report.entered == 0, report.duplicates > 0, report.applying.isEmpty {
+            let command = pasted("import", "--replace")
+            throw CommandFailure(
+                .failed, "no operation was imported: every id is in the queue already",
+                hint: "'\(command)' replaces the operations in the queue")
+        }
+        return .first(of: report.applying)
     }
 
     /// The longest value in bytes, enough for the base64 of the largest body. A longer one is a bad part.

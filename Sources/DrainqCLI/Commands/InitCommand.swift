@@ -10,10 +10,9 @@ struct InitCommand: Command {
     var url: String?
     /// The name of a service, or `list`.
     var example: String?
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
-    mutating func take(operands: [String]) { queue.path = operands.first ?? queue.path }
+    mutating func take(operands: [String]) { global.path = operands.first ?? global.path }
 
     static var options: [Option<Self>] {
         Option(
@@ -30,8 +29,7 @@ struct InitCommand: Command {
             every line. `list` prints the names and purposes of the services, and makes no queue. GALLERY in \
             drainq-config(5) compares them.
             """)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.optionsButJSON.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -51,53 +49,50 @@ struct InitCommand: Command {
             Example("drainq init /var/spool/drainq", "a queue in another directory"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            if example == ExampleConfigurations.list {
-                try ExampleConfigurations().lines().forEach(standardOutput.line)
-                return .ok
-            }
-            let path = try queuePath(option: queue.path, environment: environment)
-            let url = url
-            if let url, let reason = ConfigurationFile.urlError(url) {
-                throw CommandFailure(.usage, "cannot use '\(withoutUserInformation(url))' for --url: \(reason)")
-            }
-            let initial = ConfigurationFile.initial(url: url)
-            do throws(ConfigurationErrors) {
-                _ = try ConfigurationFile.read(Array(initial.utf8), name: "drainq.json", directory: path)
-            } catch {
-                // The URL is all that the user gave.
-                throw CommandFailure(
-                    .usage, "cannot use '\(url ?? "")' for --url: \(error.errors[0].reason)", hint: error.errors[0].hint
-                )
-            }
-            let example = try example.map { name in
-                try "\(ConfigurationFile.reference)\n\(ExampleConfigurations().text(of: name))"
-            }
-            let queue = try SpoolDirectory.create(at: path)
-            let isNew = try queue.createConfiguration(example ?? initial)
-            let isSet =
-                isNew
-                ? url != nil
-                : try OpenQueue(self.queue, environment).configuration.defaultRoute.url
-                    .map { url == nil || url == $0 } ?? false
-            if !isNew, example != nil || url != nil && !isSet {
-                throw CommandFailure(
-                    .configuration, "'\(path)/drainq.json' exists already and was not changed",
-                    hint: url != nil
-                        ? "set routes.default.url in it" : "move it away first, or name another queue with -q")
-            }
-            if !verbosity.isQuiet {
-                Messages.notice("queue ready in '\(path)'")
-                if example != nil {
-                    Messages.notice(
-                        "next: edit '\(path)/drainq.json': its comments say where the address and the secrets go; then '\(pasted("check"))'"
-                    )
-                } else if !isSet {
-                    Messages.notice("next: set routes.default.url in '\(path)/drainq.json'")
-                }
-            }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        if example == ExampleConfigurations.list {
+            try ExampleConfigurations().lines().forEach(standardOutput.line)
             return .ok
         }
+        let path = try queuePath(option: global.path, environment: environment)
+        if let url, let reason = ConfigurationFile.urlError(url) {
+            throw CommandFailure(.usage, "cannot use '\(withoutUserInformation(url))' for --url: \(reason)")
+        }
+        let initial = ConfigurationFile.initial(url: url)
+        do throws(ConfigurationErrors) {
+            _ = try ConfigurationFile.read(Array(initial.utf8), name: "drainq.json", directory: path)
+        } catch {
+            // The URL is all that the user gave.
+            throw CommandFailure(
+                .usage, "cannot use '\(url ?? "")' for --url: \(error.errors[0].reason)", hint: error.errors[0].hint
+            )
+        }
+        let example = try example.map { name in
+            try "\(ConfigurationFile.reference)\n\(ExampleConfigurations().text(of: name))"
+        }
+        let queue = try SpoolDirectory.create(at: path)
+        let isNew = try queue.createConfiguration(example ?? initial)
+        let isSet =
+            isNew
+            ? url != nil
+            : try OpenQueue(global, environment).configuration.defaultRoute.url
+                .map { url == nil || url == $0 } ?? false
+        if !isNew, example != nil || url != nil && !isSet {
+            throw CommandFailure(
+                .configuration, "'\(path)/drainq.json' exists already and was not changed",
+                hint: url != nil
+                    ? "set routes.default.url in it" : "move it away first, or name another queue with -q")
+        }
+        if !global.verbosity.isQuiet {
+            Messages.notice("queue ready in '\(path)'")
+            if example != nil {
+                Messages.notice(
+                    "next: edit '\(path)/drainq.json': its comments say where the address and the secrets go; then '\(pasted("check"))'"
+                )
+            } else if !isSet {
+                Messages.notice("next: set routes.default.url in '\(path)/drainq.json'")
+            }
+        }
+        return .ok
     }
 }

@@ -9,9 +9,7 @@ struct ListCommand: Command {
     var limit: Int?
     var isLong = false
     var filter = FilterOptions()
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     static var options: [Option<Self>] {
         Option(
@@ -22,9 +20,7 @@ struct ListCommand: Command {
             "Shows LAST for every operation. Without it a list of more than 1,000 operations "
                 + "has only what names tell, and opens no file.")
         FilterOptions.options.map { $0.within(\.filter) }
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -56,59 +52,57 @@ struct ListCommand: Command {
                 "drainq list --type crm --since 2h --json", "the last two hours of a type, for another program"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue.showing(self.queue, environment)
-            queue.reportBrokenConfiguration()
-            let now = Timestamp.now()
-            let known = try queue.destinationsOfThisMachine()
-            let filter = try OperationFilter(
-                filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
-            let limit = limit ?? .max
-            let found = try queue.spool.entries(filter, known)
-            reportUnread(found.unread)
-            let entries = found.entries.prefix(limit)
-            let terminal = Terminal.forResults(environment)
-            var order = try QueueView(queue.spool, queue.configuration, known, at: now)
-            let readsFiles = isJSON || isLong || entries.count <= listedFiles
-            var rows: [[Table.Cell]] = []
-            var quarantined: [[Table.Cell]] = []
-            for entry in entries {
-                var view = queue.view(entry, known)
-                let waiting = order.waiting(of: entry)
-                view.waitsFor = waiting.flatMap(WaitView.init)
-                view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
-                // A table needs only the last answer from the file: the name has the rest.
-                if readsFiles, isJSON || entry.mayHaveAttempts,
-                    case .operation(let stored) = try queue.spool.read(entry)
-                {
-                    view.operation = stored.operation
-                }
-                if isJSON {
-                    JSONLine.write(view)
-                } else {
-                    let last = readsFiles || !entry.mayHaveAttempts ? view.lastResult ?? "-" : "?"
-                    rows.append(row(view, last: last, waiting, now, terminal))
-                }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue.showing(global, environment)
+        queue.reportBrokenConfiguration()
+        let now = Timestamp.now()
+        let known = try queue.destinationsOfThisMachine()
+        let filter = try OperationFilter(
+            filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
+        let limit = limit ?? .max
+        let found = try queue.spool.entries(filter, known)
+        reportUnread(found.unread)
+        let entries = found.entries.prefix(limit)
+        let terminal = Terminal.forResults(environment)
+        var order = try QueueView(queue.spool, queue.configuration, known, at: now)
+        let readsFiles = global.isJSON || isLong || entries.count <= listedFiles
+        var rows: [[Table.Cell]] = []
+        var quarantined: [[Table.Cell]] = []
+        for entry in entries {
+            var view = queue.view(entry, known)
+            let waiting = order.waiting(of: entry)
+            view.waitsFor = waiting.flatMap(WaitView.init)
+            view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
+            // A table needs only the last answer from the file: the name has the rest.
+            if readsFiles, global.isJSON || entry.mayHaveAttempts,
+                case .operation(let stored) = try queue.spool.read(entry)
+            {
+                view.operation = stored.operation
             }
-            if filter.states.contains(.quarantined) {
-                let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
-                for item in items {
-                    if isJSON {
-                        JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item)))
-                    } else {
-                        quarantined.append(row(item, now))
-                    }
-                }
+            if global.isJSON {
+                JSONLine.write(view)
+            } else {
+                let last = readsFiles || !entry.mayHaveAttempts ? view.lastResult ?? "-" : "?"
+                rows.append(row(view, last: last, waiting, now, terminal))
             }
-            // A program gets one table. At a terminal the long names of files would leave no room for other columns.
-            let tables = terminal.columns == nil ? [rows + quarantined] : [rows, quarantined]
-            for rows in tables where !rows.isEmpty {
-                Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
-                    .forEach(standardOutput.line)
-            }
-            return .ok
         }
+        if filter.states.contains(.quarantined) {
+            let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
+            for item in items {
+                if global.isJSON {
+                    JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item)))
+                } else {
+                    quarantined.append(row(item, now))
+                }
+            }
+        }
+        // A program gets one table. At a terminal the long names of files would leave no room for other columns.
+        let tables = terminal.columns == nil ? [rows + quarantined] : [rows, quarantined]
+        for rows in tables where !rows.isEmpty {
+            Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
+                .forEach(standardOutput.line)
+        }
+        return .ok
     }
 }
 

@@ -13,9 +13,7 @@ struct LogCommand: Command {
     var types: [TypeName] = []
     var ids: [OperationID] = []
     var isFollowing = false
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     static var options: [Option<Self>] {
         Option(
@@ -37,9 +35,7 @@ struct LogCommand: Command {
         Option(
             .follow, short: "f", \.isFollowing, "wait for more until interrupted",
             "Goes on with the lines that are added from now on, until SIGINT or until the reader has gone.")
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -63,42 +59,40 @@ struct LogCommand: Command {
             Example("drainq log --follow --json", "every new line, for another program"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue.showing(self.queue, environment)
-            queue.reportBrokenConfiguration()
-            let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: .now())
-            let now = Timestamp.now()
-            let choice = LogChoice(
-                since: since?.timestamp(now: now), until: until?.timestamp(now: now),
-                destinations: Set(try destinations.map { try known.destination(named: $0).name }),
-                types: Set(types.map { "\($0)" }), ids: Set(ids.map { "\($0)" }))
-            var reader = LogReader(queue: queue)
-            var story = LogStory(tellsRuns: verbosity.isVerbose) { standardOutput.line($0) }
-            func tell(_ events: [LogEvent]) {
-                // A run writes a change at once, and the attempts of a minute after it.
-                let ordered = events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
-                for (_, event) in ordered where choice.takes(event) {
-                    if isJSON { JSONLine.write(LogView(event: event)) } else { story.tell(event) }
-                }
-                story.flush()
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue.showing(global, environment)
+        queue.reportBrokenConfiguration()
+        let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: .now())
+        let now = Timestamp.now()
+        let choice = LogChoice(
+            since: since?.timestamp(now: now), until: until?.timestamp(now: now),
+            destinations: Set(try destinations.map { try known.destination(named: $0).name }),
+            types: Set(types.map { "\($0)" }), ids: Set(ids.map { "\($0)" }))
+        var reader = LogReader(queue: queue)
+        var story = LogStory(tellsRuns: global.verbosity.isVerbose) { standardOutput.line($0) }
+        func tell(_ events: [LogEvent]) {
+            // A run writes a change at once, and the attempts of a minute after it.
+            let ordered = events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+            for (_, event) in ordered where choice.takes(event) {
+                if global.isJSON { JSONLine.write(LogView(event: event)) } else { story.tell(event) }
             }
-            tell(try reader.read())
-            if reader.unread > 0 {
-                Messages.warning(
-                    "\(InWords.count(reader.unread, "line")) of the log cannot be read: torn, or of a newer version")
-            }
-            guard isFollowing else { return .ok }
-            let stopped = DispatchSemaphore(value: 0)
-            let signals = StopSignals { stopped.signal() }
-            defer { signals.restore() }
-            while !signals.received {
-                standardOutput.flush()
-                if standardOutput.isClosed || stopped.wait(timeout: .now() + 1) == .success { break }
-                tell(try reader.read())
-            }
-            return .ok
+            story.flush()
         }
+        tell(try reader.read())
+        if reader.unread > 0 {
+            Messages.warning(
+                "\(InWords.count(reader.unread, "line")) of the log cannot be read: torn, or of a newer version")
+        }
+        guard isFollowing else { return .ok }
+        let stopped = DispatchSemaphore(value: 0)
+        let signals = StopSignals { stopped.signal() }
+        defer { signals.restore() }
+        while !signals.received {
+            standardOutput.flush()
+            if standardOutput.isClosed || stopped.wait(timeout: .now() + 1) == .success { break }
+            tell(try reader.read())
+        }
+        return .ok
     }
 }
 

@@ -13,8 +13,8 @@ extension ActionOptions {
         _ queue: OpenQueue, _ event: DestinationEvent, isAlready: (DestinationState) -> String? = { _ in nil }
     ) throws -> ExitStatus {
         try queue.changeDestinations(
-            event, filter.destinations, isQuiet: verbosity.isQuiet, isDryRun: isDryRun, isJSON: isJSON,
-            isAlready: isAlready)
+            event, filter.destinations, isQuiet: global.verbosity.isQuiet, isDryRun: isDryRun,
+            isJSON: global.isJSON, isAlready: isAlready)
     }
 }
 

@@ -17,7 +17,7 @@ struct PauseCommand: Command {
             Example("drainq pause --destination https://api.example.com", "stop attempts to one destination"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    func perform(environment: [String: String]) throws -> ExitStatus {
         try pause.setPaused(true, environment)
     }
 }

@@ -6,45 +6,41 @@ import Spool
 struct PauseOptions {
     /// The destinations to pause or resume; empty means the whole queue.
     var destinations: [String] = []
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .destination, .destination, each: \.destinations, "only this destination",
             "Only this destination, by its name as `drainq status` shows it.")
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.optionsButJSON.map { $0.within(\.global) }
     }
 
     /// Pauses or resumes the queue, or the destinations that the command line names.
-    func setPaused(_ isPaused: Bool, _ environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(self.queue, environment)
-            if !destinations.isEmpty {
-                return try queue.changeDestinations(
-                    isPaused ? .paused : .resumed, destinations, isQuiet: verbosity.isQuiet
-                ) { state in
-                    state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
-                }
+    func setPaused(_ isPaused: Bool, _ environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(global, environment)
+        if !destinations.isEmpty {
+            return try queue.changeDestinations(
+                isPaused ? .paused : .resumed, destinations, isQuiet: global.verbosity.isQuiet
+            ) { state in
+                state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
             }
-            let changes = try queue.spool.setPaused(isPaused, by: queue.operatorName, at: .now())
-            if changes { queue.log(byOperator: [LogEvent(isPaused ? .paused : .resumed, at: .now())]) }
-            if !verbosity.isQuiet {
-                switch (isPaused, changes) {
-                case (true, true): Messages.notice("the queue is paused: runs make no attempts")
-                case (true, false): Messages.notice("the queue is paused already")
-                case (false, true): Messages.notice("the queue is resumed: the next run attempts due operations")
-                case (false, false): Messages.notice("the queue is not paused")
-                }
-                for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
-                where !isPaused && state.isPaused {
-                    Messages.notice(
-                        "the destination '\(name)' is still paused; '\(pasted("resume", "--destination", name))' ends its pause"
-                    )
-                }
-            }
-            return .ok
         }
+        let changes = try queue.spool.setPaused(isPaused, by: queue.operatorName, at: .now())
+        if changes { queue.log(byOperator: [LogEvent(isPaused ? .paused : .resumed, at: .now())]) }
+        if !global.verbosity.isQuiet {
+            switch (isPaused, changes) {
+            case (true, true): Messages.notice("the queue is paused: runs make no attempts")
+            case (true, false): Messages.notice("the queue is paused already")
+            case (false, true): Messages.notice("the queue is resumed: the next run attempts due operations")
+            case (false, false): Messages.notice("the queue is not paused")
+            }
+            for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
+            where !isPaused && state.isPaused {
+                Messages.notice(
+                    "the destination '\(name)' is still paused; '\(pasted("resume", "--destination", name))' ends its pause"
+                )
+            }
+        }
+        return .ok
     }
 }

@@ -63,15 +63,10 @@ struct ReceivedLine {
 
     /// Returns the JSON with blanks for line breaks, which stand only between tokens. `nil` if it is no single value.
     private static func jsonOnOneLine(_ body: [UInt8]) -> String? {
-        var scanner = JSONScanner(body)
-        do throws(JSONSyntaxError) {
-            guard let value = try scanner.next(), try scanner.next() == nil else { return nil }
-            let blanks = Set("\n\r\t".utf8)
-            let line = body[value].map { blanks.contains($0) ? UInt8(ascii: " ") : $0 }
-            return JSONText.escapedJSONForDisplay(String(decoding: line, as: UTF8.self))
-        } catch {
-            return nil
-        }
+        guard let document = try? JSONDocument(body) else { return nil }
+        let blanks = Set("\n\r\t".utf8)
+        let line = body[document.range].map { blanks.contains($0) ? UInt8(ascii: " ") : $0 }
+        return JSONText.escapedJSONForDisplay(String(decoding: line, as: UTF8.self))
     }
 
     static func string(_ text: String) -> String {

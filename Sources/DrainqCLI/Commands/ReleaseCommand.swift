@@ -46,28 +46,24 @@ struct ReleaseCommand: Command {
             Example("drainq release --all", "release everything"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(action.queue, environment)
-            if action.choosesDestinationsAlone {
-                return try action.changeDestinations(queue, .released) { $0.isOpen ? "is not held" : nil }
-            }
-            let names = try destinations(of: queue)
-            try queue.record(.released, of: names, isDryRun: action.isDryRun, isJSON: action.isJSON)
-            let known = try queue.knownDestinations()
-            return try action.perform(.release, by: Self.name, on: queue) { known.endOfHold(of: $0.name) }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(action.global, environment)
+        if action.choosesDestinationsAlone {
+            return try action.changeDestinations(queue, .released) { $0.isOpen ? "is not held" : nil }
         }
+        let names = try destinations(of: queue)
+        try queue.record(.released, of: names, isDryRun: action.isDryRun, isJSON: action.global.isJSON)
+        let known = try queue.knownDestinations()
+        return try action.perform(.release, by: Self.name, on: queue) { known.endOfHold(of: $0.name) }
     }
-}
 
-extension ReleaseCommand {
     /// Returns the destinations to release besides operations: with --all every closed one, with --status alone or with
     /// --destination those that are held for such an answer. A hold by hand has no answer.
     private func destinations(of queue: OpenQueue) throws -> [String] {
         let known = try queue.knownDestinations()
         if action.isForAll {
             let closed = queue.destinationChange.closed(known)
-            for name in closed where !action.verbosity.isQuiet {
+            for name in closed where !action.global.verbosity.isQuiet {
                 guard let hold = known.states[name]?.hold, hold.isByHand else { continue }
                 Messages.notice("'\(name)' was held by a person: \(hold.reason)")
             }

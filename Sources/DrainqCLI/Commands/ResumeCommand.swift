@@ -11,7 +11,7 @@ struct ResumeCommand: Command {
         "Ends the pause of the queue, or with --destination that of a destination.",
         examples: [Example("drainq resume", "continue after maintenance")])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    func perform(environment: [String: String]) throws -> ExitStatus {
         try pause.setPaused(false, environment)
     }
 }

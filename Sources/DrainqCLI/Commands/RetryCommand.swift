@@ -53,11 +53,8 @@ struct RetryCommand: Command {
                 "retry the operations that your own filter selects"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(action.queue, environment)
-            return try action.perform(
-                .retry(spacing: rate?.interval, asNewest: isNewest), by: Self.name, on: queue)
-        }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(action.global, environment)
+        return try action.perform(.retry(spacing: rate?.interval, asNewest: isNewest), by: Self.name, on: queue)
     }
 }

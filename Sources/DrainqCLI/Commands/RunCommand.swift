@@ -23,9 +23,7 @@ struct RunCommand: Command {
     var progress = Progress.Choice.auto
     var isDryRun = false
     var request = RequestOptions()
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { ids = operands }
 
@@ -102,9 +100,7 @@ struct RunCommand: Command {
             """)
         Option.dryRun(\.isDryRun)
         RequestOptions.options.map { $0.within(\.request) }
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -145,30 +141,28 @@ struct RunCommand: Command {
             Example("drainq run --dry-run --request", "print the requests that a run would send"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    func perform(environment: [String: String]) throws -> ExitStatus {
         Messages.format = Messages.Format(environment: environment)
-        return try failing {
-            if request.showsRequests, !isDryRun {
-                throw CommandFailure(
-                    .usage, "'--request' needs '--dry-run'",
-                    hint: "the request of one operation: drainq show --request ID")
-            }
-            if !Terminal.isOnStandardError {
-                // What a mail says is read elsewhere.
-                nameQueueInCommands(absolutePath(try queuePath(option: self.queue.path, environment: environment)))
-            }
-            guard var queue = try openQueue(environment) else { return .configuration }
-            try queue.applyTransport(of: environment)
-            let named = ids.isEmpty ? nil : try NamedOperations(try namedTargets(ids), of: queue)
-            if let named, named.ids.isEmpty { return .first(of: named.statuses) }
-            var options = runOptions(named?.ids)
-            if !destinations.isEmpty {
-                let known = try queue.knownDestinations()
-                options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
-            }
-            let renewed = RenewedQueue(queue, self.queue) { try $0.checkTrustOfConfiguration(self.queue) }
-            return try drain(queue, options: options, named: named, renewed: renewed)
+        if request.showsRequests, !isDryRun {
+            throw CommandFailure(
+                .usage, "'--request' needs '--dry-run'",
+                hint: "the request of one operation: drainq show --request ID")
         }
+        if !Terminal.isOnStandardError {
+            // What a mail says is read elsewhere.
+            nameQueueInCommands(absolutePath(try queuePath(option: global.path, environment: environment)))
+        }
+        guard var queue = try openQueue(environment) else { return .configuration }
+        try queue.applyTransport(of: environment)
+        let named = ids.isEmpty ? nil : try NamedOperations(try namedTargets(ids), of: queue)
+        if let named, named.ids.isEmpty { return .first(of: named.statuses) }
+        var options = runOptions(named?.ids)
+        if !destinations.isEmpty {
+            let known = try queue.knownDestinations()
+            options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
+        }
+        let renewed = RenewedQueue(queue, global) { try $0.checkTrustOfConfiguration(global) }
+        return try drain(queue, options: options, named: named, renewed: renewed)
     }
 
     /// Opens the queue. Returns `nil` if its configuration is broken, and a run has said so within the hour.
@@ -176,16 +170,16 @@ struct RunCommand: Command {
         let failure: CommandFailure
         do throws(CommandFailure) {
             return try failing {
-                let queue = try OpenQueue(self.queue, environment)
-                try queue.checkTrustOfConfiguration(self.queue)
+                let queue = try OpenQueue(global, environment)
+                try queue.checkTrustOfConfiguration(global)
                 return queue
             }
         } catch {
             failure = error
         }
         guard failure.status == .configuration, detail == .actionable, let message = failure.messages.first,
-            let spool = try? SpoolDirectory(opening: queuePath(option: queue.path, environment: environment)),
-            !Complaint(text: message.text).isDue(in: spool, at: .now())
+            let spool = try? SpoolDirectory(opening: queuePath(option: global.path, environment: environment)),
+            !Complaint(text: message.text).recordIfDue(in: spool, at: .now())
         else { throw failure }
         return nil
     }
@@ -206,9 +200,9 @@ struct RunCommand: Command {
     }
 
     private var detail: RunReporter.Detail {
-        if isJSON { return .json }
-        if verbosity.isVerbose { return .everything }
-        if verbosity.isQuiet { return .actionable }
+        if global.isJSON { return .json }
+        if global.verbosity.isVerbose { return .everything }
+        if global.verbosity.isQuiet { return .actionable }
         return Terminal.isOnStandardError ? .everything : .actionable
     }
 
@@ -220,9 +214,8 @@ struct RunCommand: Command {
         var named = named
         var reporter = RunReporter(
             detail: detail ?? self.detail,
-            progress: Progress(
-                progress, verbosity, isJSON: isJSON, stays: staysUntilEmpty || wait != nil, queue.environment),
-            queue: Terminal.isOnStandardError ? self.queue.path : absolutePath(queue.spool.path),
+            progress: Progress(progress, global, stays: staysUntilEmpty || wait != nil, queue.environment),
+            queue: Terminal.isOnStandardError ? global.path : absolutePath(queue.spool.path),
             showsStats: showsStats, mailOf: queue.spool)
         var observer = RunObserver(of: queue)
         func stayingWorld(of queue: OpenQueue) -> World {
@@ -237,7 +230,7 @@ struct RunCommand: Command {
         }
         let world = stayingWorld(of: queue)
         if isDryRun, request.showsRequests {
-            var requests = RequestPrinter(request, asJSON: isJSON, .forResults(queue.environment))
+            var requests = RequestPrinter(request, asJSON: global.isJSON, .forResults(queue.environment))
             try queue.preview(options).forEachRequest { planned in
                 requests.print(planned)
                 planned.ids.forEach { named?.plan($0) }
@@ -250,7 +243,7 @@ struct RunCommand: Command {
             for (entry, destination) in try run.plan() {
                 let view = EntryView(
                     entry: entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
-                if isJSON {
+                if global.isJSON {
                     JSONLine.write(view)
                 } else {
                     standardOutput.line("\(entry.name.id)  \(entry.name.type)  \(destination)")

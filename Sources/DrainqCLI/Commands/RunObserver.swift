@@ -128,7 +128,9 @@ struct RunObserver {
             } catch {
                 let complaint = Complaint(
                     text: error.description, hint: error.hint ?? RunObserver.hintToPublish)
-                guard causes.insert(error.code).inserted, complaint.isDue(in: queue.spool, at: .now()) else { return }
+                guard causes.insert(error.code).inserted, complaint.recordIfDue(in: queue.spool, at: .now()) else {
+                    return
+                }
                 Messages.warning(complaint.text, hint: complaint.hint)
             }
         } catch {

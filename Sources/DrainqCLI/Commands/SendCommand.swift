@@ -14,9 +14,7 @@ struct SendCommand: Command {
     /// The text to print if nothing is delivered: JSON, as written.
     var fallback: String?
     var select: JSONPointer?
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { input.files = operands }
 
@@ -58,9 +56,7 @@ struct SendCommand: Command {
             the command prints --fallback; without that option it is an error with status 65, although the operation \
             is delivered.
             """)
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -107,67 +103,64 @@ struct SendCommand: Command {
                 "drainq send --type crm --retry-within 1m update.json", "attempt for a minute before queueing"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            var queue = try OpenQueue(self.queue, environment)
-            try queue.applyTransport(of: environment)
-            try queue.checkTrustOfConfiguration(self.queue)
-            if let fallback = fallback, (try? JSONValue(Array(fallback.utf8))) == nil {
-                throw CommandFailure(
-                    .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
-            }
-            try checkOrder(by: queue.configuration)
-            var counting = SendCounting(queue)
-            defer { counting.end() }
-            let options = OperationSender.Options(
-                timeout: timeout, retryWithin: retryWithin, queues: !neverQueues)
-            let sender = OperationSender(
-                spool: queue.spool, configuration: queue.configuration, options: options, world: queue.world()
-            ) { event in
-                switch event {
-                case .attempted(let attempt): counting.take(attempt)
-                case .notKept(let id, let name, let reason):
-                    Messages.warning(
-                        notKeptMessage(id, name, reason),
-                        hint: "operations of the same key that send the value wait for it")
-                case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
-                default: counting.take(event)
-                }
-            }
-            let report = SendReport(command: self)
-            var applying: [ExitStatus] = []
-            var input = OperationInput(queue: queue, options: input, reading: input.reading(at: .now()))
-            try input.read { item in
-                // While the command waits for the next operation, a signal ends the process as usual.
-                Interruption.install()
-                defer { Interruption.uninstall() }
-                do {
-                    switch item {
-                    case .operation(let given):
-                        let result = try sender(given.submission)
-                        if case .postponed(let postponement) = result { counting.take(postponement) }
-                        applying.append(report.answer(given, result))
-                    case .refused(let value, let reason):
-                        let place = value.place
-                        applying.append(
-                            report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
-                    case .refusedFile(let path, let refusal):
-                        applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
-                    }
-                } catch let error as SpoolError where error.kind == .io {
-                    // A full disk, for example: nothing was sent, and `--fallback` answers.
-                    applying.append(report.refuse(error))
-                } catch let error as SpoolError {
-                    throw CommandFailure(error, hasBegun: !applying.isEmpty)
-                }
-                standardOutput.flush()
-                counting.write()
-                try standardOutput.requireReader(
-                    of: "answers", "drainq reads no further line",
-                    hint: "drainq has sent, queued or refused \(InWords.count(applying.count, "value")) of this input")
-            }
-            return .first(of: applying)
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        var queue = try OpenQueue(global, environment)
+        try queue.applyTransport(of: environment)
+        try queue.checkTrustOfConfiguration(global)
+        if let fallback = fallback, (try? JSONValue(Array(fallback.utf8))) == nil {
+            throw CommandFailure(
+                .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
         }
+        try checkOrder(by: queue.configuration)
+        var counting = SendCounting(queue)
+        defer { counting.end() }
+        let options = OperationSender.Options(timeout: timeout, retryWithin: retryWithin, queues: !neverQueues)
+        let sender = OperationSender(
+            spool: queue.spool, configuration: queue.configuration, options: options, world: queue.world()
+        ) { event in
+            switch event {
+            case .attempted(let attempt): counting.take(attempt)
+            case .notKept(let id, let name, let reason):
+                Messages.warning(
+                    notKeptMessage(id, name, reason),
+                    hint: "operations of the same key that send the value wait for it")
+            case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
+            default: counting.take(event)
+            }
+        }
+        let report = SendReport(command: self)
+        var applying: [ExitStatus] = []
+        var input = OperationInput(queue: queue, options: input, reading: input.reading(at: .now()))
+        try input.read { item in
+            // While the command waits for the next operation, a signal ends the process as usual.
+            Interruption.install()
+            defer { Interruption.uninstall() }
+            do {
+                switch item {
+                case .operation(let given):
+                    let result = try sender(given.submission)
+                    if case .postponed(let postponement) = result { counting.take(postponement) }
+                    applying.append(report.answer(given, result))
+                case .refused(let value, let reason):
+                    let place = value.place
+                    applying.append(
+                        report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
+                case .refusedFile(let path, let refusal):
+                    applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
+                }
+            } catch let error as SpoolError where error.kind == .io {
+                // A full disk, for example: nothing was sent, and `--fallback` answers.
+                applying.append(report.refuse(error))
+            } catch let error as SpoolError {
+                throw CommandFailure(error, hasBegun: !applying.isEmpty)
+            }
+            standardOutput.flush()
+            counting.write()
+            try standardOutput.requireReader(
+                of: "answers", "drainq reads no further line",
+                hint: "drainq has sent, queued or refused \(InWords.count(applying.count, "value")) of this input")
+        }
+        return .first(of: applying)
     }
 
     /// Throws if `--no-queue` is given for a type whose route has an order: an operation without a file has no place in
@@ -208,9 +201,9 @@ private struct SendReport {
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
         if !waits { return refuse("'\(id)': \(reason)", SendResult(id: id, outcome: "failed", error: reason), .failed) }
-        if command.isJSON {
+        if command.global.isJSON {
             JSONLine.write(SendResult(id: id, outcome: "queued", error: reason))
-        } else if !command.verbosity.isQuiet {
+        } else if !command.global.verbosity.isQuiet {
             Messages.notice("'\(id)' is in the queue already (\(state.word)): not sent")
         }
         return fallBack(.deferred)
@@ -221,7 +214,7 @@ private struct SendReport {
             return print(answer, event, id)
         }
         if let document = try? JSONDocument(answer: answer), let range = document.range(at: pointer) {
-            return print(answer[range] + (command.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
+            return print(answer[range] + (command.global.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
         }
         let reason = "it was delivered, but its answer has no value at '\(pointer)'"
         return refuse(
@@ -230,7 +223,7 @@ private struct SendReport {
     }
 
     private func print(_ answer: some Collection<UInt8>, _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
-        if command.isJSON {
+        if command.global.isJSON {
             JSONLine.write(SendResult(id: id, outcome: "delivered", record: event.record, answer: Array(answer)))
         } else {
             standardOutput.write(bytes: answer)
@@ -251,9 +244,9 @@ private struct SendReport {
                 "'\(id)': \(reason)", SendResult(id: id, outcome: "deferred", record: last, error: reason), status)
         }
         if let displaced = postponement.displaced { _ = reportEvicted(displaced) }
-        if command.isJSON {
+        if command.global.isJSON {
             JSONLine.write(SendResult(id: id, outcome: "queued", record: last, error: reason))
-        } else if !command.verbosity.isQuiet {
+        } else if !command.global.verbosity.isQuiet {
             Messages.notice("queued '\(id)': \(reason)")
         }
         return fallBack(status)
@@ -273,9 +266,9 @@ private struct SendReport {
     }
 
     private func refuse(_ message: String, hint: String?, _ result: SendResult, _ status: ExitStatus) -> ExitStatus {
-        if command.isJSON {
+        if command.global.isJSON {
             JSONLine.write(result)
-        } else if command.fallback == nil || command.verbosity.isVerbose {
+        } else if command.fallback == nil || command.global.verbosity.isVerbose {
             Messages.error(message, hint: hint)
         }
         return fallBack(status)
@@ -283,7 +276,7 @@ private struct SendReport {
 
     private func fallBack(_ status: ExitStatus) -> ExitStatus {
         guard let fallback = command.fallback else { return status }
-        if !command.isJSON { standardOutput.line(fallback) }
+        if !command.global.isJSON { standardOutput.line(fallback) }
         return .ok
     }
 }

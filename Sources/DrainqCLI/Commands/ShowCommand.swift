@@ -8,17 +8,13 @@ struct ShowCommand: Command {
 
     var ids: [String] = []
     var request = RequestOptions()
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { ids = operands }
 
     static var options: [Option<Self>] {
         RequestOptions.options.map { $0.within(\.request) }
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -41,23 +37,21 @@ struct ShowCommand: Command {
                 "drainq list --state failed --json | jq -r .id | drainq show -", "show all failed operations"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(self.queue, environment)
-            let targets = try namedTargets(ids)
-            var showing = Showing(self, queue, try queue.destinationsOfThisMachine(), .forResults(environment))
-            let found = try queue.spool.found(targets, withCopies: true)
-            var status = ExitStatus.ok
-            for target in targets {
-                guard let found = found[target] else {
-                    Messages.error("no operation '\(target)' in the queue", hint: pasted("list"))
-                    status = .failed
-                    continue
-                }
-                for one in found { try showing.show(one) }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(global, environment)
+        let targets = try namedTargets(ids)
+        var showing = Showing(self, queue, try queue.destinationsOfThisMachine(), .forResults(environment))
+        let found = try queue.spool.found(targets, withCopies: true)
+        var status = ExitStatus.ok
+        for target in targets {
+            guard let found = found[target] else {
+                Messages.error("no operation '\(target)' in the queue", hint: pasted("list"))
+                status = .failed
+                continue
             }
-            return showing.requests.hasFailed ? .failed : status
+            for one in found { try showing.show(one) }
         }
+        return showing.requests.hasFailed ? .failed : status
     }
 }
 
@@ -77,7 +71,7 @@ private struct Showing {
         self.queue = queue
         self.known = known
         now = .now()
-        asJSON = command.isJSON
+        asJSON = command.global.isJSON
         self.terminal = terminal
         preview = command.request.showsRequests ? queue.preview() : nil
         requests = RequestPrinter(command.request, asJSON: asJSON, terminal)

@@ -1,4 +1,3 @@
-import Drain
 import Policy
 import Spool
 
@@ -14,9 +13,7 @@ struct StatusCommand: Command {
     var isWatching = false
     var isForMonitor = false
     var interval: Duration?
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     static var options: [Option<Self>] {
         Option(
@@ -54,9 +51,7 @@ struct StatusCommand: Command {
             .interval, .interval, \.interval, initial: usualInterval.quantity,
             "time between two statuses, with --watch",
             "The time between two statuses; only with --watch.")
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -97,41 +92,38 @@ struct StatusCommand: Command {
             Example("drainq status --prometheus", "show the status as metrics"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    func perform(environment: [String: String]) throws -> ExitStatus {
         if isForMonitor { return check(environment) }
-        return try failing {
-            if !Terminal.isOnStandardOutput {
-                // What a file or a mail says is read elsewhere.
-                nameQueueInCommands(absolutePath(try queuePath(option: self.queue.path, environment: environment)))
-            }
-            let queue = try OpenQueue.showing(self.queue, environment)
-            if isForPrometheus {
-                standardOutput.write(try Exposition(of: queue, at: .now()).text)
-                return .ok
-            }
-            if isPage {
-                standardOutput.write(try QueuePage(of: queue, at: .now()).html)
-                return .ok
-            }
-            if isWatching {
-                try watch(queue, every: interval ?? Self.usualInterval, asJSON: isJSON)
-            } else if interval != nil {
-                throw CommandFailure(
-                    .usage, "'--interval' needs '--watch'", hint: "drainq status --watch --interval 5s")
-            } else {
-                let now = Timestamp.now()
-                let status = try QueueStatus(of: queue, at: now)
-                if isJSON {
-                    JSONLine.write(status)
-                } else {
-                    StatusReport(
-                        status: status, now: now, terminal: .forResults(environment),
-                        showsRules: verbosity.isVerbose
-                    ).lines.forEach(standardOutput.line)
-                }
-            }
+        if !Terminal.isOnStandardOutput {
+            // What a file or a mail says is read elsewhere.
+            nameQueueInCommands(absolutePath(try queuePath(option: global.path, environment: environment)))
+        }
+        let queue = try OpenQueue.showing(global, environment)
+        if isForPrometheus {
+            standardOutput.write(try Exposition(of: queue, at: .now()).text)
             return .ok
         }
+        if isPage {
+            standardOutput.write(try QueuePage(of: queue, at: .now()).html)
+            return .ok
+        }
+        if isWatching {
+            try watch(queue, every: interval ?? Self.usualInterval, asJSON: global.isJSON)
+        } else if interval != nil {
+            throw CommandFailure(.usage, "'--interval' needs '--watch'", hint: "drainq status --watch --interval 5s")
+        } else {
+            let now = Timestamp.now()
+            let status = try QueueStatus(of: queue, at: now)
+            if global.isJSON {
+                JSONLine.write(status)
+            } else {
+                StatusReport(
+                    status: status, now: now, terminal: .forResults(environment),
+                    showsRules: global.verbosity.isVerbose
+                ).lines.forEach(standardOutput.line)
+            }
+        }
+        return .ok
     }
 
     /// Prints the line of `--check`, and returns its status. Whatever keeps the status from being known is in the line,
@@ -141,7 +133,7 @@ struct StatusCommand: Command {
         do throws(CommandFailure) {
             try failing {
                 let now = Timestamp.now()
-                let status = try QueueStatus(of: OpenQueue.showing(queue, environment), at: now)
+                let status = try QueueStatus(of: OpenQueue.showing(global, environment), at: now)
                 (level, text) = (status.words.level, status.words.text)
                 figures = " | " + CheckFigures.text(of: status, at: now)
             }

@@ -9,9 +9,7 @@ struct WaitCommand: Command {
     var ids: [String] = []
     /// The longest time to wait; `nil` waits for ever.
     var timeout: Duration?
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     mutating func take(operands: [String]) { ids = operands }
 
@@ -23,9 +21,7 @@ struct WaitCommand: Command {
             or 69 if it is held.
             """
         )
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     static let description = CommandDescription(
@@ -55,12 +51,10 @@ struct WaitCommand: Command {
                 "print the kept answer when it arrives"),
         ])
 
-    func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing {
-            let queue = try OpenQueue(self.queue, environment)
-            var waiting = Waiting(for: try namedTargets(ids), in: queue, asJSON: isJSON)
-            return try waiting.wait(atMost: timeout, isQuiet: verbosity.isQuiet)
-        }
+    func perform(environment: [String: String]) throws -> ExitStatus {
+        let queue = try OpenQueue(global, environment)
+        var waiting = Waiting(for: try namedTargets(ids), in: queue, asJSON: global.isJSON)
+        return try waiting.wait(atMost: timeout, isQuiet: global.verbosity.isQuiet)
     }
 }
 

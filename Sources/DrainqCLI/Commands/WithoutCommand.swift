@@ -2,7 +2,7 @@
 /// standard output gets the four commands to begin with.
 func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     do throws(CommandFailure) {
-        return try StatusCommand().perform(environment: environment)
+        return try failing { try StatusCommand().perform(environment: environment) }
     } catch {
         guard error.status == .noInput || error.status == .usage else { throw error }
         Messages.error(

@@ -1,7 +1,3 @@
-import Drain
-import Policy
-import Spool
-
 extension OutputObject {
     static let table: [OutputObject] =
         [

@@ -1,7 +1,6 @@
 import CSystem
 import Drain
 import Policy
-import Spool
 
 /// A file or standard input. Reads it in pieces as they arrive, so that a pipeline gets its answers line by line.
 final class InputSource {
@@ -73,9 +72,7 @@ final class InputSource {
             }
         }
     }
-}
 
-extension InputSource {
     /// Opens each source and passes it to `read`. Calls `pause` before it throws, so that `add` and `import` queue the
     /// operations before the error.
     static func forEach(

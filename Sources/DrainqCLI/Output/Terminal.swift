@@ -1,5 +1,4 @@
 import CSystem
-import Policy
 
 /// The terminal that shows results: its size, and whether it has colour.
 struct Terminal: Hashable, Sendable {

@@ -37,22 +37,16 @@ struct Incidents {
                     kind: event.kind == .up ? "bad" : "held", what: "\(place) was \(state)",
                     from: event.since ?? event.at, to: event.at, cause: event.causeValue.text,
                     effect: [waited, end].filter { !$0.isEmpty }.joined(separator: "; "))
-                guard let index = rows.lastIndex(where: { $0.isOne(with: row) }) else { add(row); break }
+                guard let index = rows.lastIndex(where: { $0.isOne(with: row) }) else { rows.append(row); break }
                 rows[index].count += 1
                 rows[index].what = "\(rows[index].count) destinations were \(state)"
                 rows[index].effect = end
             case .gap:
-                add(
-                    Row(
-                        kind: "bad", what: "no run came", from: event.since ?? event.at, to: event.at,
-                        cause: "not known to drainq", effect: ""))
+                add("bad", "no run came", from: event.since ?? event.at, to: event.at, cause: "not known to drainq")
             case .failed: addFailed(event, place)
             case .quarantined:
-                add(
-                    Row(
-                        kind: "warn", what: "\(HealthWords.count(event.count ?? 0, "file")) into quarantine",
-                        from: event.at,
-                        to: event.at, cause: event.cause ?? "", effect: ""))
+                let what = "\(HealthWords.count(event.count ?? 0, "file")) into quarantine"
+                add("warn", what, from: event.at, to: event.at, cause: event.cause ?? "")
             default: break
             }
         }
@@ -65,30 +59,30 @@ struct Incidents {
             let state = "\(count == 1 ? "is" : "are") \(one.state == .held ? "held" : "down")"
             let waiting = troubles.reduce(0) { $0 + $1.waiting }
             add(
-                Row(
-                    kind: one.state == .held ? "held" : "bad",
-                    what: "\(names) \(one.answersWithoutTaking ? "deliver\(count == 1 ? "s" : "") nothing" : state)",
-                    from: troubles.compactMap(\.since).min() ?? now, to: nil, cause: one.cause?.text ?? "",
-                    effect: "\(InWords.grouped(waiting)) \(waiting == 1 ? "waits" : "wait")"))
+                one.state == .held ? "held" : "bad",
+                "\(names) \(one.answersWithoutTaking ? "deliver\(count == 1 ? "s" : "") nothing" : state)",
+                from: troubles.compactMap(\.since).min() ?? now, cause: one.cause?.text ?? "",
+                effect: "\(InWords.grouped(waiting)) \(waiting == 1 ? "waits" : "wait")")
         }
         if let pause = health.pause {
-            add(
-                Row(
-                    kind: "held", what: "the queue is paused", from: pause.since, to: nil,
-                    cause: "\(pause.user ?? "somebody") paused it", effect: "\(InWords.grouped(health.waiting)) wait"))
+            let effect = "\(InWords.grouped(health.waiting)) wait"
+            let cause = "\(pause.user ?? "somebody") paused it"
+            add("held", "the queue is paused", from: pause.since, cause: cause, effect: effect)
         }
         if case .notRunning(let since)? = health.findings.first(where: {
             if case .notRunning = $0 { true } else { false }
         }) {
-            add(
-                Row(
-                    kind: "bad", what: "no run came", from: since, to: nil, cause: "not known to drainq",
-                    effect: "\(InWords.grouped(health.waiting)) wait"))
+            let effect = "\(InWords.grouped(health.waiting)) wait"
+            add("bad", "no run came", from: since, cause: "not known to drainq", effect: effect)
         }
         rows.sort { ($0.to ?? now, $0.from) > ($1.to ?? now, $1.from) }
     }
 
-    private mutating func add(_ row: Row) { rows.append(row) }
+    private mutating func add(
+        _ kind: String, _ what: String, from: Timestamp, to: Timestamp? = nil, cause: String, effect: String = ""
+    ) {
+        rows.append(Row(kind: kind, what: what, from: from, to: to, cause: cause, effect: effect))
+    }
 
     /// Adds failures for one cause, which are one incident while less than an hour passes between two.
     private mutating func addFailed(_ event: LogEvent, _ place: String) {
@@ -104,10 +98,9 @@ struct Incidents {
         let count = event.count ?? 0
         var row = Row(
             kind: "warn", what: "\(HealthWords.count(count, "operation")) failed at \(place)", from: event.at,
-            to: event.at,
-            cause: cause, effect: "\(count) failed for good")
+            to: event.at, cause: cause, effect: "\(count) failed for good")
         row.destination = place
-        add(row)
+        rows.append(row)
     }
 }
 

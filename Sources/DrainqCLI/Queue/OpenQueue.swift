@@ -27,7 +27,7 @@ struct OpenQueue {
         environment = [:]
     }
 
-    init(_ options: QueueOptions, _ environment: [String: String]) throws {
+    init(_ options: GlobalOptions, _ environment: [String: String]) throws {
         let path = try queuePath(option: options.path, environment: environment)
         spool = try SpoolDirectory(opening: path)
         let bytes = try configurationBytes(at: options.configuration, queue: path)
@@ -39,7 +39,7 @@ struct OpenQueue {
     }
 
     /// Opens a queue to show it. A broken configuration of the queue does not keep anybody from looking.
-    static func showing(_ options: QueueOptions, _ environment: [String: String]) throws -> OpenQueue {
+    static func showing(_ options: GlobalOptions, _ environment: [String: String]) throws -> OpenQueue {
         let failure: CommandFailure
         do {
             return try OpenQueue(options, environment)
@@ -65,7 +65,7 @@ struct OpenQueue {
     }
 
     /// Throws if others could have written the queue's own configuration. Trusts one that `--config` names.
-    func checkTrustOfConfiguration(_ options: QueueOptions) throws(SpoolError) {
+    func checkTrustOfConfiguration(_ options: GlobalOptions) throws(SpoolError) {
         if options.configuration == nil { try spool.checkTrustOfConfiguration() }
     }
 

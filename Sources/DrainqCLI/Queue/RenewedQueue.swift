@@ -7,7 +7,7 @@ import Spool
 /// for its configuration again before each pass or batch. While the file is not valid, the configuration read before
 /// stays in force.
 final class RenewedQueue {
-    private let options: QueueOptions
+    private let options: GlobalOptions
     private let check: (OpenQueue) throws -> Void
     /// Whether the configuration cannot be read again: no regular file has it.
     private let isReadOnce: Bool
@@ -16,7 +16,7 @@ final class RenewedQueue {
     private(set) var failure: CommandFailure?
 
     /// `check` throws if the file of the configuration may not be used, whatever it says.
-    init(_ queue: OpenQueue, _ options: QueueOptions, check: @escaping (OpenQueue) throws -> Void = { _ in }) {
+    init(_ queue: OpenQueue, _ options: GlobalOptions, check: @escaping (OpenQueue) throws -> Void = { _ in }) {
         self.queue = queue
         self.options = options
         self.check = check

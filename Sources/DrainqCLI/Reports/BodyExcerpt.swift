@@ -17,9 +17,8 @@ struct BodyExcerpt {
             rest = "\(bytes.count) bytes that are not text"
             return
         }
-        let isJSON = bytes.count == head.count && Self.isJSON(bytes)
-        let all =
-            isJSON ? Self.spread(bytes) : text.pieces(at: "\n").map(String.init)
+        let isJSON = bytes.count == head.count && (try? JSONDocument(bytes)) != nil
+        let all = isJSON ? Self.spread(bytes) : text.pieces(at: "\n").map(String.init)
         let room = terminal.columns.map { max(1, $0 - 2) } ?? .max
         lines = all.prefix(Self.mostLines).map { escapedForDisplay($0).truncated(to: room) }
         if bytes.count > head.count {
@@ -39,12 +38,6 @@ struct BodyExcerpt {
             }
         }
         return nil
-    }
-
-    private static func isJSON(_ bytes: [UInt8]) -> Bool {
-        var scanner = JSONScanner(bytes)
-        guard let range = try? scanner.next() else { return false }
-        return bytes[range.upperBound...].allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
     }
 
     /// Returns JSON with a line for each member and element. Changes only the white space between tokens.

@@ -8,8 +8,8 @@ struct Complaint {
     var text: String
     var hint: String?
 
-    /// Returns whether to report it now, and records that. Everything is reported at a terminal.
-    func isDue(in spool: SpoolDirectory, at now: Timestamp) -> Bool {
+    /// Records the report if it is due, and returns whether it is. Everything is reported at a terminal.
+    func recordIfDue(in spool: SpoolDirectory, at now: Timestamp) -> Bool {
         if Terminal.isOnStandardError { return true }
         var isDue = true
         // try?: a ledger that cannot be written costs a mail too many.

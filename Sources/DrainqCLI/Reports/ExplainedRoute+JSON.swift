@@ -1,6 +1,5 @@
 import Policy
 
-/// The route of an explanation.
 extension ExplainedRoute: JSONObject {
     static let fields: [JSONField<ExplainedRoute>] = [
         .field("type", .text, "its type", \.type.description),

@@ -24,14 +24,14 @@ struct Findings {
     let isQuiet: Bool
     private(set) var applying: [ExitStatus] = []
 
-    init(asJSON: Bool, isQuiet: Bool) {
-        self.asJSON = asJSON
-        self.isQuiet = isQuiet
-    }
-
     /// Prints a part of the queue that is in order.
     func ok(_ part: String) {
         say(Line(finding: "ok", text: part))
+    }
+
+    /// Prints a part that is in order, unless a problem has come since there were `count` of them.
+    func ok(_ part: String, since count: Int) {
+        if applying.count == count { ok(part) }
     }
 
     /// Prints a fact that is no problem and does not change the exit status.

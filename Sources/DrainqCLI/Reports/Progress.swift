@@ -37,19 +37,17 @@ final class Progress: Sendable {
     /// and none elsewhere.
     ///
     /// - Parameter stays: whether the run makes more than one pass.
-    init?(
-        _ choice: Choice, _ verbosity: Verbosity, isJSON: Bool, stays: Bool, _ environment: [String: String]
-    ) {
+    init?(_ choice: Choice, _ global: GlobalOptions, stays: Bool, _ environment: [String: String]) {
         let isTerminal =
             Terminal.isOnStandardError && Messages.format == .text && Terminal.obeysEscapes(environment)
         switch choice {
         case .always: isInPlace = isTerminal
         case .auto:
-            guard isTerminal, !verbosity.isQuiet, !isJSON else { return nil }
+            guard isTerminal, !global.verbosity.isQuiet, !global.isJSON else { return nil }
             isInPlace = true
         case .never: return nil
         }
-        mayReplaceAttemptLines = choice == .auto && !verbosity.isVerbose
+        mayReplaceAttemptLines = choice == .auto && !global.verbosity.isVerbose
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
     }
@@ -59,7 +57,6 @@ final class Progress: Sendable {
         mayReplaceAttemptLines && state.withLock { $0.count.total > Self.threshold }
     }
 
-    /// Counts an event.
     func count(_ event: RunEvent) {
         state.withLock { state in
             state.count.add(event)

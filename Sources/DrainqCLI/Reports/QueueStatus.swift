@@ -104,7 +104,6 @@ struct QueueStatus: JSONObject {
 }
 
 extension QueueStatus {
-    /// The health in words.
     var words: HealthWords {
         var words = HealthWords(health)
         words.brokenConfiguration = brokenConfiguration

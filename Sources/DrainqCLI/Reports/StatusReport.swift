@@ -1,6 +1,5 @@
 import Drain
 import Policy
-import Spool
 
 /// The status for people: states that need a person, states that end by themselves, then unfinished operations by age.
 struct StatusReport {

@@ -1,5 +1,4 @@
 import Drain
-import Policy
 
 extension TimeSpent {
     /// Returns the use of the time: `2.5s in all, at most 12 attempts in flight: choosing 30ms, claiming 900ms, …`.

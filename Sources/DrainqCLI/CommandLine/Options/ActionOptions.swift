@@ -6,9 +6,7 @@ struct ActionOptions {
     var isForAll = false
     var limit: Int?
     var isDryRun = false
-    var isJSON = false
-    var queue = QueueOptions()
-    var verbosity = Verbosity()
+    var global = GlobalOptions()
 
     /// Returns the options, with `all` as the command's own form of `--all`.
     @OptionList<Self> static func options(_ all: Option<Self> = everyOperation) -> [Option<Self>] {
@@ -18,9 +16,7 @@ struct ActionOptions {
             "The most operations the command changes: the oldest first, files in quarantine last.")
         Option.dryRun(\.isDryRun)
         FilterOptions.options.map { $0.within(\.filter) }
-        Option.json(\.isJSON)
-        QueueOptions.options.map { $0.within(\.queue) }
-        Verbosity.options.map { $0.within(\.verbosity) }
+        GlobalOptions.options.map { $0.within(\.global) }
     }
 
     private static var everyOperation: Option<Self> {

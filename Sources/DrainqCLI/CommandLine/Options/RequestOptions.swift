@@ -3,7 +3,6 @@ struct RequestOptions: Sendable {
     var isRequest = false
     var isCurl = false
 
-    /// Whether requests are shown.
     var showsRequests: Bool { isRequest || isCurl }
 
     static var options: [Option<Self>] {

@@ -1,11 +1,19 @@
-/// The queue and the configuration that a command uses.
-struct QueueOptions {
+/// The options of most commands: the queue with its configuration, the form of the output, and the amount of messages.
+struct GlobalOptions {
     /// The queue directory; `nil` if the environment names it.
     var path: String?
     /// The file of the configuration; `nil` for `drainq.json` in the queue.
     var configuration: String?
+    var isJSON = false
+    var verbosity = Verbosity()
 
     @OptionList<Self> static var options: [Option<Self>] {
+        Option.json(\.isJSON)
+        optionsButJSON
+    }
+
+    /// The options of a command without `--json`.
+    @OptionList<Self> static var optionsButJSON: [Option<Self>] {
         Option(
             .queue, short: "q", .directory("DIR"), \.path, group: .global, "the queue directory",
             "The queue directory. Without this option the environment names it, see ENVIRONMENT.")
@@ -13,6 +21,7 @@ struct QueueOptions {
             .config, .file("FILE"), \.configuration, group: .global,
             "the configuration instead of drainq.json in the queue",
             "The configuration, instead of `drainq.json` in the queue directory.")
+        Verbosity.options.map { $0.within(\.verbosity) }
     }
 }
 
