@@ -33,11 +33,10 @@ extension ConfigurationValue<AnswerRule.Subject> {
         if case .statuses(let range) = (value.string ?? value.integer.map(String.init)).flatMap({ AnswerPattern($0) }) {
             return range
         }
-        findings.add(
-            "\(value.quoted) is not a status", at: value.position,
+        return findings.refuse(
+            value, "is not a status",
             hint: didYouMean(value.string, among: ["any"])
                 ?? "a status is 409, a range \"500-599\", several [408, \"5xx\"], all of them \"any\"")
-        return nil
     }
 
     /// The name of a network error, a list of these, or any: every network error except `cancelled`. Errors are a
@@ -74,10 +73,8 @@ extension ConfigurationValue<[AnswerContent.Header]> {
                     case .string(let text): return AnswerContent.Header(name: member.name, test: .equals(text))
                     case .boolean(let truth): return AnswerContent.Header(name: member.name, test: .exists(truth))
                     default:
-                        findings.add(
-                            "\(member.value.quoted) is neither text nor true or false", at: member.value.position,
-                            hint: hint)
-                        return nil
+                        return findings.refuse(
+                            member.value, "is neither text nor true or false", hint: hint)
                     }
                 }
             }
@@ -97,10 +94,9 @@ extension ConfigurationValue<AnswerPlace> {
             }
             if HeaderField(name: text, value: "").defect != .name { return .header(text) }
         }
-        findings.add(
-            "\(value.quoted) is neither the name of a header field nor a JSON Pointer", at: value.position,
+        return findings.refuse(
+            value, "is neither the name of a header field nor a JSON Pointer",
             hint: "write \"x-ratelimit-reset\" or \"/retry_after\"")
-        return nil
     }
 }
 
@@ -114,10 +110,9 @@ extension ConfigurationValue<AnswerLimit> {
         let places = elements.compactMap { place.read($0, &findings) }
         if places.count < elements.count { return nil }
         if places.count == 3 { return .restored(cost: places[0], left: places[1], rate: places[2]) }
-        findings.add(
+        return findings.refuse(
             "a list of \(places.count) is not a cost, what is left, and a rate", at: value.position,
             hint: "write [\"/cost\", \"/available\", \"/restoreRate\"], or one place of a time")
-        return nil
     }
 }
 

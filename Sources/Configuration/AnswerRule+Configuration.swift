@@ -15,10 +15,8 @@ extension ConfigurationValue<[AnswerRule]> {
         "list of rules", .list(.object(of: ConfigurationKeys.answer), atLeast: 0)
     ) { value, findings in
         guard case .array(let elements) = value.content else {
-            findings.add(
-                "\(value.quoted) is not a list of rules", at: value.position,
-                hint: "rules are written [{ status: 409, is: \"deliver\" }]")
-            return nil
+            return findings.refuse(
+                value, "is not a list of rules", hint: "rules are written [{ status: 409, is: \"deliver\" }]")
         }
         var rules: [AnswerRule] = []
         var isWhole = true
@@ -45,8 +43,7 @@ extension ConfigurationValue<[AnswerRule]> {
             "rule", of: ConfigurationKeys.answer, from: AnswerDraft(), finish: { draft, _, _ in draft }
         ).read(value, &findings).flatMap { draft in
             if let (reason, hint) = draft.problem {
-                findings.add(reason, at: value.position, hint: hint)
-                return nil
+                return findings.refuse(reason, at: value.position, hint: hint)
             }
             return AnswerRule(
                 .answers(index), line: SourceLine(value.position.line),
@@ -135,9 +132,8 @@ extension ConfigurationValue<AnswerRule> {
         guard var rule = rule.read(value, &findings) else { return nil }
         rule.line = SourceLine(value.position.line)
         if !rule.content.isEmpty { return rule }
-        findings.add(
+        return findings.refuse(
             "this rule has no condition", at: value.position,
             hint: "give it a contentType, or json: { pointer: \"/success\", equals: true }, or both")
-        return nil
     }
 }

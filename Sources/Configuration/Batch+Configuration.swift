@@ -18,24 +18,21 @@ extension ConfigurationValue<Batch.Results> {
         draft, position, findings in
         switch (draft.pointer, draft.failed) {
         case (nil, nil):
-            findings.add(
+            return findings.refuse(
                 "these results lack 'pointer'", at: position,
                 hint:
                     "write { pointer: \"/items\" } for a list of results, or { failed: \"/errors\" } for a list of failures"
             )
-            return nil
         case (_?, _?):
-            findings.add(
+            return findings.refuse(
                 "these results have both 'pointer' and 'failed'", at: position,
                 hint: "use 'pointer' for a list of all results, 'failed' for a list of failures")
-            return nil
         case (nil, _?) where draft.match == nil:
-            findings.add(
+            return findings.refuse(
                 "these results lack 'match'", at: position,
                 hint:
                     "'match' is the place where a failure names its operation, as in { failed: \"/Failed\", match: \"/Id\" }"
             )
-            return nil
         case (let pointer?, nil), (nil, let pointer?):
             return Batch.Results(
                 pointer: pointer, listsFailures: draft.failed != nil, match: draft.match, status: draft.status,

@@ -11,9 +11,7 @@ extension ConfigurationValue<CoalescingKind> {
     ) { value, findings in
         if value.string == "merge" { return .merge }
         if case .boolean(let truth) = value.content { return truth ? .replace : CoalescingKind.none }
-        findings.add(
-            "\(value.quoted) is neither true, false nor \"merge\"", at: value.position,
-            hint: "\"merge\" is for a PATCH with a JSON Merge Patch")
-        return nil
+        return findings.refuse(
+            value, "is neither true, false nor \"merge\"", hint: "\"merge\" is for a PATCH with a JSON Merge Patch")
     }
 }

@@ -33,6 +33,17 @@ struct ConfigurationFindings {
         errors.append((position, path.isEmpty ? nil : path.joined(separator: "."), reason, hint))
     }
 
+    /// Adds an error. Returns `nil`, for the value that cannot be read.
+    mutating func refuse<Value>(_ reason: String, at position: SourcePosition, hint: String? = nil) -> Value? {
+        add(reason, at: position, hint: hint)
+        return nil
+    }
+
+    /// Adds an error about a value: `'3 apples' is not a size`. Returns `nil`.
+    mutating func refuse<Value>(_ value: JSON5Value, _ words: String, hint: String?) -> Value? {
+        refuse("\(value.quoted) \(words)", at: value.position, hint: hint)
+    }
+
     mutating func addReference(_ kind: Reference.Kind, _ name: String, at position: SourcePosition) {
         references.append(Reference(kind: kind, name: name, position: position, path: path))
     }

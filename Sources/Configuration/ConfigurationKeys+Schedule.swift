@@ -1,5 +1,3 @@
-import Policy
-
 extension ConfigurationKeys {
     /// The keys of an object of `retry` and `retryRateLimited`.
     static let schedule: [ConfigurationKey<ScheduleDraft>] = [

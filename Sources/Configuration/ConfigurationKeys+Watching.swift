@@ -23,9 +23,7 @@ extension ConfigurationKeys {
     ]
 
     static let hooks: [ConfigurationKey<Configuration>] = [
-        hook(
-            .held, "when a destination is held",
-            "Called when runs or drainq send hold destinations."),
+        hook(.held, "when a destination is held", "Called when runs or drainq send hold destinations."),
         hook(
             .released, "when a hold has ended",
             """
@@ -53,14 +51,11 @@ extension ConfigurationKeys {
         hook(
             .cleared, "when a backlog has ended",
             "Called when no operation for a destination with a reported backlog is as old any more."),
-        hook(
-            .failed, "when operations fail for good", "Called when operations have failed for good."),
+        hook(.failed, "when operations fail for good", "Called when operations have failed for good."),
         hook(
             .quarantined, "when a file goes into quarantine",
             "Called when files have gone into quarantine because they are not operations."),
-        hook(
-            .delivered, "when operations are delivered",
-            "Called when operations have been delivered."),
+        hook(.delivered, "when operations are delivered", "Called when operations have been delivered."),
         hook(
             .started, "before a run sends",
             "Called by a run with something to send before its first attempt; the run waits for it."),

@@ -267,7 +267,6 @@ extension ConfigurationValue<Int> {
         let number = value.integer
         if number == 1 { return 1 }
         let reason = number.map { $0 > 1 } ?? false ? "is newer than this drainq" : "is not a version"
-        findings.add("\(value.quoted) \(reason)", at: value.position, hint: "this drainq reads version 1")
-        return nil
+        return findings.refuse(value, reason, hint: "this drainq reads version 1")
     }
 }

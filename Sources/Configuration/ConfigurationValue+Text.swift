@@ -12,10 +12,8 @@ extension ConfigurationValue<String> {
     static let path = ConfigurationValue("path", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         if text.begins(with: "~") {
-            findings.add(
-                "\(value.quoted) is not a path", at: value.position,
-                hint: "only a shell expands '~': write the whole path")
-            return nil
+            return findings.refuse(
+                value, "is not a path", hint: "only a shell expands '~': write the whole path")
         }
         return findings.absolute(text)
     }
@@ -36,8 +34,7 @@ extension ConfigurationValue<[String]> {
             return nil
         }
         if words[0].isEmpty {
-            findings.add("the command has no name", at: value.position, hint: hint)
-            return nil
+            return findings.refuse("the command has no name", at: value.position, hint: hint)
         }
         if words[0].contains("/") { words[0] = findings.absolute(words[0]) }
         return words

@@ -31,8 +31,7 @@ struct ConfigurationValue<Value>: Sendable {
     ) {
         self.init(name, shape()) { value, findings in
             if let parsed = parse(value) { return parsed }
-            findings.add("\(value.quoted) is not \(article) \(name)", at: value.position, hint: hint)
-            return nil
+            return findings.refuse(value, "is not \(article) \(name)", hint: hint)
         }
     }
 
@@ -41,8 +40,7 @@ struct ConfigurationValue<Value>: Sendable {
         ConfigurationValue(name, shape(), members: members) { value, findings in
             guard let parsed = read(value, &findings) else { return nil }
             if holds(parsed) { return parsed }
-            findings.add("\(value.quoted) is \(reason)", at: value.position, hint: hint)
-            return nil
+            return findings.refuse(value, "is \(reason)", hint: hint)
         }
     }
 }
@@ -130,8 +128,7 @@ extension ConfigurationValue {
         return ConfigurationValue<[Value]>(listName, .list(shape(), atLeast: least)) { value, findings in
             guard case .array(let elements) = value.content, elements.count >= least else {
                 let what = if case .array = value.content { "an empty list" } else { value.quoted }
-                findings.add("\(what) is not a \(listName)", at: value.position, hint: hint)
-                return nil
+                return findings.refuse("\(what) is not a \(listName)", at: value.position, hint: hint)
             }
             let values = elements.map { read($0, &findings) }
             return values.contains { $0 == nil } ? nil : values.compactMap(\.self)
@@ -168,15 +165,13 @@ extension ConfigurationValue<String> {
 
     static let urlTemplate = ConfigurationValue("URL", .text()) { value, findings in
         guard let text = value.string else {
-            findings.add("\(value.quoted) is not a URL", at: value.position, hint: "a URL is text in quotes")
-            return nil
+            return findings.refuse(value, "is not a URL", hint: "a URL is text in quotes")
         }
         guard let problem = URLTemplateSyntax.problem(in: text) else {
             findings.check(text, as: .url, at: value.position)
             return text
         }
-        findings.add(
+        return findings.refuse(
             "\(quote(withoutUserInformation(text))) \(problem.reason)", at: value.position, hint: problem.hint)
-        return nil
     }
 }

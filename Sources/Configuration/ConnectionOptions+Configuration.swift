@@ -14,16 +14,14 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         case "direct": return .direct
         case .some(let url) where url.contains("://"):
             if let problem = proxyProblem(in: url) {
-                findings.add(
+                return findings.refuse(
                     "\(quote(withoutUserInformation(url))) \(problem.reason)", at: value.position, hint: problem.hint)
-                return nil
             }
             return findings.check(url, as: .proxy, at: value.position) ? .url(url) : nil
         case .some, nil:
-            findings.add(
-                "\(value.quoted) is not a proxy", at: value.position,
+            return findings.refuse(
+                value, "is not a proxy",
                 hint: "write environment, direct, or a URL such as http://proxy.example.com:3128")
-            return nil
         }
     }
 
@@ -76,10 +74,9 @@ extension ConfigurationValue<Conditions.Power> {
             if let delay = Duration(quantity: text), delay > .zero { return .delayOnBattery(delay) }
             fallthrough
         case nil:
-            findings.add(
-                "\(value.quoted) is neither any nor ac nor a duration", at: value.position,
+            return findings.refuse(
+                value, "is neither any nor ac nor a duration",
                 hint: "on battery a run waits once for a duration such as \"5s\", before it sends")
-            return nil
         }
     }
 }

@@ -41,28 +41,24 @@ extension ConfigurationValue<[HeaderChange]> {
             findings.addBadHeaderName(member.name, at: member.position)
             return nil
         case .reserved, .value:
-            findings.add(
+            return findings.refuse(
                 "this header cannot be set", at: member.position,
                 hint: "drainq writes it for each request, from the URL, the body and the operation")
-            return nil
         case nil: break
         }
         if member.value.isNull { return HeaderChange(name: member.name) }
         let position = member.value.position
         guard let text = member.value.string else {
-            findings.add("\(member.value.quoted) is not text", at: position, hint: "header values are text in quotes")
-            return nil
+            return findings.refuse(member.value, "is not text", hint: "header values are text in quotes")
         }
         guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
-            findings.add(
+            return findings.refuse(
                 "the value has a line break, a control character or a letter that is not ASCII", at: position,
                 hint: "header values are printable ASCII")
-            return nil
         }
         if text.first == " " || text.first == "\t" || text.last == " " || text.last == "\t" {
-            findings.add(
+            return findings.refuse(
                 "the value begins or ends with a space", at: position, hint: "servers ignore it: remove it")
-            return nil
         }
         if !findings.check(text, as: .header, at: position) { return nil }
         return HeaderChange(name: member.name, value: text)

@@ -10,10 +10,9 @@ extension ConfigurationValue<JSONCondition> {
     static let condition = object("condition", of: ConfigurationKeys.condition, from: ConditionDraft()) {
         draft, position, findings in
         guard draft.tests.count == 1 else {
-            findings.add(
+            return findings.refuse(
                 draft.tests.isEmpty ? "this condition has no test" : "this condition has several tests",
                 at: position, hint: "give it exactly one of exists, equals, contains and notEmpty")
-            return nil
         }
         return JSONCondition(pointer: draft.pointer, test: draft.tests[0])
     }
@@ -73,8 +72,7 @@ extension ConfigurationValue<JSONValue> {
         case .string(let text): return .string(text)
         case .number(let text):
             if let number = jsonNumber(text) { return .number(number) }
-            findings.add("\(text) is not a JSON number", at: value.position, hint: "JSON has decimal numbers only")
-            return nil
+            return findings.refuse(value, "is not a JSON number", hint: "JSON has decimal numbers only")
         case .array(let elements):
             let values = elements.map { jsonValue(of: $0, &findings) }
             return values.contains(nil) ? nil : .array(values.compactMap(\.self))

@@ -14,19 +14,17 @@ func destinationName(
 ) -> String? {
     if isName(text) { return text }
     guard let origin = Origin(url: text) else {
-        findings.add(
+        return findings.refuse(
             "\(quote(text)) is neither an origin nor a name", at: position,
             hint: "an origin is https://api.example.com, a name 1 to 64 of A-Z a-z 0-9 _ - and .")
-        return nil
     }
     let authority = Substring(text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst("://".utf8.count))
     if authority.utf8.contains(where: { "?#".utf8.contains($0) })
         || !["", "/"].contains(authority[authority.upTo("/").endIndex...])
     {
-        findings.add(
+        return findings.refuse(
             "\(quote(text)) is more than an origin", at: position,
             hint: "a destination is a whole origin, such as '\(origin)': leave out the path")
-        return nil
     }
     return origin.description
 }
@@ -37,10 +35,9 @@ extension ConfigurationValue<Set<OverridableField>> {
         "list of words", .list(ConfigurationValue<OverridableField>.word.shape(), atLeast: 0)
     ) { value, findings in
         guard case .array(let elements) = value.content else {
-            findings.add(
-                "\(value.quoted) is not a list", at: value.position,
+            return findings.refuse(
+                value, "is not a list",
                 hint: "a list of \(OverridableField.allCases.map(\.rawValue).joined(separator: ", "))")
-            return nil
         }
         let fields = elements.map { ConfigurationValue<OverridableField>.word.read($0, &findings) }
         return fields.contains(nil) ? nil : Set(fields.compactMap(\.self))

@@ -81,26 +81,25 @@ extension ConfigurationValue<BackoffSchedule> {
     static let preset = ConfigurationValue("preset", .words(BackoffSchedule.presets.map(\.name))) { value, findings in
         let names = BackoffSchedule.presets.map(\.name)
         if let preset = BackoffSchedule.presets.first(where: { $0.name == value.string }) { return preset.schedule }
-        findings.add(
-            "\(value.quoted) is not a preset", at: value.position,
+        return findings.refuse(
+            value, "is not a preset",
             hint: didYouMean(value.string, among: names) ?? "the presets are \(names.joined(separator: ", "))")
-        return nil
     }
 
     /// A preset by its name, or an object of the keys `ConfigurationKeys.schedule`.
     static let schedule = ConfigurationValue(
-        "schedule", .oneOf([preset.shape(), .object(of: ConfigurationKeys.schedule)])
+        "schedule", .oneOf([preset.shape(), ownSchedule.shape()])
     ) { value, findings in
         guard case .object = value.content else { return preset.read(value, &findings) }
-        var draft = ScheduleDraft()
-        let before = findings.errors.count
-        readObject(value, by: ConfigurationKeys.schedule, into: &draft, &findings)
-        if findings.errors.count > before { return nil }
+        return ownSchedule.read(value, &findings)
+    }
+
+    private static let ownSchedule = object("schedule", of: ConfigurationKeys.schedule, from: ScheduleDraft()) {
+        draft, position, findings in
         do throws(ScheduleDraft.Contradiction) {
             return try draft.resolved()
         } catch {
-            findings.add("this schedule is invalid: \(error.reason)", at: value.position, hint: error.hint)
-            return nil
+            return findings.refuse("this schedule is invalid: \(error.reason)", at: position, hint: error.hint)
         }
     }
 }

@@ -27,9 +27,8 @@ extension ConfigurationValue<String> {
     static func template(_ use: TemplateUse, hint: String? = nil) -> ConfigurationValue<String> {
         ConfigurationValue("template", .text()) { value, findings in
             guard let text = value.string else {
-                findings.add(
-                    "\(value.quoted) is not text", at: value.position, hint: hint ?? "a template is text in quotes")
-                return nil
+                return findings.refuse(
+                    value, "is not text", hint: hint ?? "a template is text in quotes")
             }
             return findings.check(text, as: use, at: value.position) ? text : nil
         }

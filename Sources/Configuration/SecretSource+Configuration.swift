@@ -16,23 +16,20 @@ extension ConfigurationValue<SecretSource> {
     static let secret = object("secret", of: ConfigurationKeys.secret, from: SecretDraft()) {
         draft, position, findings in
         guard let source = draft.sources.first else {
-            findings.add(
+            return findings.refuse(
                 "this secret has no source", at: position,
                 hint: "give it exactly one of file, env, credential, command and oauth2")
-            return nil
         }
         if draft.sources.count > 1 {
-            findings.add(
+            return findings.refuse(
                 "this secret has \(draft.keys.map { "'\($0)'" }.joined(separator: " and "))", at: position,
                 hint: "give it exactly one of file, env, credential, command and oauth2")
-            return nil
         }
         guard let ttl = draft.ttl else { return source }
         guard case .command(let words, _) = source else {
-            findings.add(
+            return findings.refuse(
                 "this secret has a 'ttl' and no 'command'", at: position,
                 hint: "'ttl' applies only to the output of a command")
-            return nil
         }
         return .command(words, ttl: ttl)
     }
@@ -64,13 +61,11 @@ extension ConfigurationValue<OAuth2> {
             problem = ("'assertion.key' is missing", "the file of a private key, as in assertion: { key: \"key.pem\" }")
         }
         guard let problem else { return oauth2 }
-        findings.add(problem.reason, at: position, hint: problem.hint)
-        return nil
+        return findings.refuse(problem.reason, at: position, hint: problem.hint)
     }
 }
 
 extension ConfigurationValue<[String: String]> {
-    /// Texts by name.
     static let texts = ConfigurationValue("texts by name", .map(.text())) { value, findings in
         findings.members(of: value, hint: "claims are written { iss: \"drainq\", sub: \"42\" }").map { members in
             var texts: [String: String] = [:]

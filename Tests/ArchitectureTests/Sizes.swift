@@ -17,7 +17,7 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_427,
+        "Configuration": 3_389,
 
         "Delivery": 5_640,
 
