@@ -26,9 +26,7 @@ package struct Answer: Hashable, Sendable {
         /// A close of the connection before any byte of an answer.
         case close
     }
-}
 
-extension Answer {
     package static func status(_ status: Int, headers: [HeaderLine] = [], body: String = "") -> Answer {
         Answer(status, headers: headers, body: Array(body.utf8))
     }
@@ -49,9 +47,7 @@ extension Answer {
         change(&copy)
         return copy
     }
-}
 
-extension Answer {
     /// Gives the answer, and returns what becomes of the connection.
     package func play(on connection: Connection, to request: ReceivedRequest) -> Connection.Ending {
         guard connection.pause(delay) else { return .close }

@@ -37,9 +37,6 @@ package struct Configuration: Hashable, Sendable {
             + (near ?? "the types are \(known.prefix(10).joined(separator: ", "))")
     }
 
-    /// Whether any route sends the operations of a key in one request.
-    package var hasCoalescingRoutes: Bool { allRoutes.contains(where: \.order.coalesces) }
-
     /// Whether a newer operation of any route replaces older ones.
     package var hasReplacingRoutes: Bool { allRoutes.contains(where: \.order.replacesOlder) }
 

@@ -42,7 +42,7 @@ private struct NamedOrder {
     }
 
     mutating func newest(of destination: Character, upTo limit: Int) -> [String] {
-        order.newest(of: Self.line(destination), upTo: limit).map { names[$0] }
+        order.takeNewest(of: Self.line(destination), upTo: limit).map { names[$0] }
     }
 
     mutating func advance(_ key: SequenceKey, continues: Bool) -> [String] {

@@ -103,7 +103,7 @@ struct SendQueue {
         let names = Set(samples.map(\.entry.name))
         destination.newest.removeAll { names.contains($0.entry.name) }
         if has(destination) {
-            samples += order.newest(of: destination.queueIndex, upTo: count - samples.count).map { candidates[$0] }
+            samples += order.takeNewest(of: destination.queueIndex, upTo: count - samples.count).map { candidates[$0] }
         }
         var work = samples.map(Work.sample)
         for index in destination.urgent.indices.reversed() where work.count < count {

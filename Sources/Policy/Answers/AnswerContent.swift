@@ -50,9 +50,7 @@ package struct AnswerContent: Hashable, Sendable {
     package var isEmpty: Bool { contentType == nil && headers.isEmpty && !looksIntoBody && !isAfterUnknown }
 
     package var looksIntoBody: Bool { !json.isEmpty || text != nil }
-}
 
-extension AnswerContent {
     /// The first condition that an answer does not meet.
     package enum Objection: Hashable, Sendable {
         /// The answer's media type, safe to show; `nil` if it has none.

@@ -1,6 +1,5 @@
 /// The places in an answer that say for how long the server wants no further request.
 package enum AnswerLimit: Hashable, Sendable {
-    /// A time.
     case time(AnswerPlace)
     /// The cost of a request, what is left for requests, and how much of it is restored each second: the wait ends when
     /// another request of this cost is possible.

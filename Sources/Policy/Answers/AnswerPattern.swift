@@ -49,9 +49,7 @@ extension AnswerPattern: CustomStringConvertible {
     var width: Int {
         if case .statuses(let range) = self { range.count } else { 0 }
     }
-}
 
-extension AnswerPattern {
     /// The names of all patterns that are not statuses.
     package static let errorNames =
         NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil } + CanonicalStatus.allCases.map(\.rawValue)

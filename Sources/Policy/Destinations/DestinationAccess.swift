@@ -116,7 +116,7 @@ package struct DestinationAccess: Hashable, Sendable {
 
     /// Joins an attempt that was no delivery with the ones before it, unless a delivery or an operator's event stands
     /// between them: many answers need little memory.
-    private mutating func joins(_ event: DestinationEvent) -> Bool {
+    private mutating func join(_ event: DestinationEvent) -> Bool {
         guard case .missed(let missed) = event else { return false }
         for index in events.indices.reversed() {
             switch events[index] {
@@ -137,7 +137,7 @@ package struct DestinationAccess: Hashable, Sendable {
         // The ledger needs only one of several equal events; of deliveries, the one that began last.
         if state.window == nil, let last = events.last, let both = event.joined(to: last) {
             events[events.count - 1] = both
-        } else if !joins(event) {
+        } else if !join(event) {
             events.append(event)
         }
         switch event {

@@ -44,9 +44,7 @@ package enum DestinationEvent: Hashable, Sendable {
     case blameChanged(since: String)
     case paused
     case resumed
-}
 
-extension DestinationEvent {
     package var isDelivery: Bool { if case .delivered = self { true } else { false } }
 
     /// Returns the event with the time at which it happened: the ledger gets events of several runs in another order.

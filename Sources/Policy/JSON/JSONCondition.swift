@@ -20,9 +20,7 @@ package struct JSONCondition: Hashable, Sendable {
         self.pointer = pointer
         self.test = test
     }
-}
 
-extension JSONCondition {
     package func holds(in document: JSONDocument) -> Bool {
         switch test {
         case .exists(let wanted): (document.range(at: pointer) != nil) == wanted

@@ -185,7 +185,7 @@ package struct DispatchOrder {
 
     /// Hands out up to `limit` operations of a line, newest first, as samples of whether they fail like the oldest. Of
     /// a sequence only the first operation may be among them.
-    package mutating func newest(of line: Int, upTo limit: Int) -> [Int] {
+    package mutating func takeNewest(of line: Int, upTo limit: Int) -> [Int] {
         guard line < lines.count else { return [] }
         let ready = lines[line].ready.elements.filter { !places[$0].isTaken }.sorted(by: >).prefix(max(limit, 0))
         for position in ready { take(position) }

@@ -4,9 +4,7 @@ package enum Eligibility: Hashable, Sendable {
     case deferred(until: Timestamp)
     /// Held by itself, until an operator releases it.
     case held
-}
 
-extension Eligibility {
     /// Whether a newer operation of the key may carry the changes of this older one. A backoff of the older operation
     /// does not prevent this; its own hold or a `notBefore` in the future does.
     package func mayBeMerged(gate: EntryName.Gate) -> Bool {

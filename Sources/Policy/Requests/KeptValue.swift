@@ -61,11 +61,7 @@ extension Route {
 
     /// Returns the chain; `nil` also if the chain cannot be made: then the operation cannot be sent.
     package func chainOrNone(of operation: Operation) -> String? {
-        do throws(RequestError) {
-            return try chain(of: operation)
-        } catch {
-            return nil
-        }
+        try? chain(of: operation)
     }
 
     /// Returns the digest of `chainOrNone`.

@@ -26,55 +26,39 @@ extension Route {
     private var contradictions: [RouteProblem] {
         var problems: [RouteProblem] = []
         if `protocol` == .callable, batch != nil {
-            problems.append(
-                RouteProblem(
-                    key: "batch", reason: "callable functions take one payload at a time",
-                    hint: "leave out 'batch', or set 'protocol' to 'plain'"))
+            problems.add(
+                "batch", "callable functions take one payload at a time",
+                hint: "leave out 'batch', or set 'protocol' to 'plain'")
         }
         if mergesPayloads, batch != nil {
-            problems.append(
-                RouteProblem(
-                    key: "batch", reason: "operations that are merged go in a request of their own",
-                    hint: "leave out 'batch', or set 'coalesce' to true or false"))
+            problems.add(
+                "batch", "operations that are merged go in a request of their own",
+                hint: "leave out 'batch', or set 'coalesce' to true or false")
         }
         if !keep.isEmpty, batch != nil {
-            problems.append(
-                RouteProblem(
-                    key: "keep", reason: "the answer to a batch is not that to one operation",
-                    hint: "leave out 'batch', or keep nothing"))
+            problems.add(
+                "keep", "the answer to a batch is not that to one operation", hint: "leave out 'batch', or keep nothing"
+            )
         }
-        if compress != .none, let header = headers.first(where: { $0.name.lowercased() == "content-encoding" }) {
-            problems.append(
-                RouteProblem(
-                    key: "headers.\(header.name)", reason: "'compress' writes this header",
-                    hint: "leave it out: null takes an inherited one back"))
-        }
-        if basicUser != nil, let header = headers.first(where: { $0.name.lowercased() == "authorization" }) {
-            problems.append(
-                RouteProblem(
-                    key: "headers.\(header.name)", reason: "'auth' writes this header",
-                    hint: "leave it out: null takes an inherited one back"))
-        }
+        if compress != .none { problems.addField(of: headers, among: ["content-encoding"], writtenBy: "compress") }
+        if basicUser != nil { problems.addField(of: headers, among: ["authorization"], writtenBy: "auth") }
         if basicPassword != nil, basicUser == nil {
-            problems.append(RouteProblem(key: "auth.basic.user", reason: "is missing beside a password"))
+            problems.add("auth.basic.user", "is missing beside a password")
         }
         if onFailure == .hold, !ordering.isStrict {
-            problems.append(
-                RouteProblem(
-                    key: "onFailure", reason: "there is no order in which one operation stands behind another",
-                    hint: "set 'ordering' to 'key' or 'strict'"))
+            problems.add(
+                "onFailure", "there is no order in which one operation stands behind another",
+                hint: "set 'ordering' to 'key' or 'strict'")
         }
         if let results = batch?.results, !results.listsFailures, results.status == nil, results.error == nil {
-            problems.append(
-                RouteProblem(
-                    key: "batch.results", reason: "names neither 'status' nor 'error' of an operation",
-                    hint: "add 'status', 'error' or both: places within an element"))
+            problems.add(
+                "batch.results", "names neither 'status' nor 'error' of an operation",
+                hint: "add 'status', 'error' or both: places within an element")
         }
         if body?.isEmpty == true, `protocol` == .callable || batch != nil {
-            problems.append(
-                RouteProblem(
-                    key: "body", reason: "an empty envelope leaves nothing to send",
-                    hint: "leave out 'body': the payload is sent as it is"))
+            problems.add(
+                "body", "an empty envelope leaves nothing to send",
+                hint: "leave out 'body': the payload is sent as it is")
         }
         let keepsOfBody = keep.values.contains { if case .pointer = $0 { true } else { false } }
         let looksIntoAnswer =
@@ -84,16 +68,14 @@ extension Route {
                     || rule.until?.places.contains { if case .pointer = $0 { true } else { false } } == true
             }
         if looksIntoAnswer, method == "HEAD" {
-            problems.append(
-                RouteProblem(
-                    key: "method", reason: "the route reads the answer's body, and the answer to a HEAD has none",
-                    hint: "use GET, or let the status alone decide"))
+            problems.add(
+                "method", "the route reads the answer's body, and the answer to a HEAD has none",
+                hint: "use GET, or let the status alone decide")
         }
         if looksIntoAnswer, answerLimit <= 0 {
-            problems.append(
-                RouteProblem(
-                    key: "answerLimit", reason: "the route reads the answer's body, but 'answerLimit' is 0",
-                    hint: "leave out 'answerLimit'"))
+            problems.add(
+                "answerLimit", "the route reads the answer's body, but 'answerLimit' is 0",
+                hint: "leave out 'answerLimit'")
         }
         return problems + contradictionsOfSigning
     }
@@ -101,24 +83,31 @@ extension Route {
     private var contradictionsOfSigning: [RouteProblem] {
         guard awsSigning != nil else { return [] }
         var problems: [RouteProblem] = []
-        if let header = headers.first(where: { AWSSigning.fieldNames.contains($0.name.lowercased()) }) {
-            problems.append(
-                RouteProblem(
-                    key: "headers.\(header.name)", reason: "'sign' writes this header",
-                    hint: "leave it out: null takes an inherited one back"))
-        }
+        problems.addField(of: headers, among: AWSSigning.fieldNames, writtenBy: "sign")
         if redirects != .never {
-            problems.append(
-                RouteProblem(
-                    key: "redirects", reason: "a signature is valid for one address only",
-                    hint: "leave out 'redirects', or set 'url' to where they lead"))
+            problems.add(
+                "redirects", "a signature is valid for one address only",
+                hint: "leave out 'redirects', or set 'url' to where they lead")
         }
         if let origin, !origin.host.utf8.allSatisfy({ $0 < 0x80 }) {
-            problems.append(
-                RouteProblem(
-                    key: "url", reason: "the host is signed as it is written here, and sent in Punycode",
-                    hint: "write its name as DNS has it, xn--…"))
+            problems.add(
+                "url", "the host is signed as it is written here, and sent in Punycode",
+                hint: "write its name as DNS has it, xn--…")
         }
         return problems
+    }
+}
+
+extension [RouteProblem] {
+    fileprivate mutating func add(_ key: String, _ reason: String, hint: String? = nil) {
+        append(RouteProblem(key: key, reason: reason, hint: hint))
+    }
+
+    /// Adds a header field that another key of the route writes, if the headers have one.
+    fileprivate mutating func addField(of headers: [HeaderField], among names: Set<String>, writtenBy key: String) {
+        guard let header = headers.first(where: { names.contains($0.name.lowercased()) }) else { return }
+        add(
+            "headers.\(header.name)", "'\(key)' writes this header",
+            hint: "leave it out: null takes an inherited one back")
     }
 }
