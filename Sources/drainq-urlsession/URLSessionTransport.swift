@@ -127,7 +127,7 @@ private struct Exchange {
         patience = started + request.timeouts.connect + idleLimit
     }
 
-    mutating func hasMoved(_ age: Duration = .zero) {
+    mutating func noteMove(_ age: Duration = .zero) {
         isDoubted = false
         patience = ContinuousClock.now + idleLimit - age
     }
@@ -137,7 +137,7 @@ private struct Exchange {
     mutating func noteProgress() {
         #if os(Linux)
             let age = foundation_curl_age(ticket)
-            if age >= 0, .nanoseconds(age) < idleLimit { hasMoved(.nanoseconds(age)) }
+            if age >= 0, .nanoseconds(age) < idleLimit { noteMove(.nanoseconds(age)) }
         #endif
     }
 
@@ -163,9 +163,7 @@ private struct Exchange {
         answer?.isCut = true
         return false
     }
-}
 
-extension Exchange {
     /// Returns the result of an attempt that ended with an error.
     fileprivate func result(of error: any Error) -> AttemptReport.Result {
         let (code, message) = ((error as NSError).code, error.localizedDescription)
@@ -304,7 +302,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         totalBytesExpectedToSend: Int64
     ) {
         state.withLock { state in
-            state.exchanges[task.taskIdentifier]?.hasMoved()
+            state.exchanges[task.taskIdentifier]?.noteMove()
             state.exchanges[task.taskIdentifier]?.sent = totalBytesSent
             // The connection is established, so the time to connect no longer counts.
             if let patience = state.exchanges[task.taskIdentifier]?.patience { setAlarm(patience, in: &state) }
@@ -316,7 +314,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
         state.withLock { state in
-            state.exchanges[dataTask.taskIdentifier]?.hasMoved()
+            state.exchanges[dataTask.taskIdentifier]?.noteMove()
             state.exchanges[dataTask.taskIdentifier]?.take(response)
         }
         completionHandler(.allow)
@@ -324,7 +322,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let full = state.withLock { state -> Exchange? in
-            state.exchanges[dataTask.taskIdentifier]?.hasMoved()
+            state.exchanges[dataTask.taskIdentifier]?.noteMove()
             // Optional chaining keeps no second copy of the body, so the append is in place.
             guard state.exchanges[dataTask.taskIdentifier]?.take(data) == false else { return nil }
             #if os(Linux)

@@ -19,7 +19,7 @@ enum Sizes {
 
         "Configuration": 3_389,
 
-        "Delivery": 5_640,
+        "Delivery": 5_633,
 
         "Drain": 9_182,
 
@@ -35,7 +35,7 @@ enum Sizes {
 
         "drainq": 8,
 
-        "drainq-urlsession": 410,
+        "drainq-urlsession": 404,
     ]
 
     /// The most lines of each page of man/.

@@ -212,9 +212,7 @@ package final class SecretStore: @unchecked Sendable {
             return (token.value, token.lifetime ?? ttl)
         }
     }
-}
 
-extension SecretStore {
     /// Returns the kept result of a command or an endpoint, or asks for a result if none is kept. `hasTurn`: the caller
     /// has the lock.
     private func kept(

@@ -66,7 +66,6 @@ struct CurlConnections {
         limit = 2 * max(1, concurrency) + 8
     }
 
-    /// Returns the origin of a request.
     mutating func origin(of request: OutgoingRequest) -> Origin {
         let text = request.url.origin + (request.connection.unixSocket ?? "")
         if let origin = origins[text] { return origin }
@@ -75,8 +74,8 @@ struct CurlConnections {
         return origin
     }
 
-    /// Returns whether a server sends answers to no request: now, on a resting connection, or before.
-    mutating func isStraying(_ origin: Origin) -> Bool {
+    /// Looks for answers of a server to no request, now on a resting connection. Returns whether it sends them, or did.
+    mutating func lookForStray(of origin: Origin) -> Bool {
         if straying.contains(origin) { return true }
         if lookedAt.updateValue(sockets.performCount, forKey: origin) == sockets.performCount { return false }
         // Every pass with requests asks, and hardly ever is there an answer. Access by index copies no element.

@@ -1,12 +1,9 @@
-import Policy
-
 /// The transfers waiting for a connection of another transfer, their scout. Over HTTP/2 the connection serves all of
 /// them.
 ///
 /// libcurl's own wait (CURLOPT_PIPEWAIT) does not count towards the connect time-out: transfers to a silent address
 /// would fail one after the other, each after the full time-out.
 struct CurlScouts {
-    /// The scouts, by origin.
     private var scouts: [CurlConnections.Origin: CurlTransfer] = [:]
     private var waiting: [(transfer: CurlTransfer, since: ContinuousClock.Instant)] = []
     /// Upper bound on a transfer's wait: a scout that takes longer probably gets no connection.

@@ -38,10 +38,11 @@ final class CurlTransfer {
     let length: Int
     let began = ContinuousClock.now
     private let file: (any StreamedBody)?
-    private let sockets: CurlSockets
+    let sockets: CurlSockets
     private var fields: UnsafeMutablePointer<ccurl_list>?
     var errorMessage: UnsafeMutablePointer<CChar> { owned.errorMessage }
-    private var sent = 0
+    /// The number of bytes of the body that libcurl has taken.
+    var sent = 0
     private(set) var head = AnswerHead()
     private(set) var body: [UInt8] = []
     private(set) var stop: Stop?
@@ -114,6 +115,7 @@ final class CurlTransfer {
         owned.tls.pointee = 0
         try owned.set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
+        ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
         setCallbacks()
     }
 
@@ -135,77 +137,14 @@ final class CurlTransfer {
         return stop == nil && requests == 1 && !hasAlteredHandle ? owned : nil
     }
 
-    private func setCallbacks() {
-        let this = Unmanaged.passUnretained(self).toOpaque()
-        for option in [
-            CURLOPT_PRIVATE, CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA,
-            CURLOPT_XFERINFODATA,
-        ] { ccurl_set_pointer(handle, option, this) }
-        ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
-        guard Libcurl.hasConnectionHooks else { return }
-        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, this)
-        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
-        // Sockets outlive the transfer that opens them.
-        ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
-    }
-
-    /// Sets the functions of a handle, which call the transfer that has the handle.
-    static func setFunctions(of handle: OpaquePointer) {
-        ccurl_set_data_function(handle, CURLOPT_READFUNCTION) { space, size, count, this in
-            CurlTransfer.at(this).give(UnsafeMutableRawBufferPointer(start: space, count: size * count))
-        }
-        ccurl_set_seek_function(handle) { this, offset, origin in
-            guard origin == SEEK_SET else { return 1 }
-            CurlTransfer.at(this).sent = Int(offset)
-            return 0
-        }
-        ccurl_set_data_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, this in
-            CurlTransfer.at(this).takeLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
-        }
-        ccurl_set_data_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, this in
-            CurlTransfer.at(this).takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
-        }
-        ccurl_set_progress_function(handle) { this, _, received, _, sent in
-            CurlTransfer.at(this).note(received + sent) ? 0 : 1
-        }
-        ccurl_set_number(handle, CURLOPT_NOPROGRESS, 0)
-        guard Libcurl.hasConnectionHooks else { return }
-        ccurl_set_opened_function(handle) { this, descriptor, _ in
-            let transfer = CurlTransfer.at(this)
-            transfer.opened.append(transfer.sockets.noteOpened(descriptor))
-            return 0
-        }
-        ccurl_set_close_function(handle) { sockets, descriptor in
-            CurlTransfer.sockets(sockets).close(descriptor)
-        }
-        ccurl_set_prerequest_function(handle) { this, remote, local, remotePort, localPort in
-            let isAllowed = CurlTransfer.at(this).beginRequest(
-                from: CurlSocket.Endpoint(address: String(cString: local!), port: Int(localPort)),
-                to: CurlSocket.Endpoint(address: String(cString: remote!), port: Int(remotePort)))
-            return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
-        }
-    }
-
-    private static func sockets(_ pointer: UnsafeMutableRawPointer?) -> CurlSockets {
-        Unmanaged<CurlSockets>.fromOpaque(pointer!).takeUnretainedValue()
-    }
-
-    /// Returns the transfer of a handle.
-    static func of(_ handle: OpaquePointer) -> CurlTransfer {
-        var this: UnsafeMutableRawPointer?
-        ccurl_get_pointer(handle, CURLINFO_PRIVATE, &this)
-        return at(this)
-    }
-
-    private static func at(_ this: UnsafeMutableRawPointer?) -> CurlTransfer {
-        Unmanaged<CurlTransfer>.fromOpaque(this!).takeUnretainedValue()
-    }
-
     // MARK: - Called by libcurl
+
+    /// Notes a socket that libcurl has opened for this transfer.
+    func noteOpened(_ descriptor: Int32) { opened.append(sockets.noteOpened(descriptor)) }
 
     /// Gives bytes of the body. What the server has sent is read first: a server that has answered and closed resets
     /// the connection when more of the body arrives, and the answer would be lost.
-    private func give(_ space: UnsafeMutableRawBufferPointer) -> Int {
+    func give(_ space: UnsafeMutableRawBufferPointer) -> Int {
         if !head.isComplete, socket?.input == .bytes {
             isPaused = true
             sockets.havePaused = true
@@ -221,7 +160,7 @@ final class CurlTransfer {
         }
     }
 
-    private func takeLine(_ line: UnsafeRawBufferPointer) -> Int {
+    func takeLine(_ line: UnsafeRawBufferPointer) -> Int {
         moved = .now
         guard head.take(line) else {
             stop = head.defect.map { .head($0) }
@@ -243,7 +182,7 @@ final class CurlTransfer {
         }
     }
 
-    private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         let room = max(0, request.answerLimit) -| body.count
         body += bytes.prefix(room)
         if bytes.count <= room { return bytes.count }
@@ -252,7 +191,7 @@ final class CurlTransfer {
     }
 
     /// Notes the progress of a transfer, in bytes. Returns `false` to end the transfer.
-    private func note(_ bytes: Int64) -> Bool {
+    func note(_ bytes: Int64) -> Bool {
         if requests == 0 {
             told = (sockets.performCount, told.pass == sockets.performCount ? told.count + 1 : 0)
             if Libcurl.hasConnectionHooks, told.count > Self.tunnelLimit {
@@ -271,7 +210,7 @@ final class CurlTransfer {
     /// An attempt is one request. libcurl would repeat the request if a kept connection dies or an HTTP/2 server
     /// refuses a stream. Only one repetition is allowed: to an HTTP/2 server requiring HTTP/1.1 (RFC 9113 §7). Such a
     /// server has not processed the request and would answer every attempt so.
-    private func beginRequest(from local: CurlSocket.Endpoint, to remote: CurlSocket.Endpoint) -> Bool {
+    func beginRequest(from local: CurlSocket.Endpoint, to remote: CurlSocket.Endpoint) -> Bool {
         if requests > 1 || requests == 1 && !String(cString: errorMessage).contains("HTTP_1_1_REQUIRED") {
             stop = .repeated
             return false
@@ -303,14 +242,14 @@ final class CurlTransfer {
     var hasBegun: Bool { requests > 0 }
 
     /// Subtracts the transfer's wait for a scout from its time to connect.
-    func hasWaited(_ time: Duration) {
+    func subtractWait(_ time: Duration) {
         started = .now
         setTimeToConnect(request.timeouts.connect - time)
     }
 
     /// Moves the end of the transfer's time-out by a time in which this process stood still. If the time to connect has
     /// passed meanwhile, the connection is made anew: libcurl cannot move that end.
-    func hasStoodStill(_ time: Duration) {
+    func addStandstill(_ time: Duration) {
         started += time
         moved += time
         stoodStill = !hasBegun

@@ -47,7 +47,7 @@ package final class CurlTransport: AgentTransport {
     package func start(_ request: OutgoingRequest, ticket: Int) {
         let origin = connections.origin(of: request)
         var request = request
-        if connections.isStraying(origin) { request.freshConnection = true }
+        if connections.lookForStray(of: origin) { request.freshConnection = true }
         request.needsHTTP1 = connections.needsHTTP1(request, to: origin)
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, to: origin, ticket: ticket, sockets: sockets, handles: &handles)
@@ -61,13 +61,14 @@ package final class CurlTransport: AgentTransport {
                 }
             }
             transfers[ticket] = transfer
-            if !hasToWait(transfer) { add(transfer) }
+            if !waitBehindScout(transfer) { add(transfer) }
         } catch {
             report([(ticket, AttemptReport(result: error.result, duration: .zero))])
         }
     }
 
-    private func hasToWait(_ transfer: CurlTransfer) -> Bool {
+    /// Lets a transfer wait for the connection that another one opens, if it may share it. Returns whether it waits.
+    private func waitBehindScout(_ transfer: CurlTransfer) -> Bool {
         guard transfer.mayShare else { return false }
         return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.origin))
     }
@@ -78,7 +79,7 @@ package final class CurlTransport: AgentTransport {
             if transfer.mayShare, connections.mayBeMultiplexed(transfer.origin) { scouts.note(transfer) }
         }
         for (transfer, waited) in scouts.dequeueReady({ transfers[$0.ticket] === $0 }) {
-            transfer.hasWaited(waited)
+            transfer.subtractWait(waited)
             add(transfer)
         }
     }
@@ -116,7 +117,7 @@ package final class CurlTransport: AgentTransport {
         let start = ContinuousClock.now
         let isReadable = ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
         let still = Standstill.duration(of: start.duration(to: .now), planned: patience)
-        if still > .zero { for transfer in transfers.values { transfer.hasStoodStill(still) } }
+        if still > .zero { for transfer in transfers.values { transfer.addStandstill(still) } }
         return isReadable
     }
 
