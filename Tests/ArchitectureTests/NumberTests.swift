@@ -39,9 +39,9 @@ struct `Numbers never trap` {
 
     /// Code that looks unchecked but is in range: a file, a piece of the line, and the reason.
     static let inRange = [
-        ("Spool/Admission/AdmissionControl.swift", "free -= size", "size is that of bytes in memory"),
+        ("Spool/Admission/AdmissionRoom.swift", "free -= size", "size is that of bytes in memory"),
         (
-            "Spool/Admission/AdmissionControl.swift", "operations + new > max(limit, before.operations)",
+            "Spool/Admission/AdmissionRoom.swift", "operations + new > max(limit, before.operations)",
             "operations are counted one by one, not read"
         ),
         ("Policy/Answers/BackoffSchedule+Next.swift", "inSeconds * factor", "floating point; no factor is above 2"),

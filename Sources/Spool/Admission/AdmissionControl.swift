@@ -18,21 +18,13 @@ package import Policy
 package struct AdmissionControl {
     package let rule: AdmissionRule
     private var limits: Limits { rule.configuration.limits }
-    /// The waiting operations and the additions of earlier batches; `nil` before the first count.
-    private var waiting: AdmissionCount?
+    private var room: AdmissionRoom
     /// The record as this process left it; `nil` before its first batch.
     private var record: AdmissionRecord?
-    /// The mark of removals at the last count; `nil` if `waiting` may be too high.
+    /// The mark of removals at the last count; `nil` if the room may count too many.
     private var removals: [UInt8]?
     /// The time of the batch.
     private(set) var now = Timestamp(microseconds: 0)
-    /// What waited, and was free, without this batch.
-    private var before = (operations: 0, bytes: 0, free: Int.max)
-    /// The operations that this batch adds.
-    private var batch = AdmissionCount()
-    /// The waiting operations that this batch replaces. `waiting` includes them.
-    private var replaced = AdmissionCount()
-    private var free = Int.max
     private var hasLock = false
     private var removalCandidates: RemovalCandidates?
     /// The operations of the queue, or of the batch itself, that leave to make room for this batch.
@@ -42,16 +34,7 @@ package struct AdmissionControl {
 
     package init(_ configuration: Configuration) {
         rule = AdmissionRule(configuration)
-    }
-
-    /// Returns the key of an operation that counts once with others; `nil` if it counts alone.
-    private func key(of name: EntryName) -> Int? {
-        rule.keyOfRequest(of: name)?.hashValue
-    }
-
-    /// Whether an operation of this key counts in addition to what waits.
-    private func isNew(_ key: Int?) -> Bool {
-        key.map { !(waiting?.keys.contains($0) ?? false) && !batch.keys.contains($0) } ?? true
+        room = AdmissionRoom(rule)
     }
 
     /// Whether the queue's content decides what enters, and how: then only one process at a time counts and dates.
@@ -77,32 +60,27 @@ package struct AdmissionControl {
         // Without a record nothing is known of the others.
         if known != nil, needsLock, record == nil { rule.forget() }
         rule.beginBatch(at: submissions.first?.at ?? Timestamp(microseconds: 0), after: isOwn ? nil : record?.latest)
-        batch = AdmissionCount()
-        self.replaced = AdmissionCount()
         victims = []
         hopeless = nil
         if let record, let known {
-            waiting?.singles += record.operations - known.operations
-            waiting?.files += record.operations - known.operations
-            waiting?.bytes += record.bytes - known.bytes
+            room.countOthers(operations: record.operations - known.operations, bytes: record.bytes - known.bytes)
             if !isOwn { removals = nil }
         } else {
-            waiting = nil
+            room = AdmissionRoom(rule)
         }
-        if limits.minimumFree != nil { free = try queue.freeBytes }
-        if waiting == nil {
+        try room.beginBatch(queue)
+        if !room.isCounted {
             try queue.checkTrust()
             try count(queue)
         } else if hasLimits, removals != nil, try AdmissionRecord.removals(in: queue) != removals {
             removals = nil
         }
-        before = (waiting?.operations ?? 0, waiting?.bytes ?? 0, free)
-        if hasLimits { beginRemovals(submissions, isOwn: isOwn, allOrNone: allOrNone, replaced.map(\.name)) }
+        if hasLimits { makeCandidates(submissions, isOwn: isOwn, allOrNone: allOrNone, replaced.map(\.name)) }
     }
 
     /// Makes the candidates for removal, or keeps the previous batch's candidates if no other process has changed the
     /// queue.
-    private mutating func beginRemovals(
+    private mutating func makeCandidates(
         _ submissions: some Collection<Submission>, isOwn: Bool, allOrNone: Bool, _ replaced: [EntryName]
     ) {
         let names = rule.configuration.hasReplacingRoutes ? submissions.map(\.entry.name) : []
@@ -119,8 +97,8 @@ package struct AdmissionControl {
         guard needsLock else { return }
         var new = record ?? AdmissionRecord(generation: 0)
         new.generation = queue.system.random()
-        new.operations += batch.operations - replaced.singles
-        new.bytes +|= batch.bytes - replaced.bytes
+        new.operations += room.added.operations
+        new.bytes +|= room.added.bytes
         new.latest = rule.latest
         try new.write(in: queue)
         record = new
@@ -134,14 +112,11 @@ package struct AdmissionControl {
             hasLock = false
         }
         guard isDone else {
-            (waiting, removalCandidates) = (nil, nil)
+            (room, removalCandidates) = (AdmissionRoom(rule), nil)
             if hasLimits { AdmissionRecord.noteRemovals(in: queue) }
             return
         }
-        waiting?.singles += batch.singles - replaced.singles
-        waiting?.keys.formUnion(batch.keys)
-        waiting?.files += batch.files - replaced.files
-        waiting?.bytes +|= batch.bytes - replaced.bytes
+        room.endBatch()
         recordRemovals(in: queue)
     }
 
@@ -173,9 +148,9 @@ package struct AdmissionControl {
         file.entry = old
         file.replaces = true
         let size = file.waits ? try queue.size(of: old) ?? 0 : 0
-        if file.waits { countReplaced(old.name, size, by: 1) }
+        if file.waits { room.countReplaced(old.name, size, by: 1) }
         guard let limit = try makeRoom(for: file, isCandidate: false, queue) else { return .success(file) }
-        if file.waits { countReplaced(old.name, size, by: -1) }
+        if file.waits { room.countReplaced(old.name, size, by: -1) }
         return .failure(.limit(limit))
     }
 
@@ -213,48 +188,40 @@ package struct AdmissionControl {
 
     // MARK: - Room
 
-    /// Counts an operation that does not wait: only free space limits it.
-    private mutating func limitOfFreeSpace(_ size: Int) -> FullLimit? {
-        guard let limit = limits.minimumFree else { return nil }
-        if free < limit || free -| limit < size { return .minimumFree(limit) }
-        free -= size
-        return nil
-    }
-
     /// Counts in an operation, or returns the limit that keeps the operation out. An operation that waits may displace
     /// superseded operations, and with `dropOldest` older operations.
     private mutating func makeRoom(
         for file: IncomingFile, isCandidate: Bool, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
         let size = file.bytes.count
-        if !file.waits { return limitOfFreeSpace(size) }
+        if !file.waits { return room.takeFreeSpace(size) }
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
-        if let hopeless, size >= hopeless.size, isNew(key(of: file.entry.name)) { return hopeless.limit }
+        if let hopeless, size >= hopeless.size, room.isNew(file.entry.name) { return hopeless.limit }
         var going: [RemovalCandidates.Victim] = []
         // The files of superseded values do not pile up, although their key counts once.
-        while let limit = limits.operations, files >= limit {
+        while let limit = limits.operations, room.files >= limit {
             if removals == nil {
                 try count(queue)
                 continue
             }
             guard let older = try removalCandidates?.nextSuperseded(for: file.entry.name, queue) else { break }
             guard let victim = try sized(older, queue) else { continue }
-            count(victim, by: -1)
+            room.count(victim, by: -1)
             going.append(victim)
         }
-        while let limit = limitExceeded(by: size, counting: isNew(key(of: file.entry.name)) ? 1 : nil) {
+        while let limit = room.limitExceeded(by: size, counting: room.isNew(file.entry.name) ? 1 : nil) {
             if removals == nil {
                 try count(queue)
                 continue
             }
             guard let next = try nextVictim(for: file.entry.name, beyond: limit, queue) else {
-                for victim in going { count(victim, by: 1) }
+                for victim in going { room.count(victim, by: 1) }
                 removalCandidates?.giveBack(going)
                 if limits.whenFull == .reject, !rule.configuration.hasReplacingRoutes { hopeless = (size, limit) }
                 return limit
             }
             guard let victim = try sized(next, queue) else { continue }
-            count(victim, by: -1)
+            room.count(victim, by: -1)
             going.append(victim)
         }
         victims += going
@@ -284,62 +251,15 @@ package struct AdmissionControl {
     }
 
     private mutating func count(in file: IncomingFile, isCandidate: Bool) {
-        let (size, key) = (file.bytes.count, key(of: file.entry.name))
-        let isNew = isNew(key)
-        if isNew, let key { batch.keys.insert(key) }
-        if key == nil { batch.singles += 1 }
-        batch.files += 1
-        batch.bytes += size
-        if limits.minimumFree != nil { free -= size }
+        let size = file.bytes.count
+        let isNew = room.count(file.entry.name, size)
         removalCandidates?.letIn(file.entry, size: size, isNewKey: isNew, isCandidate: isCandidate)
-    }
-
-    /// Counts a victim out of the waiting operations or of the batch; with `sign` 1 counts it in again.
-    private mutating func count(_ victim: RemovalCandidates.Victim, by sign: Int) {
-        let wasWaiting = victim.parts.contains { !$0.isMember }
-        if victim.newer == nil {
-            let key = victim.key?.hashValue
-            if wasWaiting { waiting?.count(key, by: sign) } else { batch.count(key, by: sign) }
-        }
-        for part in victim.parts {
-            let bytes = sign * (part.size ?? 0)
-            if part.isMember { batch.count(file: bytes, by: sign) } else { waiting?.count(file: bytes, by: sign) }
-            if limits.minimumFree != nil { free = free -| bytes }
-        }
-    }
-
-    private mutating func countReplaced(_ name: EntryName, _ size: Int, by sign: Int) {
-        let bytes = sign * size
-        // The replacement counts for the same key.
-        if key(of: name) == nil { replaced.singles += sign }
-        replaced.files += sign
-        replaced.bytes += bytes
-        if limits.minimumFree != nil { free = free +| bytes }
-    }
-
-    private var operations: Int { (waiting?.operations ?? 0) - replaced.singles + batch.operations }
-    private var files: Int { (waiting?.files ?? 0) - replaced.files + batch.files }
-    private var bytes: Int { (waiting?.bytes ?? 0) - replaced.bytes +| batch.bytes }
-
-    /// Returns the limit that the queue exceeds with `new` more operations of `size` bytes. `nil`: they count for a key
-    /// that is there.
-    private func limitExceeded(by size: Int = 0, counting new: Int? = 0) -> FullLimit? {
-        if let limit = limits.operations, let new, operations + new > max(limit, before.operations) {
-            return .operations(limit)
-        }
-        if let limit = limits.bytes, bytes > max(limit, before.bytes) -| size { return .bytes(limit) }
-        if let limit = limits.minimumFree, free -| min(limit, before.free) < size { return .minimumFree(limit) }
-        return nil
     }
 
     /// Counts the waiting operations, as far as a limit needs the count.
     private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
         removals = try hasLimits ? AdmissionRecord.removals(in: queue) : []
-        guard limits.operations != nil || limits.bytes != nil else { return }
-        let count = try AdmissionCount(of: queue, withBytes: limits.bytes != nil) { key(of: $0) }
-        waiting = count
-        (before.operations, before.bytes) = (count.operations, count.bytes)
-        batch.keys.subtract(count.keys)
+        try room.count(queue)
     }
 
     // MARK: - The drop
@@ -352,7 +272,7 @@ package struct AdmissionControl {
         var proposed = victims.filter { $0.newer != nil } + victims.filter { $0.newer == nil }
         victims = []
         if try AdmissionRecord.removals(in: queue) == removals {
-            for victim in proposed { count(victim, by: 1) }
+            for victim in proposed { room.count(victim, by: 1) }
             return proposed
         }
         try recount(queue)
@@ -375,11 +295,11 @@ package struct AdmissionControl {
 
     /// Counts a proposed operation out. Returns false if it stays: there is room for it by now.
     mutating func countOut(_ victim: RemovalCandidates.Victim) -> Bool {
-        guard hasLock, victim.newer != nil || limitExceeded() != nil else {
+        guard hasLock, victim.newer != nil || room.limitExceeded() != nil else {
             removalCandidates?.giveBack([victim])
             return false
         }
-        count(victim, by: -1)
+        room.count(victim, by: -1)
         victims.append(victim)
         return true
     }
@@ -395,16 +315,16 @@ package struct AdmissionControl {
         try queue.lockNamesToAdd()
         hasLock = true
         record = try AdmissionRecord.read(in: queue)
-        batch = AdmissionCount()
-        batch.count(key(of: name), by: 1)
+        var size = 0
         for state in [QueueState.new, .deferred] {
-            batch.bytes += try queue.size(of: Entry(state: state, name: name)) ?? 0
+            size += try queue.size(of: Entry(state: state, name: name)) ?? 0
         }
+        room.beginBatch(of: name, size)
         try recount(queue)
         removalCandidates = RemovalCandidates(rule, for: [name], besides: [], isWhole: false, at: now)
-        while let limit = limitExceeded(), let next = try nextVictim(for: name, beyond: limit, queue) {
+        while let limit = room.limitExceeded(), let next = try nextVictim(for: name, beyond: limit, queue) {
             guard let victim = try sized(next, queue) else { continue }
-            count(victim, by: -1)
+            room.count(victim, by: -1)
             victims.append(victim)
         }
         return try beginRemovals(in: queue)
@@ -412,12 +332,8 @@ package struct AdmissionControl {
 
     /// Counts anew once the batch is in the queue.
     private mutating func recount(_ queue: SpoolDirectory) throws(SpoolError) {
-        let added = (operations: batch.operations - replaced.singles, bytes: batch.bytes - replaced.bytes)
-        (batch, replaced, removalCandidates) = (AdmissionCount(), AdmissionCount(), nil)
-        if limits.minimumFree != nil { free = try queue.freeBytes }
-        try count(queue)
-        before.operations -= added.operations
-        before.bytes -= added.bytes
-        before.free = free +| added.bytes
+        removalCandidates = nil
+        removals = try hasLimits ? AdmissionRecord.removals(in: queue) : []
+        try room.recount(queue)
     }
 }
