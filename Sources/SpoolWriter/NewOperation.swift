@@ -65,7 +65,9 @@ extension NewOperation {
             throw WriteError("id", "expected 1 to 64 of A-Z a-z 0-9 _ -")
         }
         guard let type = TypeName(type) else { throw WriteError("type", "expected 1 to 64 of A-Z a-z 0-9 _ - .") }
-        if contentType == "application/json", !isJSON { throw WriteError("body", "expected one JSON value") }
+        if contentType == "application/json", (try? JSONDocument(body)) == nil {
+            throw WriteError("body", "expected one JSON value")
+        }
         return Operation(
             header: OperationHeader(
                 id: id, type: type, createdAt: time, contentType: contentType, key: key, method: method, url: url,
@@ -73,16 +75,6 @@ extension NewOperation {
                 notBefore: notBefore.map(Timestamp.init), expiresAt: expiresAt.map(Timestamp.init),
                 idempotencyKey: idempotencyKey),
             body: body)
-    }
-
-    private var isJSON: Bool {
-        var scanner = JSONScanner(body)
-        do throws(JSONSyntaxError) {
-            guard try scanner.next() != nil else { return false }
-            return try scanner.next() == nil
-        } catch {
-            return false
-        }
     }
 }
 

@@ -31,7 +31,7 @@ enum Sizes {
 
         "Spool": 10_575,
 
-        "SpoolWriter": 363,
+        "SpoolWriter": 355,
 
         "drainq": 8,
 
