@@ -93,8 +93,7 @@ struct AdmissionRoom {
     /// Counts anew once the batch is in the queue.
     mutating func recount(_ queue: SpoolDirectory) throws(SpoolError) {
         let added = added
-        (batch, replaced) = (AdmissionCount(), AdmissionCount())
-        if limits.minimumFree != nil { free = try queue.freeBytes }
+        try beginBatch(queue)
         try count(queue)
         before.operations -= added.operations
         before.bytes -= added.bytes
