@@ -80,7 +80,7 @@ struct `Concurrency finds itself` {
     @Test func `a second run that starts at a full server records no overload, and both use the room`() {
         var concurrency = AdaptiveConcurrency(runs: 2, at: CrowdedServer.start)
         let starts = (1...5).map { concurrency.begin(inFlight: $0) }
-        for start in starts { #expect(concurrency.refused(start) == nil) }
+        for start in starts { #expect(concurrency.noteRefusal(of: start) == nil) }
         #expect(concurrency.limit == 2)
         var server = CrowdedServer(room: 24)
         server.add()
@@ -100,7 +100,7 @@ struct `Concurrency finds itself` {
                 let starts = (1...limits[run].limit).map { limits[run].begin(inFlight: $0) }
                 let isRefused = total > 40 && Int.random(in: 0..<total, using: &generator) < limits[run].limit
                 if isRefused {
-                    _ = limits[run].refused(starts.last!)
+                    _ = limits[run].noteRefusal(of: starts.last!)
                 } else {
                     for start in starts {
                         _ = limits[run].delivered(
@@ -139,12 +139,12 @@ struct `Concurrency finds itself` {
     @Test func `refusals of attempts begun together halve the limit once`() {
         var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
         let starts = (1...5).map { concurrency.begin(inFlight: $0) }
-        #expect(concurrency.refused(starts[4]) == 5)
+        #expect(concurrency.noteRefusal(of: starts[4]) == 5)
         #expect(concurrency.limit == 2)
         // The lowest refused number counts, in any order of refusals.
-        #expect(concurrency.refused(starts[3]) == 4)
+        #expect(concurrency.noteRefusal(of: starts[3]) == 4)
         #expect(concurrency.limit == 2)
-        #expect(concurrency.refused(concurrency.begin(inFlight: 2)) == 2)
+        #expect(concurrency.noteRefusal(of: concurrency.begin(inFlight: 2)) == 2)
         #expect(concurrency.limit == 1)
     }
 

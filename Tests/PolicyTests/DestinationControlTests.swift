@@ -48,7 +48,7 @@ struct DestinationControlTests {
         }
         for word in story.split(separator: " ") {
             if word == "end" {
-                obey(control.nothingElse(prints: prints, at: now))
+                obey(control.concludeAlone(prints: prints, at: now))
                 continue
             }
             obey(control.take(end(String(word), route, now), prints: prints, at: now))

@@ -430,7 +430,7 @@ struct Fleet {
     /// Corresponds to `Dispatch.concludeQuiet` if no request is in flight.
     private mutating func concludeQuiet(_ run: inout Run) -> Bool {
         let quiet = run.guards.filter { !$0.value.withheld.isEmpty }.keys.sorted()
-        for destination in quiet { follow(run.guards[destination]!.nothingElse(), destination, &run) }
+        for destination in quiet { follow(run.guards[destination]!.concludeAlone(), destination, &run) }
         return !quiet.isEmpty
     }
 

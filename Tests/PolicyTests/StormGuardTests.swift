@@ -12,7 +12,7 @@ struct StormGuardTests {
         let steps = story.split(separator: " ").map { word -> String in
             let step: Guard.Step
             if word == "end" {
-                step = storm.nothingElse()
+                step = storm.concludeAlone()
             } else {
                 let text = String(word.filter { $0 != "*" })
                 let status = Int(text.dropFirst())!
@@ -153,7 +153,7 @@ struct StormGuardTests {
                 runs += 1
                 var storm = StormGuard<Int>(threshold: 5, limit: 5, before: state.storm)
                 var steps = (0..<portion).map { storm.take($0, .permanent(404)) }
-                steps.append(storm.nothingElse())
+                steps.append(storm.concludeAlone())
                 for case .apply(let elements) in steps {
                     failed += elements.count
                     for _ in elements {
@@ -219,7 +219,7 @@ struct StormGuardTests {
     @Test func `a refusal without a sample takes effect`() {
         var storm = Guard(threshold: 1)
         _ = storm.take("a", .permanent(401))
-        guard case .apply(let elements) = storm.nothingElse() else {
+        guard case .apply(let elements) = storm.concludeAlone() else {
             Issue.record("it does not take effect")
             return
         }
@@ -265,7 +265,7 @@ struct StormGuardTests {
         if isStorm {
             #expect(failed.isEmpty)
         } else {
-            act(storm.nothingElse())
+            act(storm.concludeAlone())
         }
         #expect((seen + storm.takeWithheld()).sorted() == Array(0..<count))
     }

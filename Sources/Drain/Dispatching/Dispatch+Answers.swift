@@ -22,7 +22,7 @@ extension Dispatch {
         for destination in quiet {
             let prints = book.fingerprints(
                 of: destination.identity, sent: destination.control.withheld.first?.attempt.secrets ?? .none)
-            obey(destination.control.nothingElse(prints: prints, at: world.now()), destination)
+            obey(destination.control.concludeAlone(prints: prints, at: world.now()), destination)
         }
         return !quiet.isEmpty
     }

@@ -88,7 +88,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
 
     /// Notes a refusal for lack of room. Returns the number of attempts of all runs that were too many; `nil` if
     /// unknown because the other runs may not have made room yet for this run.
-    package mutating func refused(_ start: Start) -> Int? {
+    package mutating func noteRefusal(of start: Start) -> Int? {
         if start.round >= lastRefusal.next {
             isStarting = false
             lastRefusal.limit = limit

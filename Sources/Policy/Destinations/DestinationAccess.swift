@@ -92,7 +92,7 @@ package struct DestinationAccess: Hashable, Sendable {
         let isAway = events.contains { if case .unreachable = $0 { true } else { false } }
         if asksForTime || isAway {
             // A server that is away does not show its limits.
-            if let tooMany = concurrency?.refused(start), asksForTime {
+            if let tooMany = concurrency?.noteRefusal(of: start), asksForTime {
                 applyOverload(.overloaded(inFlight: tooMany), at: now)
             }
         } else if events.contains(where: \.isDelivery) {

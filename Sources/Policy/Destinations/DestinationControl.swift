@@ -223,8 +223,8 @@ extension DestinationControl {
     }
 
     /// Concludes when no other operation of this destination waits or is in flight.
-    package mutating func nothingElse(prints: Fingerprints, at now: Timestamp) -> [Effect] {
-        follow(holds?.nothingElse() ?? storm.nothingElse(), prints, at: now)
+    package mutating func concludeAlone(prints: Fingerprints, at now: Timestamp) -> [Effect] {
+        follow(holds?.concludeAlone() ?? storm.concludeAlone(), prints, at: now)
     }
 
     // MARK: Parts

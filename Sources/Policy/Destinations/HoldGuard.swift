@@ -32,5 +32,5 @@ struct HoldGuard {
         return storm.take(end, answer, isSample: end.facts.isSample)
     }
 
-    mutating func nothingElse() -> StormGuard<AttemptEnd>.Step { storm.nothingElse() }
+    mutating func concludeAlone() -> StormGuard<AttemptEnd>.Step { storm.concludeAlone() }
 }

@@ -108,7 +108,7 @@ package struct StormGuard<Element> {
     /// Concludes when no other operation of this destination waits or is in flight. Holds the destination if samples
     /// met the same end or `limit` is reached, else applies the withheld answers by themselves: samples that said
     /// nothing are like no samples. Then watches again, unless the destination is held.
-    package mutating func nothingElse() -> Step {
+    package mutating func concludeAlone() -> Step {
         guard phase == .watching || phase == .sampling else { return .apply([]) }
         if alike > 0 { return hold() }
         if let status, !withheld.isEmpty {
