@@ -119,8 +119,68 @@ struct FrameTests {
 
     @Test func `a header count larger than the payload allows is refused`() throws {
         var bytes = try #require(Frame.attempt(ticket: 0, OutgoingRequest(method: "", url: "")).bytes).dropFirst(4)
-        bytes.replaceSubrange(bytes.startIndex + 25..<bytes.startIndex + 33, with: [0x10, 0, 0, 0, 0, 0, 0, 0])
+        bytes.replaceSubrange(bytes.startIndex + 9..<bytes.startIndex + 17, with: [0x10, 0, 0, 0, 0, 0, 0, 0])
         #expect(throws: FrameError.self) { try Frame(payload: bytes) }
+    }
+
+    @Test func `an attempt says its base once, and of its fields only those that differ`() throws {
+        let base = RequestBase(.init(method: "POST", url: "http://a.example/v1/events"))
+        let fields = (0..<3).map { number in
+            [
+                HeaderField(name: "Authorization", value: "Bearer 0123456789"),
+                HeaderField(name: "Idempotency-Key", value: "\"\(number)\""),
+            ]
+        }
+        // The last has a base of its own, and another normal form of a value.
+        let frames: [Frame] = [
+            .attempt(ticket: 1, OutgoingRequest(base, headers: fields[0], body: [1])),
+            .attempt(ticket: 2, OutgoingRequest(base, headers: fields[1], body: [2])),
+            .cancel(ticket: 1),
+            .attempt(ticket: 3, OutgoingRequest(base, headers: fields[2] + [HeaderField(name: "A", value: "\u{E9}")])),
+            .attempt(
+                ticket: 4,
+                OutgoingRequest(
+                    method: "POST", url: "http://a.example/",
+                    headers: fields[2] + [HeaderField(name: "A", value: "e\u{301}")])),
+        ]
+        var (sent, buffer) = (FrameHistory(), FrameBuffer())
+        let lengths = try frames.map { frame in
+            let bytes = try #require(frame.bytes(after: &sent))
+            buffer.append(bytes)
+            #expect(try buffer.next() == frame)
+            return bytes.count
+        }
+        #expect(lengths[0] > 200)
+        #expect(lengths[1] < 60)
+    }
+
+    @Test func `a report says of its fields only those that differ from the report before`() throws {
+        func report(_ date: String, _ more: [HeaderField] = []) -> Frame {
+            let headers = [HeaderField(name: "Server", value: "nginx"), HeaderField(name: "Date", value: date)] + more
+            return .report(
+                ticket: 1,
+                AttemptReport(
+                    result: .answer(AttemptReport.Answer(status: 204, headers: headers)), duration: .milliseconds(1)))
+        }
+        let frames = [
+            report("a"), report("b"),
+            .report(ticket: 2, AttemptReport(result: .failure(.reset, detail: ""), duration: .zero)),
+            report("b", [HeaderField(name: "Via", value: "")]), report("b"),
+        ]
+        var (sent, buffer) = (FrameHistory(), FrameBuffer())
+        for frame in frames {
+            buffer.append(try #require(frame.bytes(after: &sent)))
+            #expect(try buffer.next() == frame)
+        }
+    }
+
+    @Test func `an attempt that refers to an earlier one is an error if there is none`() throws {
+        let request = OutgoingRequest(method: "POST", url: "http://a/", headers: [HeaderField(name: "A", value: "b")])
+        var history = FrameHistory()
+        let first = try #require(Frame.attempt(ticket: 0, request).bytes(after: &history))
+        let second = try #require(Frame.attempt(ticket: 1, request).bytes(after: &history))
+        #expect(throws: Never.self) { try Frame(payload: first.dropFirst(4)) }
+        #expect(throws: FrameError.self) { try Frame(payload: second.dropFirst(4)) }
     }
 }
 

@@ -27,6 +27,8 @@ final class Agent {
     /// The number of bytes of the first piece that the socket has taken.
     private var sent = 0
     private var inbox = FrameBuffer()
+    /// What the frames in the outbox and before have said.
+    private var history = FrameHistory()
 
     private struct Piece {
         var bytes: [UInt8]
@@ -73,8 +75,8 @@ final class Agent {
 
     var hasUnsent: Bool { !outbox.isEmpty }
 
-    func send(_ bytes: [UInt8]) {
-        enqueue(bytes)
+    func send(_ frame: Frame) {
+        enqueue(frame.bytes(after: &history) ?? [])
         flush()
     }
 
@@ -137,14 +139,16 @@ final class Agent {
         return (frames, end)
     }
 
-    /// Gives the agent an attempt to make, as the bytes of its frame. They leave with the next `flush`.
-    func hand(_ ticket: Int, _ request: OutgoingRequest, _ bytes: [UInt8]) {
+    /// Gives the agent an attempt to make, which leaves with the next `flush`. Returns false if its frame is too long.
+    func hand(_ ticket: Int, _ request: OutgoingRequest) -> Bool {
+        guard let bytes = Frame.attempt(ticket: ticket, request).bytes(after: &history) else { return false }
         tickets.insert(ticket)
         destination = request.destination
         // The pipe never fills, so the agent never waits for this process to read.
         unreadStarts += 1
         if unreadStarts >= 256 { readJournal() }
         enqueue(bytes, request.bodyPart?.file)
+        return true
     }
 
     private func readJournal() {

@@ -5,6 +5,7 @@ extension AgentSink {
     /// Gives attempts whose deadlines have passed while the caller did something else the grace to report, once.
     func waitForCaller() {
         let now = ContinuousClock.now
+        guard let nextDeadline, nextDeadline <= now else { return }
         for attempt in attempts.values where !attempt.hasWaitedForCaller {
             guard let deadline = attempt.deadline, deadline <= now else { continue }
             (attempt.deadline, attempt.hasWaitedForCaller) = (now + grace, true)
@@ -20,7 +21,8 @@ extension AgentSink {
     /// grace.
     func enforceDeadlines() throws(SinkError) {
         let now = ContinuousClock.now
-        guard attempts.values.contains(where: { $0.deadline.map { $0 <= now } ?? false }) else { return }
+        guard let nextDeadline, nextDeadline <= now else { return }
+        defer { findNextDeadline() }
         for agent in agents {
             let late = agent.tickets.filter { attempts[$0]?.deadline.map { $0 <= now } ?? false }
             guard !late.isEmpty else { continue }
@@ -44,7 +46,7 @@ extension AgentSink {
                 for ticket in late {
                     attempts[ticket]?.isCancelled = true
                     attempts[ticket]?.deadline = now + grace
-                    agent.send(Frame.cancel(ticket: ticket).bytes ?? [])
+                    agent.send(.cancel(ticket: ticket))
                 }
             }
         }

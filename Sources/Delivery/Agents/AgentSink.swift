@@ -44,6 +44,8 @@ package final class AgentSink: Sink {
     /// The number of agents in a row that ended before they began a destination's attempts, by destination.
     var unbegunEnds: [String: Int] = [:]
     private var done: [(ticket: Int, report: AttemptReport)] = []
+    /// No attempt has an earlier deadline; `nil` if none has one.
+    private(set) var nextDeadline: ContinuousClock.Instant?
     /// The number of agents in a row that died before they were ready.
     var failedStarts = 0
     /// The time of the last wait, or of the last write to an agent.
@@ -137,8 +139,7 @@ package final class AgentSink: Sink {
             try handOut()
             if !done.isEmpty { break }
             let start = ContinuousClock.now
-            let next = attempts.values.reduce(deadline) { min($0, $1.deadline ?? $0) }
-            let longest = start.duration(to: next)
+            let longest = start.duration(to: min(deadline, nextDeadline ?? deadline))
             let isAwake = try wait(longest.pollMilliseconds, wakeups: wakeups)
             move(deadlinesBy: Standstill.duration(of: start.duration(to: .now), planned: longest))
             try enforceDeadlines()
@@ -147,6 +148,14 @@ package final class AgentSink: Sink {
         defer { done.removeAll(keepingCapacity: true) }
         return done
     }
+
+    func setDeadline(of attempt: Attempt, _ deadline: ContinuousClock.Instant) {
+        attempt.deadline = deadline
+        nextDeadline = min(deadline, nextDeadline ?? deadline)
+    }
+
+    /// Looks at all attempts for the next deadline.
+    func findNextDeadline() { nextDeadline = attempts.values.compactMap(\.deadline).min() }
 
     package func close() {
         guard !isClosed else { return }
@@ -195,7 +204,7 @@ package final class AgentSink: Sink {
         do throws(Errno) {
             let agent = try Agent.start(program, for: transport)
             agents.append(agent)
-            agent.send(Frame.setup(concurrency: concurrency).bytes ?? [])
+            agent.send(.setup(concurrency: concurrency))
             return agent
         } catch {
             throw SinkError("cannot start a delivery agent: \(program.executable): \(error)")
@@ -220,13 +229,13 @@ package final class AgentSink: Sink {
 
     private func hand(_ ticket: Int, _ attempt: Attempt, to agent: Agent) {
         let request = attempt.request
-        guard let bytes = Frame.attempt(ticket: ticket, request).bytes else {
+        guard agent.hand(ticket, request) else {
             finish(ticket, .failure(.badURL, detail: "the request is larger than a delivery agent takes"), .zero)
             return
         }
         let now = ContinuousClock.now
-        attempt.deadline = agent.isReady ? now + max(.zero, request.timeouts.total) : agent.started + beginning
-        agent.hand(ticket, request, bytes)
+        setDeadline(
+            of: attempt, agent.isReady ? now + max(.zero, request.timeouts.total) : agent.started + beginning)
         // At full concurrency the caller submits no more and waits for reports.
         if attempts.count >= concurrency || lastCall.duration(to: now) > Self.gathering { flush(at: now) }
     }
@@ -283,7 +292,7 @@ package final class AgentSink: Sink {
                 guard version == Frame.version else { throw SinkError(versionMismatch(agent)) }
                 agent.isReady = true
                 for ticket in agent.tickets {
-                    attempts[ticket].map { $0.deadline = .now + max(.zero, $0.request.timeouts.total) }
+                    attempts[ticket].map { setDeadline(of: $0, .now + max(.zero, $0.request.timeouts.total)) }
                 }
                 failedStarts = 0
             case .report(let ticket, let report) where agent.tickets.contains(ticket):

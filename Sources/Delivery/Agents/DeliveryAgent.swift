@@ -94,36 +94,40 @@ package enum DeliveryAgent {
 
     /// The connection to the run, shared by all reporting threads.
     private final class Outlet: Sendable {
-        private let descriptor: Mutex<Int32>
+        private let descriptor: Int32
+        /// What the sent frames have said.
+        private let history = Mutex(FrameHistory())
 
-        init(descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+        init(descriptor: Int32) { self.descriptor = descriptor }
 
-        func send(_ frame: Frame) {
-            if let bytes = frame.bytes { send(bytes) }
-        }
+        func send(_ frame: Frame) { send([frame]) }
 
         /// Sends reports with one call, so that the run wakes up once.
         func send(_ reports: [(ticket: Int, report: AttemptReport)]) {
-            var bytes: [UInt8] = []
-            for (ticket, report) in reports {
-                let frame = Frame.report(ticket: ticket, report).bytes ?? []
-                if bytes.isEmpty { bytes = frame } else { bytes += frame }
+            send(reports.lazy.map { Frame.report(ticket: $0, $1) })
+        }
+
+        private func send(_ frames: some Sequence<Frame>) {
+            history.withLock { history in
+                var bytes: [UInt8] = []
+                for frame in frames {
+                    let more = frame.bytes(after: &history) ?? []
+                    if bytes.isEmpty { bytes = more } else { bytes += more }
+                }
+                send(bytes)
             }
-            send(bytes)
         }
 
         private func send(_ bytes: [UInt8]) {
-            descriptor.withLock { descriptor in
-                var sent = 0
-                while sent < bytes.count {
-                    let count = bytes.withUnsafeBytes { bytes in
-                        CSystem.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
-                    }
-                    if count >= 0 {
-                        sent += count
-                    } else if errno != EINTR {
-                        return  // The run has ended, so this process ends soon.
-                    }
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes.withUnsafeBytes { bytes in
+                    CSystem.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
+                }
+                if count >= 0 {
+                    sent += count
+                } else if errno != EINTR {
+                    return  // The run has ended, so this process ends soon.
                 }
             }
         }

@@ -31,6 +31,8 @@ final class RequestMaker {
     private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
     /// The credentials of the last request without any of its operations' own, used again in the same way.
     private var lastCredentials: (values: [String: String], credentials: RequestCredentials)?
+    /// The base of the last request, used again while it is the same.
+    private var lastBase: RequestBase?
 
     /// A request, with the secrets in it and their redaction.
     final class Made {
@@ -110,10 +112,11 @@ final class RequestMaker {
             operations.count == 1
             ? try form.request(
                 for: operations[0], attempt: attempt, version: version, settings: settings, secrets: secrets,
-                available: available)
+                available: available, base: lastBase)
             : try form.batchRequest(
                 for: operations, attempt: attempt, version: version, settings: settings, secrets: secrets,
-                available: available)
+                available: available, base: lastBase)
+        lastBase = request.base
         let made = Made(request, secrets, credentials(of: operations, secrets))
         // Compressed first: signatures cover the bytes that are sent.
         try made.request.compress(by: route.compress, gzip)

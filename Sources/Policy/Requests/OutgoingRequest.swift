@@ -1,21 +1,12 @@
 /// One complete HTTP request: a transport sends it without looking anything up.
 package struct OutgoingRequest: Hashable, Sendable {
-    package var method: String
-    /// Absolute, `http` or `https`, percent-encoded.
-    package var url: String
-    package var headers: [HeaderField] = []
+    /// A change makes another one.
+    package private(set) var base: RequestBase
+    package var headers: [HeaderField]
     /// `nil` sends no body at all; an empty body is sent with a Content-Length of 0.
     package var body: [UInt8]?
     /// Streamed instead of `body`.
-    package var bodyFile: BodyFile?
-    /// Streamed instead of `body`.
     package var bodyPart: FilePart?
-    package var timeouts = Timeouts()
-    /// The number of bytes kept of the answer's body. A longer answer is cut there, and the transfer ends.
-    package var answerLimit = 65_536
-    package var transport: Transport = .urlsession
-    package var connection = ConnectionOptions()
-    package var redirects: Redirects = .never
     /// The name of the destination. Attempts for one destination share a delivery agent.
     package var destination = ""
     /// Whether the request needs a new connection: on a kept connection the last attempt's answer may have been about
@@ -24,14 +15,75 @@ package struct OutgoingRequest: Hashable, Sendable {
     /// Whether the request leaves over HTTP/1.1, although its server may speak HTTP/2.
     package var needsHTTP1 = false
 
+    package init(
+        _ base: RequestBase, headers: [HeaderField] = [], body: [UInt8]? = nil, bodyPart: FilePart? = nil,
+        freshConnection: Bool = false
+    ) {
+        self.base = base
+        self.headers = headers
+        self.body = body
+        self.bodyPart = bodyPart
+        self.freshConnection = freshConnection
+    }
+
+    /// Creates a request with a base of its own.
+    package init(
+        method: String, url: String, headers: [HeaderField] = [], body: [UInt8]? = nil, bodyFile: BodyFile? = nil,
+        bodyPart: FilePart? = nil, timeouts: Timeouts = Timeouts(), answerLimit: Int = 65_536,
+        transport: Transport = .urlsession, connection: ConnectionOptions = ConnectionOptions(),
+        redirects: Redirects = .never, destination: String = "", freshConnection: Bool = false
+    ) {
+        var values = RequestBase.Values(method: method, url: url)
+        (values.bodyFile, values.timeouts, values.answerLimit) = (bodyFile, timeouts, answerLimit)
+        (values.transport, values.connection, values.redirects) = (transport, connection, redirects)
+        self.init(
+            RequestBase(values), headers: headers, body: body, bodyPart: bodyPart, freshConnection: freshConnection)
+        self.destination = destination
+    }
+
     /// The number of body bytes that are sent; `nil` without a body.
     package var bodyLength: Int? { bodyFile?.length ?? bodyPart?.length ?? body?.count }
 }
 
+/// The values of the base.
 extension OutgoingRequest {
-    /// Creates a request without fields and body, with default limits.
-    package init(method: String, url: String) {
-        self.init(method: method, url: url, headers: [])
+    package var method: String {
+        get { base.values.method }
+        set { change { $0.method = newValue } }
+    }
+    package var url: String {
+        get { base.values.url }
+        set { change { $0.url = newValue } }
+    }
+    package var bodyFile: BodyFile? {
+        get { base.values.bodyFile }
+        set { change { $0.bodyFile = newValue } }
+    }
+    package var timeouts: Timeouts {
+        get { base.values.timeouts }
+        set { change { $0.timeouts = newValue } }
+    }
+    package var answerLimit: Int {
+        get { base.values.answerLimit }
+        set { change { $0.answerLimit = newValue } }
+    }
+    package var transport: Transport {
+        get { base.values.transport }
+        set { change { $0.transport = newValue } }
+    }
+    package var connection: ConnectionOptions {
+        get { base.values.connection }
+        set { change { $0.connection = newValue } }
+    }
+    package var redirects: Redirects {
+        get { base.values.redirects }
+        set { change { $0.redirects = newValue } }
+    }
+
+    private mutating func change(_ change: (inout RequestBase.Values) -> Void) {
+        var values = base.values
+        change(&values)
+        base = RequestBase(values)
     }
 }
 

@@ -5,15 +5,16 @@ extension RequestForm {
     /// The operation's own url, method and headers replace the route's, if the route lets them. Only the route's url is
     /// a template. Secrets are filled into texts of the configuration, never into texts of an operation. `attempt`
     /// counts from 1. GET, HEAD, DELETE and OPTIONS send no body unless one was given; other methods then send an empty
-    /// body. On a route with `batch` the request is a batch of one.
+    /// body. On a route with `batch` the request is a batch of one. `base` is that of an earlier request, to be used
+    /// again if it is the same.
     package func request(
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
-        secrets: SecretValues = .none, available: [Transport] = Transport.allCases
+        secrets: SecretValues = .none, available: [Transport] = Transport.allCases, base: RequestBase? = nil
     ) throws(RequestError) -> OutgoingRequest {
         try request(
             try complete(TemplateValues(operation, attempt: attempt, secrets: secrets)),
             key: try idempotencyKey(of: operation), attempt: attempt, version: version, settings: settings,
-            secrets: secrets, available: available, freshConnection: operation.isAnswerDoubted)
+            secrets: secrets, available: available, base: base, freshConnection: operation.isAnswerDoubted)
     }
 
     /// Returns one request for several operations: all of a draft, or a part of them in the same order.
@@ -23,7 +24,7 @@ extension RequestForm {
     package func batchRequest(
         for members: [Operation], attempt: Int, version: String,
         settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none,
-        available: [Transport] = Transport.allCases
+        available: [Transport] = Transport.allCases, base: RequestBase? = nil
     ) throws(RequestError) -> OutgoingRequest {
         precondition(route.batch != nil && !members.isEmpty, "a batch of a route that has some")
         func values(_ member: Operation) -> TemplateValues {
@@ -40,7 +41,7 @@ extension RequestForm {
         let key = keys.count == 1 ? keys[0] : "batch-\(Digest(of: keys.joined(separator: "\n")))"
         return try request(
             draft, key: key, attempt: attempt, version: version, settings: settings, secrets: secrets,
-            available: available, freshConnection: members.contains(where: \.isAnswerDoubted))
+            available: available, base: base, freshConnection: members.contains(where: \.isAnswerDoubted))
     }
 
     /// Returns a draft with its secrets. Throws a defect of the operation before a missing secret.
@@ -60,18 +61,20 @@ extension RequestForm {
     /// Returns the request of a draft, with what the transport and the destination add.
     private func request(
         _ draft: RequestDraft, key: String, attempt: Int, version: String, settings: DestinationSettings,
-        secrets: SecretValues, available: [Transport], freshConnection: Bool
+        secrets: SecretValues, available: [Transport], base: RequestBase?, freshConnection: Bool
     ) throws(RequestError) -> OutgoingRequest {
-        var request = OutgoingRequest(
-            method: draft.method, url: draft.url,
-            headers: try draft.headers(key: key, attempt: attempt, version: version),
-            body: draft.content.bytes, bodyFile: draft.content.file, bodyPart: draft.content.part,
-            timeouts: route.timeouts,
-            answerLimit: route.answerLimit, connection: try settings.connection.expanded(with: secrets),
-            redirects: route.redirects, freshConnection: freshConnection)
-        request.transport =
-            try TransportChoice.choose(for: request, settings: settings, available: available).transport
-        return request
+        var values = RequestBase.Values(method: draft.method, url: draft.url)
+        (values.bodyFile, values.timeouts, values.answerLimit) = (draft.content.file, route.timeouts, route.answerLimit)
+        (values.connection, values.redirects) = (try settings.connection.expanded(with: secrets), route.redirects)
+        let headers = try draft.headers(key: key, attempt: attempt, version: version)
+        let hasBody = draft.content.bytes?.isEmpty == false || draft.content.part != nil
+        values.transport =
+            try TransportChoice.choose(for: values, hasBody: hasBody, settings: settings, available: available)
+            .transport
+        let base = base.flatMap { $0.values == values ? $0 : nil } ?? RequestBase(values)
+        return OutgoingRequest(
+            base, headers: headers, body: draft.content.bytes, bodyPart: draft.content.part,
+            freshConnection: freshConnection)
     }
 }
 

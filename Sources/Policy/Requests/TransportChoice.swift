@@ -26,7 +26,17 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         for request: OutgoingRequest, settings: DestinationSettings, available: [Transport],
         order: [Transport] = TransportChoice.order
     ) throws(RequestError) -> TransportChoice {
-        let need = LibcurlNeed.first(of: request)
+        let hasBody = request.body?.isEmpty == false || request.bodyPart != nil
+        return try choose(
+            for: request.base.values, hasBody: hasBody, settings: settings, available: available, order: order)
+    }
+
+    /// Returns the transport for a request with this base. `hasBody`: the request has a body besides a file.
+    static func choose(
+        for request: RequestBase.Values, hasBody: Bool, settings: DestinationSettings, available: [Transport],
+        order: [Transport] = TransportChoice.order
+    ) throws(RequestError) -> TransportChoice {
+        let need = LibcurlNeed(of: request, hasBody: hasBody || request.bodyFile != nil)
         switch settings.transport {
         case .libcurl: return try forced(.libcurl, by: .key, need, available)
         case .urlsession: return try forced(.urlsession, by: .key, need, available)
@@ -110,67 +120,50 @@ extension Transport {
 }
 
 /// A feature that URLSession on Linux lacks.
-private struct LibcurlNeed: CustomStringConvertible, Sendable {
+private struct LibcurlNeed: CustomStringConvertible {
     var description: String
     var reason: String
     var remedy: String
-    var isNeeded: @Sendable (OutgoingRequest) -> Bool
 
-    /// Returns the first such feature that a request needs; `nil` if none.
-    static func first(of request: OutgoingRequest) -> LibcurlNeed? {
-        all.first { $0.isNeeded(request) }
+    private init(_ description: String, _ reason: String, remedy: String) {
+        (self.description, self.reason, self.remedy) = (description, reason, remedy)
     }
 
+    /// Makes the first such feature that a request needs; `nil` if it needs none.
+    ///
     /// Timeouts in milliseconds are none of them: URLSession's transport has its own timer.
-    private static let all = [
-        LibcurlNeed(
-            description: "'proxy: \"direct\"'", reason: "proxy is 'direct'",
-            remedy: "name the host in the environment's no_proxy"
-        ) { $0.connection.proxy == .direct },
-        LibcurlNeed(
-            description: "'proxy'", reason: "proxy is configured",
-            remedy: "name the proxy in the environment"
-        ) { $0.connection.proxy != .environment },
-        LibcurlNeed(
-            description: "'caFile'", reason: "caFile is configured",
-            remedy: "add the certificate to the system's"
-        ) { $0.connection.caFile != nil },
-        LibcurlNeed(
-            description: "'clientCertificate'", reason: "clientCertificate is configured",
-            remedy: "remove it"
-        ) { $0.connection.clientCertificate != nil },
-        LibcurlNeed(
-            description: "'unixSocket'", reason: "unixSocket is configured", remedy: "remove it"
-        ) {
-            $0.connection.unixSocket != nil
-        },
-        LibcurlNeed(
-            description: "a host that is an IPv6 address", reason: "the host is an IPv6 address",
-            remedy: "give the address a name"
-        ) { $0.url.hasBracketedHost },
-        // Reads from the checked descriptor, and never opens the file a second time by its path.
-        LibcurlNeed(
-            description: "a 'bodyFile'", reason: "the body is streamed from a file",
-            remedy: "give the body itself"
-        ) { $0.bodyFile != nil },
-        LibcurlNeed(
-            description: "a GET with a body", reason: "a GET has a body", remedy: "use another method"
-        ) {
-            $0.method == "GET" && $0.hasBody
-        },
-        // URLSession's transport sees a connection only by the first byte of a body.
-        LibcurlNeed(
-            description: "'timeouts.connect' of a request without a body",
-            reason: "timeouts.connect is configured, and the request has no body", remedy: "remove it"
-        ) {
-            let connect = $0.timeouts.connect
-            return !$0.hasBody && connect != Timeouts().connect && connect < $0.timeouts.request
-        },
-    ]
-}
-
-extension OutgoingRequest {
-    fileprivate var hasBody: Bool { body?.isEmpty == false || bodyFile != nil || bodyPart != nil }
+    init?(of request: RequestBase.Values, hasBody: Bool) {
+        let connection = request.connection
+        if connection.proxy == .direct {
+            self.init(
+                "'proxy: \"direct\"'", "proxy is 'direct'", remedy: "name the host in the environment's no_proxy")
+        } else if connection.proxy != .environment {
+            self.init("'proxy'", "proxy is configured", remedy: "name the proxy in the environment")
+        } else if connection.caFile != nil {
+            self.init("'caFile'", "caFile is configured", remedy: "add the certificate to the system's")
+        } else if connection.clientCertificate != nil {
+            self.init("'clientCertificate'", "clientCertificate is configured", remedy: "remove it")
+        } else if connection.unixSocket != nil {
+            self.init("'unixSocket'", "unixSocket is configured", remedy: "remove it")
+        } else if request.url.hasBracketedHost {
+            self.init(
+                "a host that is an IPv6 address", "the host is an IPv6 address", remedy: "give the address a name")
+        } else if request.bodyFile != nil {
+            // Reads from the checked descriptor, and never opens the file a second time by its path.
+            self.init("a 'bodyFile'", "the body is streamed from a file", remedy: "give the body itself")
+        } else if request.method == "GET", hasBody {
+            self.init("a GET with a body", "a GET has a body", remedy: "use another method")
+        } else if !hasBody, request.timeouts.connect != Timeouts().connect,
+            request.timeouts.connect < request.timeouts.request
+        {
+            // URLSession's transport sees a connection only by the first byte of a body.
+            self.init(
+                "'timeouts.connect' of a request without a body",
+                "timeouts.connect is configured, and the request has no body", remedy: "remove it")
+        } else {
+            return nil
+        }
+    }
 }
 
 extension String {

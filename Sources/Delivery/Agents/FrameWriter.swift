@@ -1,0 +1,166 @@
+import CSystem
+import Policy
+
+/// A writer of one frame.
+struct FrameWriter {
+    /// The frame and room for more. An array that grows field by field takes three times as long.
+    private var bytes: [UInt8]
+    /// The number of bytes written, with the four of the length.
+    private var count = 4
+    private let history: FrameHistory
+
+    init(room: Int, after history: FrameHistory) {
+        bytes = [UInt8](repeating: 0, count: room)
+        self.history = history
+    }
+
+    /// Makes room for this many more bytes.
+    private mutating func reserve(_ more: Int) {
+        let missing = count + more - bytes.count
+        if missing > 0 { bytes.append(contentsOf: repeatElement(0, count: max(missing, bytes.count))) }
+    }
+
+    mutating func put(kind: UInt8) {
+        reserve(1)
+        bytes[count] = kind
+        count += 1
+    }
+
+    mutating func put(_ number: Int) {
+        reserve(8)
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: Int64(number).bigEndian, toByteOffset: count, as: Int64.self) }
+        count += 8
+    }
+
+    mutating func put(_ data: some Collection<UInt8>) {
+        let length = data.count
+        put(length)
+        reserve(length)
+        bytes.withUnsafeMutableBytes { UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyBytes(from: data) }
+        count += length
+    }
+
+    mutating func put(_ text: String) { put(text.utf8) }
+
+    mutating func put(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.boundedComponents
+        put(Int(seconds))
+        put(Int(attoseconds))
+    }
+
+    mutating func put(_ headers: [HeaderField]) {
+        put(headers.count)
+        for (index, header) in headers.enumerated() {
+            let former = index < history.fields.count ? history.fields[index] : nil
+            guard let former, former.name.hasBytes(of: header.name) else {
+                put(kind: 0)
+                put(header.name)
+                put(header.value)
+                continue
+            }
+            if former.value.hasBytes(of: header.value) {
+                put(kind: 2)
+            } else {
+                put(kind: 1)
+                put(header.value)
+            }
+        }
+    }
+
+    mutating func put(_ request: OutgoingRequest) {
+        put(request.headers)
+        put(history.base === request.base ? nil : request.base.values) { writer, base in writer.put(base) }
+        put(request.body) { writer, body in writer.put(body) }
+        put(request.bodyPart) { writer, part in
+            writer.put(part.offset)
+            writer.put(part.length)
+            writer.put(Int(part.checksumBefore))
+            writer.put(Int(part.checksum))
+        }
+        put(kind: request.freshConnection ? 1 : 0)
+        put(kind: request.needsHTTP1 ? 1 : 0)
+    }
+
+    private mutating func put(_ base: RequestBase.Values) {
+        put(base.method)
+        put(base.url)
+        put(base.bodyFile) { writer, file in
+            writer.put(file.path)
+            writer.put(file.length)
+            writer.put(Int(clamping: file.modified))
+            writer.put(Int(bitPattern: UInt(file.inode)))
+        }
+        put(base.timeouts.connect)
+        put(base.timeouts.request)
+        put(base.timeouts.total)
+        put(base.answerLimit)
+        put(base.transport.rawValue)
+        put(base.connection)
+        put(base.redirects.rawValue)
+    }
+
+    mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
+        if let value {
+            self.put(kind: 1)
+            put(&self, value)
+        } else {
+            self.put(kind: 0)
+        }
+    }
+
+    mutating func put(_ text: String?) {
+        put(text) { writer, text in writer.put(text.utf8) }
+    }
+
+    mutating func put(_ connection: ConnectionOptions) {
+        switch connection.proxy {
+        case .environment: put(kind: 0)
+        case .direct: put(kind: 1)
+        case .url(let url):
+            put(kind: 2)
+            put(url.utf8)
+        }
+        put(connection.caFile)
+        put(connection.clientCertificate) { writer, client in
+            writer.put(client.certificateFile.utf8)
+            writer.put(client.keyFile)
+            writer.put(client.passphrase)
+        }
+        put(connection.unixSocket)
+    }
+
+    mutating func put(_ report: AttemptReport) {
+        put(report.duration)
+        put(kind: report.isUnread ? 1 : 0)
+        put(kind: report.hasBrokenStream ? 1 : 0)
+        switch report.result {
+        case .answer(let answer):
+            put(kind: 1)
+            put(answer.status)
+            put(answer.headers)
+            put(answer.body)
+            put(kind: answer.isCut ? 1 : 0)
+        case .failure(let error, let detail):
+            put(kind: 0)
+            put(error.rawValue)
+            put(detail)
+        }
+    }
+
+    consuming func sealed(longest: Int) -> [UInt8]? {
+        let length = count - 4
+        guard length <= longest else { return nil }
+        bytes.removeLast(bytes.count - count)
+        for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> (8 * (3 - place))) }
+        return bytes
+    }
+}
+
+extension String {
+    /// Whether the text has the same bytes as another one. Equal texts may differ in their normal forms.
+    fileprivate func hasBytes(of other: String) -> Bool {
+        if utf8.count != other.utf8.count { return false }
+        var (text, other) = (self, other)
+        return text.withUTF8 { text in other.withUTF8 { memcmp(text.baseAddress!, $0.baseAddress!, text.count) == 0 } }
+    }
+}
