@@ -22,12 +22,26 @@ final class ConnectionCache {
 /// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
 /// the server gets a fresh connection for each further request.
 struct CurlConnections {
-    /// Scheme, host and port of a request's URL, as written, and the unix socket that leads there.
-    struct Origin: Hashable {
-        /// The number of the origin in this agent.
-        let number: Int
+    /// Scheme, host and port of a request's URL, as written, and the unix socket that leads there; and what this agent
+    /// knows of the server.
+    final class Origin {
         /// Whether the origin is without TLS, and so speaks HTTP/1.1.
         let isPlain: Bool
+        /// The number of caches in use, and of caches that rest.
+        fileprivate var (busy, resting) = (0, 0)
+        /// The version of HTTP that the server has chosen last over TLS; `nil` if unknown.
+        fileprivate var version: Int?
+        fileprivate var lacksHTTP1 = false
+        /// The sum of the bodies on their way on shared connections, in bytes.
+        fileprivate var sharedBytes = 0
+        /// Whether its HTTP/1.1 connections are not kept: it has sent an answer to no request, or has closed a kept
+        /// connection without TLS under a request.
+        fileprivate var isStraying = false
+        /// The pass of libcurl in which its resting connections were looked at last. The requests of a pass begin
+        /// together, and each looks at its own connection again before leaving.
+        fileprivate var lookedAt = -1
+
+        fileprivate init(isPlain: Bool) { self.isPlain = isPlain }
     }
 
     private struct Resting {
@@ -39,26 +53,12 @@ struct CurlConnections {
     }
 
     private var origins: [String: Origin] = [:]
-    /// The origins that speak no HTTP/1.1.
-    private var withoutHTTP1: Set<Origin> = []
+    /// The base of the last request, with its origin.
+    private var last: (base: RequestBase, origin: Origin)?
     /// The resting connections, the longest rested first.
     private var resting: [Resting] = []
-    /// The number of caches in use, by origin; origins without a cache in use are absent.
-    private var busy: [Origin: Int] = [:]
     /// Upper bound on the resting caches. Beyond the bound the longest rested is closed.
     private let limit: Int
-    /// The TLS origins that have chosen HTTP/1.1 last.
-    private var plain: Set<Origin> = []
-    /// The TLS origins that have chosen HTTP/2 last.
-    private var multiplexed: Set<Origin> = []
-    /// The sum of the bodies on their way on shared connections, in bytes.
-    private var sharedBytes: [Origin: Int] = [:]
-    /// The origins whose HTTP/1.1 connections are not kept: those that have sent an answer to no request, and those
-    /// without TLS that have closed a kept connection under a request.
-    private var straying: Set<Origin> = []
-    /// The pass of libcurl in which an origin's resting connections were looked at last. The requests of a pass begin
-    /// together, and each looks at its own connection again before leaving.
-    private var lookedAt: [Origin: Int] = [:]
     private let sockets: CurlSockets
 
     init(concurrency: Int, sockets: CurlSockets) {
@@ -67,24 +67,26 @@ struct CurlConnections {
     }
 
     mutating func origin(of request: OutgoingRequest) -> Origin {
+        if let last, last.base === request.base { return last.origin }
         let text = request.url.origin + (request.connection.unixSocket ?? "")
-        if let origin = origins[text] { return origin }
-        let origin = Origin(number: origins.count, isPlain: !text.utf8.starts(with: "https".utf8))
+        let origin = origins[text] ?? Origin(isPlain: !text.utf8.starts(with: "https".utf8))
         origins[text] = origin
+        last = (request.base, origin)
         return origin
     }
 
     /// Looks for answers of a server to no request, now on a resting connection. Returns whether it sends them, or did.
     mutating func lookForStray(of origin: Origin) -> Bool {
-        if straying.contains(origin) { return true }
-        if lookedAt.updateValue(sockets.performCount, forKey: origin) == sockets.performCount { return false }
+        if origin.isStraying { return true }
+        if origin.lookedAt == sockets.performCount { return false }
+        origin.lookedAt = sockets.performCount
         // Every pass with requests asks, and hardly ever is there an answer. Access by index copies no element.
         let mayHaveStray = sockets.haveInput(resting.count) { number in
-            resting[number].origin == origin ? resting[number].socket : nil
+            resting[number].origin === origin ? resting[number].socket : nil
         }
         guard mayHaveStray else { return false }
         let isFound = resting.contains { rest in
-            rest.origin == origin && rest.socket.map { sockets.hasStray($0, usesTLS: rest.usesTLS) } ?? false
+            rest.origin === origin && rest.socket.map { sockets.hasStray($0, usesTLS: rest.usesTLS) } ?? false
         }
         if isFound { noteStray(of: origin) }
         return isFound
@@ -92,8 +94,8 @@ struct CurlConnections {
 
     /// Notes that a server has sent an answer to no request, and closes its resting connections.
     mutating func noteStray(of origin: Origin) {
-        straying.insert(origin)
-        resting.removeAll { $0.origin == origin }
+        (origin.isStraying, origin.resting) = (true, 0)
+        resting.removeAll { $0.origin === origin }
     }
 
     /// Notes that a server has closed a kept connection under a request. Without TLS, where a new connection costs
@@ -108,24 +110,32 @@ struct CurlConnections {
         for request: OutgoingRequest, to origin: Origin
     ) -> (cache: ConnectionCache, socket: CurlSocket?)? {
         guard !request.freshConnection, !mayShare(request, to: origin) else { return nil }
-        let count = resting.count { $0.origin == origin }
-        let first = count > busy[origin, default: 0] + 1 ? resting.firstIndex { $0.origin == origin } : nil
-        let rested = first.map { resting.remove(at: $0) }
+        var rested: Resting?
+        if origin.resting > origin.busy + 1, let first = resting.firstIndex(where: { $0.origin === origin }) {
+            rested = removeResting(at: first)
+        }
         guard let cache = rested?.cache ?? ConnectionCache() else { return nil }
-        busy[origin, default: 0] += 1
+        origin.busy += 1
         return (cache, rested?.socket)
     }
 
     /// Takes back the cache of an ended transfer.
     mutating func giveBack(_ cache: ConnectionCache, of transfer: CurlTransfer) {
         let origin = transfer.origin
-        if !straying.contains(origin) {
+        if !origin.isStraying {
+            origin.resting += 1
             resting.append(
                 Resting(
                     origin: origin, cache: cache, socket: transfer.socket, usesTLS: transfer.request.usesTLS))
         }
-        if resting.count > limit { resting.removeFirst() }
-        busy[origin] = busy[origin].flatMap { $0 > 1 ? $0 - 1 : nil }
+        if resting.count > limit { _ = removeResting(at: 0) }
+        origin.busy -= 1
+    }
+
+    private mutating func removeResting(at index: Int) -> Resting {
+        let rested = resting.remove(at: index)
+        rested.origin.resting -= 1
+        return rested
     }
 
     /// Returns whether other requests may use a request's connection at the same time: over TLS, unless the server is
@@ -136,19 +146,19 @@ struct CurlConnections {
     }
 
     /// Returns whether a server may speak HTTP/2: over TLS, unless it has chosen HTTP/1.1 last.
-    func mayBeMultiplexed(_ origin: Origin) -> Bool { !origin.isPlain && !plain.contains(origin) }
+    func mayBeMultiplexed(_ origin: Origin) -> Bool { !origin.isPlain && origin.version != 1 }
 
     /// Returns whether a request is sent over HTTP/1.1: because its server has lost an answer over HTTP/2, or because
     /// the body does not fit. libcurl drops an early answer if it reads it together with the stream's end.
     func needsHTTP1(_ request: OutgoingRequest, to origin: Origin) -> Bool {
-        (request.needsHTTP1 || !fits(request, to: origin)) && !withoutHTTP1.contains(origin)
+        (request.needsHTTP1 || !fits(request, to: origin)) && !origin.lacksHTTP1
     }
 
     /// Returns whether a body leaves at once on a shared connection, beside the bodies that are on their way. libcurl
     /// loses an answer that comes before the body has left if it reads the answer for another stream.
     private func fits(_ request: OutgoingRequest, to origin: Origin) -> Bool {
         let length = request.bodyLength ?? 0
-        return length == 0 || length <= Self.window - sharedBytes[origin, default: 0]
+        return length == 0 || length <= Self.window - origin.sharedBytes
     }
 
     /// The bytes that a server takes at once on a connection: half of the first window (RFC 9113 §6.9.2). Servers open
@@ -156,27 +166,19 @@ struct CurlConnections {
     private static let window = 32_767
 
     /// Notes that a body of this length is on its way on a shared connection, or is not any more (a negative length).
-    mutating func noteShared(_ length: Int, of origin: Origin) {
-        if length != 0 { sharedBytes[origin, default: 0] += length }
-    }
+    mutating func noteShared(_ length: Int, of origin: Origin) { origin.sharedBytes += length }
 
     /// Notes that a server speaks no HTTP/1.1.
-    mutating func noteLackOfHTTP1(of origin: Origin) { withoutHTTP1.insert(origin) }
+    mutating func noteLackOfHTTP1(of origin: Origin) { origin.lacksHTTP1 = true }
 
     /// Returns whether a server has chosen HTTP/2 last.
-    func isMultiplexed(_ origin: Origin) -> Bool { multiplexed.contains(origin) }
+    func isMultiplexed(_ origin: Origin) -> Bool { origin.version == 2 }
 
     /// Notes the HTTP version that a server has chosen for a transfer that has begun.
     mutating func noteVersion(of transfer: CurlTransfer) {
         let origin = transfer.origin
         if origin.isPlain || !transfer.hasBegun || transfer.request.needsHTTP1 { return }
-        if transfer.version == 1 {
-            plain.insert(origin)
-            multiplexed.remove(origin)
-        } else {
-            plain.remove(origin)
-            multiplexed.insert(origin)
-        }
+        origin.version = transfer.version == 1 ? 1 : 2
     }
 }
 

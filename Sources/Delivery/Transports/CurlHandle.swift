@@ -9,20 +9,27 @@ final class CurlHandle {
     struct Kind: Equatable {
         enum Content { case none, memory, streamed }
 
-        let method: String
+        private let base: RequestBase
         let content: Content
-        let connect: Duration
-        let connection: ConnectionOptions
         let isFresh: Bool
         let needsHTTP1: Bool
 
+        var method: String { base.values.method }
+        var connect: Duration { base.values.timeouts.connect }
+        var connection: ConnectionOptions { base.values.connection }
+
         init(_ request: OutgoingRequest) {
-            method = request.method
+            base = request.base
             content = request.streamsBody ? .streamed : request.body != nil ? .memory : .none
-            connect = request.timeouts.connect
-            connection = request.connection
             isFresh = request.freshConnection
             needsHTTP1 = request.needsHTTP1
+        }
+
+        static func == (left: Kind, right: Kind) -> Bool {
+            guard left.content == right.content, left.isFresh == right.isFresh, left.needsHTTP1 == right.needsHTTP1
+            else { return false }
+            return left.base === right.base
+                || left.method == right.method && left.connect == right.connect && left.connection == right.connection
         }
     }
 
@@ -34,8 +41,8 @@ final class CurlHandle {
     let socketError: UnsafeMutablePointer<Int32>
     /// The number of the TLS connection that the handle opened last (`ccurl_note_tls`); 0 if it opened none.
     let tls: UnsafeMutablePointer<Int>
-    /// The URL and the proxy set on the handle; `nil` before the first request.
-    private var target: (url: String, proxy: String)?
+    /// The base of the last request, whose URL and proxy are set on the handle; `nil` before the first request.
+    private var target: RequestBase?
 
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
@@ -57,14 +64,13 @@ final class CurlHandle {
         try CurlOptions(pointer).set(kind)
     }
 
-    /// Sets the options of a request. Leaves the URL and the proxy if the last request had the same.
+    /// Sets the options of a request. Leaves the URL and the proxy if the last request had the same base.
     func set(_ request: OutgoingRequest) throws(CurlRefusal) {
         let options = CurlOptions(pointer)
-        let proxy = request.proxy ?? ""
-        if target?.url != request.url || target?.proxy != proxy {
+        if target !== request.base {
             target = nil
-            try options.setTarget(request.url, proxy: proxy)
-            target = (request.url, proxy)
+            try options.setTarget(request.url, proxy: request.proxy ?? "")
+            target = request.base
         }
         try options.setBody(of: request)
     }

@@ -4,7 +4,8 @@
 /// libcurl's own wait (CURLOPT_PIPEWAIT) does not count towards the connect time-out: transfers to a silent address
 /// would fail one after the other, each after the full time-out.
 struct CurlScouts {
-    private var scouts: [CurlConnections.Origin: CurlTransfer] = [:]
+    /// The scouts, by origin.
+    private var scouts: [ObjectIdentifier: CurlTransfer] = [:]
     private var waiting: [(transfer: CurlTransfer, since: ContinuousClock.Instant)] = []
     /// Upper bound on a transfer's wait: a scout that takes longer probably gets no connection.
     private static let longest = Duration.milliseconds(250)
@@ -13,7 +14,7 @@ struct CurlScouts {
     /// scout) is connecting. Otherwise returns `false`, and makes it the scout if `isUnknown`: no answer has shown that
     /// the origin speaks HTTP/2.
     mutating func queueBehindScout(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
-        let origin = transfer.origin
+        let origin = ObjectIdentifier(transfer.origin)
         if scouts[origin] == nil {
             if isUnknown { scouts[origin] = transfer }
             return false
@@ -24,7 +25,7 @@ struct CurlScouts {
 
     /// Notes that a transfer is making a connection. Later transfers to its origin wait for the connection.
     mutating func note(_ transfer: CurlTransfer) {
-        let origin = transfer.origin
+        let origin = ObjectIdentifier(transfer.origin)
         if scouts[origin] == nil { scouts[origin] = transfer }
     }
 
@@ -38,7 +39,7 @@ struct CurlScouts {
         let now = ContinuousClock.now
         waiting.removeAll { transfer, since in
             let waited = since.duration(to: now)
-            let isOver = scouts[transfer.origin] == nil || waited >= Self.longest
+            let isOver = scouts[ObjectIdentifier(transfer.origin)] == nil || waited >= Self.longest
             if isOver, isUnderWay(transfer) { ready.append((transfer, waited)) }
             return isOver || !isUnderWay(transfer)
         }

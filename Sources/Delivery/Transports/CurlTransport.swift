@@ -24,6 +24,11 @@ package final class CurlTransport: AgentTransport {
     private var scouts = CurlScouts()
     /// Whether libcurl has been given transfers since it last continued the transfers.
     private var haveBegun = false
+    /// The transfers that libcurl has not connected, as far as is known.
+    private var connecting: [CurlTransfer] = []
+    /// No connected transfer is idle for too long before this time.
+    private var nextIdle = ContinuousClock.now + CurlTransport.longestWait
+    private static let longestWait = Duration.seconds(3600)
     /// The ended attempts not reported yet.
     private var ended: [(ticket: Int, report: AttemptReport)] = []
     /// The longest time between two calls of libcurl while it connects, or has an answer and more to send. Only a call
@@ -75,18 +80,22 @@ package final class CurlTransport: AgentTransport {
 
     /// Gives libcurl the transfers that have waited long enough.
     private func addReady() {
-        for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
-            if transfer.mayShare, connections.mayBeMultiplexed(transfer.origin) { scouts.note(transfer) }
+        for transfer in connecting where transfer.mayShare && !transfer.hasBegun {
+            if isUnderWay(transfer), connections.mayBeMultiplexed(transfer.origin) { scouts.note(transfer) }
         }
-        for (transfer, waited) in scouts.dequeueReady({ transfers[$0.ticket] === $0 }) {
+        for (transfer, waited) in scouts.dequeueReady(isUnderWay) {
             transfer.subtractWait(waited)
             add(transfer)
         }
     }
 
+    /// Whether a transfer has not ended.
+    private func isUnderWay(_ transfer: CurlTransfer) -> Bool { transfers[transfer.ticket] === transfer }
+
     private func add(_ transfer: CurlTransfer) {
         transfer.isGiven = true
         haveBegun = true
+        connecting.append(transfer)
         let code = ccurl_multi_add(multi, transfer.handle)
         if code == 0 { return }
         end(transfer.ticket, .failure(.shortage, detail: "libcurl takes no transfer (\(code))"))
@@ -179,25 +188,34 @@ package final class CurlTransport: AgentTransport {
 
     /// Ends the attempts idle for too long. Returns the time until the next attempt may be.
     private func endIdle() -> Duration {
-        var next = Duration.seconds(3600)
         let now = ContinuousClock.now
+        connecting.removeAll { transfer in
+            guard isUnderWay(transfer) else { return true }
+            guard let patience = transfer.patience else { return false }
+            nextIdle = min(nextIdle, patience)
+            return true
+        }
+        var next = connecting.isEmpty ? Self.longestWait : Self.asking
+        for transfer in transfers.values where transfer.hasEarlyAnswer {
+            next = Self.asking
+            sockets.havePaused = true
+        }
+        if nextIdle <= now { endIdle(at: now) }
+        return min(next, now.duration(to: nextIdle))
+    }
+
+    /// Looks at all connected transfers, and ends those that have been idle for too long.
+    private func endIdle(at now: ContinuousClock.Instant) {
+        nextIdle = now + Self.longestWait
         for (ticket, transfer) in transfers {
-            guard let patience = transfer.patience else {
-                next = min(next, Self.asking)
-                continue
-            }
-            if transfer.hasEarlyAnswer {
-                next = min(next, Self.asking)
-                sockets.havePaused = true
-            }
+            guard let patience = transfer.patience else { continue }
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"
                 end(ticket, transfer.resultSoFar ?? .failure(.timeout, detail: silence))
             } else {
-                next = min(next, now.duration(to: patience))
+                nextIdle = min(nextIdle, patience)
             }
         }
-        return next
     }
 }
