@@ -65,7 +65,7 @@ package struct JSONDocument: Sendable {
         // A scanner has accepted these bytes before, so it does not throw.
         switch bytes[range.lowerBound] {
         case UInt8(ascii: "{"):
-            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value in
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value, _ in
                 let text = JSONScanner.text(of: bytes, in: name, repairing: true)
                 if let text, text.utf8.elementsEqual(token.utf8) { found = value }
             }

@@ -36,6 +36,8 @@ package struct JSONScanner {
     private let end: Int
     /// Whether all skipped strings are ASCII.
     private var isASCII = true
+    /// Whether the last skipped string is ASCII and has no escape.
+    private var isPlain = true
     /// The number of open brackets around the value that is skipped.
     private var depth = 0
 
@@ -81,18 +83,21 @@ package struct JSONScanner {
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []
         members.reserveCapacity(8)
-        let isObject = try forEachMember(of: bytes, in: range) { (name, value) throws(JSONSyntaxError) in
+        let isObject = try forEachMember(of: bytes, in: range) { (name, value, _) throws(JSONSyntaxError) in
             let text = try Self.name(of: bytes, in: name)
             members.append(Member(name: text, nameOffset: name.lowerBound, value: value))
         }
         return isObject ? members : nil
     }
 
+    /// Whether the name and the value of a member are strings of ASCII without escapes.
+    package typealias Plain = (name: Bool, value: Bool)
+
     /// Calls `take` with the ranges of each name and value, in order. Returns false if there is no object at `range`.
     /// With `isOnly` throws if the range has another value too, or bytes that are not UTF-8.
     package static func forEachMember(
         of bytes: [UInt8], in range: Range<Int>, isOnly: Bool = false,
-        _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
+        _ take: (_ name: Range<Int>, _ value: Range<Int>, _ isPlain: Plain) throws(JSONSyntaxError) -> Void
     ) throws(JSONSyntaxError) -> Bool {
         var scanner = JSONScanner(bytes, in: range)
         scanner.skipWhitespace()
@@ -109,7 +114,7 @@ package struct JSONScanner {
     }
 
     private mutating func forEachMember(
-        _ body: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
+        _ body: (_ name: Range<Int>, _ value: Range<Int>, _ isPlain: Plain) throws(JSONSyntaxError) -> Void
     ) throws(JSONSyntaxError) -> Bool {
         guard take("{") else { return false }
         skipWhitespace()
@@ -118,10 +123,12 @@ package struct JSONScanner {
             skipWhitespace()
             let start = offset
             let name = start..<(try skipName())
+            let isNamePlain = isPlain
             skipWhitespace()
             let valueStart = offset
             try skipValue()
-            try body(name, valueStart..<offset)
+            let isValuePlain = isPlain && bytes[valueStart] == UInt8(ascii: "\"")
+            try body(name, valueStart..<offset, (isNamePlain, isValuePlain))
             skipWhitespace()
             if take("}") { return true }
             guard take(",") else { throw error("expected ',' or '}'") }
@@ -262,12 +269,14 @@ package struct JSONScanner {
 
     private mutating func skipString() throws(JSONSyntaxError) {
         guard take("\"") else { throw error("expected a string") }
+        isPlain = true
         while offset < end {
             switch bytes[offset] {
             case UInt8(ascii: "\""):
                 offset += 1
                 return
             case UInt8(ascii: "\\"):
+                isPlain = false
                 offset += 1
                 guard offset < end else { throw error("expected the end of a string") }
                 switch bytes[offset] {
@@ -286,7 +295,7 @@ package struct JSONScanner {
                 }
             case 0..<0x20: throw error("a control character in a string")
             case 0x80...:
-                isASCII = false
+                (isASCII, isPlain) = (false, false)
                 offset += 1
             default:
                 let (start, end) = (offset + 1, end)

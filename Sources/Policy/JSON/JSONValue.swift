@@ -25,7 +25,7 @@ extension JSONValue {
         switch bytes[range.lowerBound] {
         case UInt8(ascii: "{"):
             var members: [JSONName: JSONValue] = [:]
-            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value in
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value, _ in
                 members[JSONName(text(name))] = JSONValue(valid: bytes, in: value)
             }
             self = .object(members)

@@ -108,7 +108,7 @@ package struct MergePatch {
             var members: [Range] = []
             var seen: Set<JSONName> = []
             var isPlain = true
-            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { text, value in
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { text, value, _ in
                 let name = JSONScanner.text(of: bytes, in: text, repairing: false).map { JSONName($0) }
                 guard let name, seen.insert(name).inserted else {
                     isPlain = false

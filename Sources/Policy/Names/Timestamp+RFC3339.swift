@@ -4,7 +4,13 @@ extension Timestamp {
     /// leap second `:60` as the second before it. Accepts no blank for the `T`, no missing offset, no `24:00`.
     package init?(rfc3339 text: String) {
         var text = text
-        guard let moment = text.withUTF8(Self.parseRFC3339) else { return nil }
+        guard let moment = text.withUTF8({ Timestamp(rfc3339: $0) }) else { return nil }
+        self = moment
+    }
+
+    /// Parses a text in UTF-8, as above.
+    package init?(rfc3339 bytes: UnsafeBufferPointer<UInt8>) {
+        guard let moment = Self.parseRFC3339(bytes) else { return nil }
         self = moment
     }
 

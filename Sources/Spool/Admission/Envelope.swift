@@ -30,7 +30,7 @@ package enum Envelope {
         var isMarked = false
         // A name that is no text does not hide the mark: the envelope is then refused for this name.
         if isObject {
-            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { (name, _) throws(JSONSyntaxError) in
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { (name, _, _) throws(JSONSyntaxError) in
                 isMarked = isMarked || JSONScanner.text(of: bytes, in: name, repairing: true) == "drainq"
             }
         }

@@ -11,9 +11,11 @@ struct OperationFields {
     private struct Member {
         /// The extent of the name between its quotes.
         let name: Range<Int>
-        /// Whether the name has no escape, and no byte that is not ASCII.
-        let isPlain: Bool
         let value: Range<Int>
+        /// Whether name and value are strings of ASCII without escapes.
+        let plain: JSONScanner.Plain
+
+        var isPlain: Bool { plain.name }
     }
 
     /// Reads the object that fills `range`. Throws if a name is there twice: two readers could see two values.
@@ -30,11 +32,9 @@ struct OperationFields {
         let isObject: Bool
         do throws(JSONSyntaxError) {
             isObject = try JSONScanner.forEachMember(of: bytes, in: range, isOnly: isWhole) {
-                (name, value) throws(JSONSyntaxError) in
-                let inner = name.lowerBound + 1..<name.upperBound - 1
-                let isPlain = bytes[inner].allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "\\") }
-                if !isPlain { _ = try JSONScanner.name(of: bytes, in: name) }
-                members.append(Member(name: inner, isPlain: isPlain, value: value))
+                (name, value, plain) throws(JSONSyntaxError) in
+                if !plain.name { _ = try JSONScanner.name(of: bytes, in: name) }
+                members.append(Member(name: name.inner, value: value, plain: plain))
             }
         } catch {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
@@ -79,17 +79,20 @@ struct OperationFields {
     }
 
     /// Returns the extent of a field's raw value; `nil` if the field is absent.
-    func range(_ field: String) -> Range<Int>? {
+    func range(_ field: String) -> Range<Int>? { member(field)?.value }
+
+    private func member(_ field: String) -> Member? { members.first { isNamed($0, field) } }
+
+    private func isNamed(_ member: Member, _ field: String) -> Bool {
+        if member.isPlain, member.name.count != field.utf8.count { return false }
         var field = field
-        return field.withUTF8 { field in
-            for member in members where has(member, field) { return member.value }
-            return nil
-        }
+        return field.withUTF8 { has(member, $0) }
     }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
-        guard let range = range(field) else { return nil }
-        guard let text = JSONText.string(bytes, range) else { throw error(field, "expected a string") }
+        guard let member = member(field) else { return nil }
+        if member.plain.value { return String(decoding: bytes[member.value.inner], as: UTF8.self) }
+        guard let text = JSONText.string(bytes, member.value) else { throw error(field, "expected a string") }
         return text
     }
 
@@ -100,10 +103,12 @@ struct OperationFields {
     }
 
     func time(_ field: String) throws(OperationFileError) -> Timestamp? {
-        guard let text = try string(field) else { return nil }
-        guard let time = Timestamp(rfc3339: text) else {
-            throw error(field, "expected a time such as 2026-11-21T09:15:00Z")
-        }
+        guard let member = member(field) else { return nil }
+        let read =
+            member.plain.value
+            ? bytes.withUnsafeBufferPointer { Timestamp(rfc3339: .init(rebasing: $0[member.value.inner])) }
+            : try string(field).flatMap { Timestamp(rfc3339: $0) }
+        guard let time = read else { throw error(field, "expected a time such as 2026-11-21T09:15:00Z") }
         return time
     }
 
@@ -186,10 +191,7 @@ struct OperationFields {
 
     /// Returns the raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
     func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
-        var unknown = members
-        for var name in known {
-            name.withUTF8 { name in unknown.firstIndex { has($0, name) }.map { _ = unknown.remove(at: $0) } }
-        }
+        let unknown = members.filter { member in !known.contains { isNamed(member, $0) } }
         return unknown.map { member in
             let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
             return OperationHeader.UnknownField(name: name(of: member).text, json: String(decoding: raw, as: UTF8.self))
@@ -201,4 +203,9 @@ struct OperationFields {
         let isArray = try? JSONScanner.forEachElement(of: bytes, in: range) { texts.append(JSONText.string(bytes, $0)) }
         return isArray == true && !texts.contains(nil) ? texts.compactMap(\.self) : nil
     }
+}
+
+extension Range<Int> {
+    /// The extent of a string in quotes without them.
+    fileprivate var inner: Range { lowerBound + 1..<upperBound - 1 }
 }
