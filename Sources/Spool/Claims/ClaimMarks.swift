@@ -42,6 +42,8 @@ struct ClaimMarks {
         fileprivate let record: Int
     }
 
+    /// The bytes of the last record written.
+    private var record: [UInt8] = []
     private var free: [Int] = []
     /// The number of records that have been used; 0 before the first mark.
     private var count = 0
@@ -49,7 +51,7 @@ struct ClaimMarks {
     /// Writes the first record, before the first claim: its boot tells that claims without a mark have had no request.
     mutating func begin(in directory: LockedDirectory, _ queue: SpoolDirectory) {
         if count > 0 { return }
-        directory.write(Self.record("\(directory.name) \(queue.system.boot())"), at: 0)
+        write("", "\(directory.name) \(queue.system.boot())", to: 0, in: directory)
         count = 1
     }
 
@@ -62,7 +64,7 @@ struct ClaimMarks {
         let record = claim.mark?.record ?? free.popLast() ?? count
         count = max(count, record + 1)
         claim.place.withLock { $0.mark = Mark(meaning: meaning, record: record) }
-        return directory.write(Self.record(meaning.prefix + claim.fileName), at: record * Self.length)
+        return write(meaning.prefix, claim.fileName, to: record, in: directory)
     }
 
     /// Ends the mark of a claim whose file has left the directory. `isBack`: the file may be claimed again under its
@@ -71,7 +73,7 @@ struct ClaimMarks {
         guard let mark = claim.mark else { return }
         claim.place.withLock { $0.mark = nil }
         free.append(mark.record)
-        if isBack || mark.meaning != .begun { directory.write(Self.record(""), at: mark.record * Self.length) }
+        if isBack || mark.meaning != .begun { write("", "", to: mark.record, in: directory) }
     }
 
     /// Returns what the marks of a run say, by the names of the claims; `nil` if they are not of this boot.
@@ -96,10 +98,16 @@ struct ClaimMarks {
         return meanings
     }
 
-    private static func record(_ text: String) -> [UInt8] {
-        var bytes = [UInt8](repeating: UInt8(ascii: "\n"), count: length)
-        let text = Array(text.utf8)
-        bytes.replaceSubrange(..<min(text.count, length), with: text.prefix(length))
-        return bytes
+    /// Writes a record, of two texts. Returns false if the system refuses.
+    @discardableResult
+    private mutating func write(
+        _ prefix: String, _ text: String, to number: Int, in directory: LockedDirectory
+    ) -> Bool {
+        record.removeAll(keepingCapacity: true)
+        record += prefix.utf8
+        record += text.utf8
+        record += repeatElement(UInt8(ascii: "\n"), count: max(0, Self.length - record.count))
+        record.removeLast(record.count - Self.length)
+        return directory.write(record, at: number * Self.length)
     }
 }

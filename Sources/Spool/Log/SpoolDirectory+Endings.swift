@@ -67,7 +67,14 @@ extension SpoolDirectory {
     func noteDeliveries(of claims: [Claim], at now: Timestamp) {
         let time = now.compactMicroseconds
         var lines: [UInt8] = []
-        for claim in claims { lines += "\n\(time) \(claim.fileName)\n".utf8 }
+        lines.reserveCapacity(claims.count * 256)
+        for claim in claims {
+            lines.append(UInt8(ascii: "\n"))
+            lines += time.utf8
+            lines.append(UInt8(ascii: " "))
+            lines += claim.fileName.utf8
+            lines.append(UInt8(ascii: "\n"))
+        }
         do throws(SpoolError) {
             var lock = fileSystem.isLocal ? nil : try lockLog()
             defer { lock?.release() }
@@ -101,6 +108,7 @@ extension SpoolDirectory {
 
     /// Takes back the lines of operations that have stayed: a run was faster.
     func takeBackEndings(_ events: [LogEvent]) {
+        if events.isEmpty { return }
         noteEndings(
             events.map {
                 var event = $0
