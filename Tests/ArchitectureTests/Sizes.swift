@@ -19,17 +19,17 @@ enum Sizes {
 
         "Configuration": 3_389,
 
-        "Delivery": 5_633,
+        "Delivery": 5_759,
 
-        "Drain": 9_182,
+        "Drain": 9_299,
 
-        "DrainqCLI": 14_628,
+        "DrainqCLI": 14_504,
 
-        "LoopbackReceiver": 855,
+        "LoopbackReceiver": 851,
 
-        "Policy": 14_355,
+        "Policy": 14_456,
 
-        "Spool": 10_575,
+        "Spool": 10_755,
 
         "SpoolWriter": 355,
 
@@ -46,7 +46,7 @@ enum Sizes {
 
         "drainq-json.5": 1_490,
 
-        "drainq-queue.5": 1_383,
+        "drainq-queue.5": 1_394,
 
         "drainq-setup.7": 380,
 

@@ -126,7 +126,8 @@ struct OperationChangeTests {
     }
 
     @Test func `a drop of a sequence begins with the newest`() throws {
-        let ids = try bench.add(3)
+        bench.configuration.defaultRoute.ordering = .key
+        let ids = try bench.add(3) { $0.key = "k" }
         #expect(try change(.drop(), filter(OperatorAction.drop().states)) == Array(ids.reversed()))
     }
 

@@ -203,7 +203,8 @@ struct OperationSenderTests {
             #expect(result.word == "broken" && result.reason == "cannot start a delivery agent: Too many open files")
         }
         #expect(try (bench.names(.new) + bench.names(.deferred)).map(\.attempts) == Array(repeating: 0, count: 6))
-        #expect(try bench.state(of: "http://one").isBlank)
+        let state = try bench.state(of: "http://one")
+        #expect(state.failures == 0 && state.hold == nil && state.window == nil)
     }
 
     // MARK: - Answers

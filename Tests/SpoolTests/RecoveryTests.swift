@@ -142,7 +142,8 @@ struct RecoveryTests {
             let run = try queue.open(system).beginRun(now: now)
             run.begin([try #require(try run.claim(added[0]))])
         }
-        #expect(try queue.recover().returned == added)
+        let returned = try queue.recover().returned
+        #expect(returned.map { "\($0.name.id) \($0.name.interruptions) \($0.name.unknowns)" } == ["a 0 1"])
     }
 
     @Test func `C: an operation delivered by a dead run is removed, not returned`() throws {
@@ -272,7 +273,8 @@ struct RecoveryTests {
             let claim = try #require(try run.claim(added[0]))
             #expect(try run.receipt(for: [claim]).isMarked)
         }
-        #expect(try queue.recover().returned == added)
+        let returned = try queue.recover().returned
+        #expect(returned.map { "\($0.name.id) \($0.name.interruptions) \($0.name.unknowns)" } == ["a 0 1"])
     }
 
     @Test func `C: a claim of a live run is left alone`() throws {

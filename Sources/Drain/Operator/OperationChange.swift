@@ -87,7 +87,9 @@ package struct OperationChange {
                 released = before.filter { !chosen.contains($0.value.failed) }
                 entries += followers.filter { !chosen.contains($0.name.id) }
             }
-            entries.sort { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) }
+            if withFollowers || configuration.hasSequentialRoutes {
+                entries.sort { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) }
+            }
         }
         for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
             try change(entries[start..<min(start + Self.batchSize, entries.count)])

@@ -1,3 +1,4 @@
+import Policy
 import Spool
 
 /// Reports missing directories, without which the queue may not open. With `isRepairing`, makes them. Returns those

@@ -262,11 +262,11 @@ extension DestinationControl {
         StormGuard<End>.Answer(end.verdict) ?? (end.facts.isSample ? .other : nil)
     }
 
-    /// Whether a delivery is the answer to a request from before the first withheld answer: it says nothing about the
+    /// Whether a delivery is the answer to a request from before the first withheld one: it says nothing about the
     /// server since.
     private func isFromBefore(_ end: End) -> Bool {
         guard end.verdict.outcome == .delivered, holds == nil, let first = storm.withheld.first else { return false }
-        return end.facts.began < first.facts.began + first.report.duration
+        return end.facts.began < first.facts.began
     }
 
     private mutating func beginHoldGuard(with end: End, at now: Timestamp) {

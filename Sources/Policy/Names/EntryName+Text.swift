@@ -1,7 +1,7 @@
 /// Parses and writes the text of a name. The grammar stands with `EntryName`.
 extension EntryName: CustomStringConvertible {
     /// The length of the longest canonical name, in bytes.
-    package static let maximumLength = 253
+    package static let maximumLength = 255
 
     /// Parses the bytes of a file name; `nil` if the name is not canonical.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -42,13 +42,13 @@ extension EntryName: CustomStringConvertible {
                 writer.write(",a=" as StaticString)
                 writer.write(String(min(attempts, 9999)))
             }
-            if interruptions > 0 {
+            if interruptions > 0 || unknowns > 0 {
                 writer.write(",i=" as StaticString)
                 writer.write(String(min(interruptions, 99)))
-            }
-            if unknowns > 0 {
-                writer.write(",u=" as StaticString)
-                writer.write(String(min(unknowns, 9)))
+                if unknowns > 0 {
+                    writer.write("u" as StaticString)
+                    writer.write(String(min(unknowns, 9)))
+                }
             }
             if isHeld { writer.write(",h=1" as StaticString) }
             switch gate {

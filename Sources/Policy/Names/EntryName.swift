@@ -13,7 +13,7 @@
 ///           / "t=" time        ; due (set by the schedule); never together with "n="
 /// time      = YYYYMMDD "T" hhmmss [ "." mmm ] "Z"         ; the fraction is left out when it is 000
 /// ```
-/// Fields stand in this order, each at most once. A name is at most 253 bytes. `init?` and `description` are inverse:
+/// Fields stand in this order, each at most once. A name is at most 255 bytes. `init?` and `description` are inverse:
 /// `description` gives back a text that `init?` accepts, byte for byte. `.input` stands only in `quarantine/`, for
 /// bytes that ask for the operation: readers of order find it there, and nothing reads it as an operation's file.
 package struct EntryName: Hashable, Sendable {

@@ -75,7 +75,7 @@ package struct ListedName {
     }
 
     private enum FieldOrder: Int {
-        case none, type, key, origin, attempts, interruptions, unknowns, held, gate
+        case none, type, key, origin, attempts, interruptions, held, gate
 
         init?(letter: UInt8) {
             switch letter {
@@ -84,7 +84,6 @@ package struct ListedName {
             case UInt8(ascii: "o"): self = .origin
             case UInt8(ascii: "a"): self = .attempts
             case UInt8(ascii: "i"): self = .interruptions
-            case UInt8(ascii: "u"): self = .unknowns
             case UInt8(ascii: "h"): self = .held
             case UInt8(ascii: "n"), UInt8(ascii: "t"): self = .gate
             default: return nil
@@ -110,11 +109,17 @@ package struct ListedName {
             guard let count = value.canonicalCount(digits: 1...4) else { return false }
             attempts = count
         case .interruptions:
-            guard let count = value.canonicalCount(digits: 1...2) else { return false }
+            var counted = value
+            if value.count > 2, value[value.count - 2] == UInt8(ascii: "u") {
+                guard let count = UnsafeBufferPointer(rebasing: value.suffix(1)).canonicalCount(digits: 1...1) else {
+                    return false
+                }
+                unknowns = count
+                counted = UnsafeBufferPointer(rebasing: value.dropLast(2))
+                if counted.elementsEqual("0".utf8) { return true }
+            }
+            guard let count = counted.canonicalCount(digits: 1...2) else { return false }
             interruptions = count
-        case .unknowns:
-            guard let count = value.canonicalCount(digits: 1...1) else { return false }
-            unknowns = count
         case .held:
             guard value.count == 1, value[0] == UInt8(ascii: "1") else { return false }
             isHeld = true

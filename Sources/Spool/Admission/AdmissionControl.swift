@@ -280,13 +280,10 @@ package struct AdmissionControl {
             let displaced = proposed[index].parts.filter(\.isMember)
             // The record of the batch lacks what the batch displaces of itself.
             let bytes = displaced.reduce(0) { $0 + ($1.size ?? 0) }
-            if displaced.count == proposed[index].parts.count, proposed[index].newer == nil {
-                record?.operations += 1
-                before.operations -= 1
-            }
+            let isWhole = displaced.count == proposed[index].parts.count && proposed[index].newer == nil
+            if isWhole { record?.operations += 1 }
             record?.bytes += bytes
-            before.bytes -= bytes
-            before.free = before.free +| bytes
+            room.forget(operations: isWhole ? 1 : 0, bytes: bytes)
             for part in proposed[index].parts.indices { proposed[index].parts[part].isMember = false }
         }
         try record?.write(in: queue)

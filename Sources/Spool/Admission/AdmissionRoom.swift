@@ -100,6 +100,13 @@ struct AdmissionRoom {
         before.free = free +| added.bytes
     }
 
+    /// Forgets, after a recount, what the batch displaces of itself: it was not there before the batch.
+    mutating func forget(operations: Int, bytes: Int) {
+        before.operations -= operations
+        before.bytes -= bytes
+        before.free = before.free +| bytes
+    }
+
     /// Counts an operation of the batch in. Returns whether it counts in addition to what waits.
     mutating func count(_ name: EntryName, _ size: Int) -> Bool {
         let key = key(of: name)

@@ -9,8 +9,9 @@ import Synchronization
 /// The file has records of `length` bytes, filled up with newlines. The first has the name of the directory and the
 /// boot of the machine; each further record has the name of a claim, after a `+` if the operation was delivered, after
 /// a `=` if its copy is to be kept, after a `-` if its failure is withheld, or nothing. Nothing is synced: the kernel
-/// keeps the marks when the process dies, and marks count only within one boot of one kernel, whatever the host's name. A begun mark that cannot be written is
-/// left out, and the interruption is not counted: an operation must not be held up by its count.
+/// keeps the marks when the process dies, and marks count only within one boot of one kernel, whatever the host's name.
+/// A begun mark that cannot be written is left out, and the interruption is not counted: an operation must not be held
+/// up by its count.
 struct ClaimMarks {
     /// What a mark says of a claim.
     enum Meaning: Hashable {

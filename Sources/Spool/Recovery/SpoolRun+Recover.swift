@@ -4,10 +4,9 @@ package import Policy
 /// Recovery of files left by dead runs and writers.
 extension SpoolRun {
     /// Row C of dead runs → N or D, with one more interruption if a request had begun, and an unknown end if one may
-    /// have begun; → gone or K if the operation was
-    /// delivered (`ClaimMarks`); or → Q; foreign files → F; row W of dead writers → gone; two generations of one
-    /// operation → the later generation. What an error has left in this run's own directory goes the same way. Makes
-    /// missing directories again.
+    /// have begun; → gone or K if the operation was delivered (`ClaimMarks`); or → Q; foreign files → F; row W of dead
+    /// writers → gone; two generations of one operation → the later generation. What an error has left in this run's
+    /// own directory goes the same way. Makes missing directories again.
     ///
     /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
     /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in

@@ -40,13 +40,12 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Returns the operations in row X that a run may take back. Takes no lock.
+    /// Returns the operations in row X that a run at work may take back. Takes no lock.
     package func withheldFailures() throws(SpoolError) -> Set<OperationID> {
         var ids: Set<OperationID> = []
-        for run in try names(in: QueueState.claimed.path) {
-            let lock = QueuePath(in: QueuePath(in: QueueState.claimed.path, run), "lock".utf8)
-            for (name, meaning) in try ClaimMarks.read(of: QueuePath.escaped(run), lock, self) ?? [:]
-            where meaning == .withheld {
+        for run in try runs().alive {
+            let lock = QueuePath("claimed/\(run)/lock")
+            for (name, meaning) in try ClaimMarks.read(of: run, lock, self) ?? [:] where meaning == .withheld {
                 if let name = EntryName(name) { ids.insert(name.id) }
             }
         }

@@ -76,10 +76,12 @@ extension Contract {
                     record.events[$0].time <= record.events[taken].time + removal
                 }
             // The dead letters of its key go first, under a lock that a stopped process may keep.
-            let isLocked = record.events[taken...].contains {
-                guard case .reports(.error(let text)) = $0.what else { return false }
-                return $0.process == exchange.process && text.hasPrefix("cannot lock 'state/names.lock'")
-            }
+            let isLocked =
+                told == nil
+                && record.events[taken...].contains {
+                    guard case .reports(.error(let text)) = $0.what else { return false }
+                    return $0.process == exchange.process && text.hasPrefix("cannot lock 'state/names.lock'")
+                }
             let hasWaited = told.map { waitedForLock(from: taken, to: $0, record) } ?? false
             if isDisturbed || isLocked || hasWaited || record.sharesID(life) {
                 record.judging.excuses(.request(place))

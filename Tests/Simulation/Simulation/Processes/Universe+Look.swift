@@ -25,7 +25,7 @@ extension Universe {
                 waiting: health.waiting, failed: health.states[.failed] ?? 0,
                 quarantined: health.states[.quarantined] ?? 0)
             // Between a link and an unlink an operation has two names.
-            look.files = plan.movesByLink || plan.isShared ? look.figures : countFiles()
+            look.files = plan.movesByLink || plan.isShared ? look.figures : countFiles(try spool.withheldFailures())
             note(.world, .looks(look))
         } catch {
             note(.world, .looks(Look([.unreadable])))
@@ -41,12 +41,15 @@ extension Universe {
         return disk.calls(of: .world, user: 0, host: "look", through: gate)
     }
 
-    private func countFiles() -> Look.Figures {
+    /// Counts the files of the disk. A failure that a run withholds is in flight.
+    private func countFiles(_ withheld: Set<OperationID>) -> Look.Figures {
         func count(_ directory: String, _ isCounted: (String) -> Bool = { EntryName($0) != nil }) -> Int {
             disk.files(in: directory).count { isCounted(String($0.path.split(separator: "/").last ?? "")) }
         }
+        let uncertain = count("failed") { EntryName($0).map { withheld.contains($0.id) } ?? false }
         return Look.Figures(
-            waiting: count("new") { $0.first != "." } + count("deferred") + count("claimed"), failed: count("failed"),
+            waiting: count("new") { $0.first != "." } + count("deferred") + count("claimed") + uncertain,
+            failed: count("failed") - uncertain,
             quarantined: count("quarantine") { !$0.hasSuffix(".reason") })
     }
 
