@@ -23,7 +23,7 @@ enum Sizes {
 
         "Drain": 9_299,
 
-        "DrainqCLI": 14_504,
+        "DrainqCLI": 14_506,
 
         "LoopbackReceiver": 851,
 
@@ -52,7 +52,7 @@ enum Sizes {
 
         "drainq-sizing.7": 500,
 
-        "drainq.1": 2_138,
+        "drainq.1": 2_141,
     ]
 
     /// The exact number of each thing that a user has to learn.

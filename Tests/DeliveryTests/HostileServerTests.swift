@@ -213,11 +213,13 @@ import Testing
         ]
         (server.standardInput, server.standardOutput) = (input, output)
         try server.run()
+        // First the path of its directory.
+        var said = ""
         defer {
             server.terminate()
             server.waitUntilExit()
+            try? FileManager.default.removeItem(atPath: String(said.prefix { $0 != "\n" }))
         }
-        var said = ""
         while !said.contains(/ACCEPT .*\n/) {
             let more = output.fileHandleForReading.availableData
             try #require(!more.isEmpty, "openssl ended: \(said)")

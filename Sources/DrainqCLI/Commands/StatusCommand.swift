@@ -34,9 +34,9 @@ struct StatusCommand: Command {
             .check, \.isForMonitor, "print one line for a monitor, and end with its status",
             """
             Prints one line with the verdict and figures, and ends as the plugins of Nagios and other monitors do: with 0 \
-            if all is well or the queue is paused, 1 (warning) if operations failed for good, are in quarantine, are not sent or wait for \
-            a first run, 2 (critical) if a destination is in trouble, nobody runs the queue or its configuration is broken, and \
-            3 if that is not known.
+            if all is well or the queue is paused, 1 (warning) if operations failed for good, are in quarantine, are not \
+            sent or wait for a first run, 2 (critical) if a destination is in trouble, nobody runs the queue, runs end with \
+            an error or the configuration is broken, and 3 if that is not known.
             """)
         Option(
             .watch, \.isWatching, "repeat the status until interrupted",
@@ -58,10 +58,11 @@ struct StatusCommand: Command {
         Self.self, "show the status of the queue",
         """
         The first line is the verdict, and the second one says who has to act, or names the evidence. A destination is \
-        in trouble if it is held, if it does not answer, or if it has taken nothing for 15 minutes, whatever it answers \
+        in trouble if it is held, if it does not answer, or if nothing was delivered to it for 15 minutes, whatever the cause \
         (an hour, if its server asked for time); it is well if its last attempt was a delivery. What no route and no \
         operation names is in nobody's trouble. All is well if no destination is in trouble, if runs come (if \
-        operations are due, the last one within five usual intervals and at least 15 minutes), if no operation is due \
+        operations are due, the last one within five usual intervals and at least 15 minutes, and the last one with \
+        work has not ended with an error before it sent anything), if no operation is due \
         that runs which came did not send, nor waits for a kept value that nothing in the queue can leave, and if no operation \
         failed for good and no file is in quarantine that no `retry`, `drop` or `export` has named since.
 
