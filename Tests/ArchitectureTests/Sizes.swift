@@ -23,7 +23,7 @@ enum Sizes {
 
         "Drain": 9_299,
 
-        "DrainqCLI": 14_506,
+        "DrainqCLI": 14_508,
 
         "LoopbackReceiver": 851,
 

@@ -62,6 +62,15 @@ struct LogStoryTests {
             ])
     }
 
+    @Test func `a change between a deferral's cause and its count takes neither away`() {
+        var deferred = event(.deferred, "02:00:01")
+        (deferred.status, deferred.cause, deferred.count) = (503, "busy", 1)
+        var failed = event(.failed, "02:00:01")
+        (failed.status, failed.cause, failed.count) = (422, "bad", 1)
+        let lines = told([deferred, failed, attempts("02:00:01", "02:00:01", delivered: 3, deferred: 1)])
+        #expect(lines.last == "02:00:01  api.example.com: 3 delivered, 1 deferred: 503 \"busy\"", "\(lines)")
+    }
+
     @Test func `deferrals have their causes, the most frequent first, and a gap of runs is a line`() {
         func deferred(_ time: String, _ status: Int, _ words: String?, _ count: Int) -> LogEvent {
             var deferred = event(.deferred, time)

@@ -67,7 +67,7 @@ struct LogStory {
         line(event.at, Self.words(event))
     }
 
-    /// Tells the attempts since the last change.
+    /// Tells the attempts since the last change. Causes wait for their counts, which a run leaves at its end.
     mutating func flush() {
         let pending = traffic.sorted { ($0.at, $0.destination) < ($1.at, $1.destination) }
         traffic = []
@@ -81,6 +81,8 @@ struct LogStory {
                 line(up.at, Self.words(up) + (words.isEmpty ? "" : "; \(words)"))
             } else if !words.isEmpty {
                 line(row.last, "\(row.destination): \(words)")
+            } else if !row.causes.isEmpty {
+                traffic.append(row)
             }
         }
     }
