@@ -23,7 +23,7 @@ enum Sizes {
 
         "Drain": 9_299,
 
-        "DrainqCLI": 14_508,
+        "DrainqCLI": 14_509,
 
         "LoopbackReceiver": 851,
 

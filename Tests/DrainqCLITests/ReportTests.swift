@@ -132,6 +132,14 @@ struct ReportTests {
         #expect(empty.words.lede == "Last delivery: 11:59, 1m ago. Last run: 5s ago.")
     }
 
+    @Test func `what is due beside a failure waits for the next run, not for its time`() {
+        var status = QueueStatus(of: [], at: Self.now)
+        (status.health.newFailed, status.health.states) = (1, [.failed: 1, .new: 2])
+        #expect(status.words.lede.hasSuffix("2 others wait for their time."), "\(status.words.lede)")
+        status.health.due = 1
+        #expect(status.words.lede.hasSuffix("2 others wait for the next run."), "\(status.words.lede)")
+    }
+
     // MARK: - Progress
 
     @Test(arguments: [

@@ -113,7 +113,8 @@ struct HealthWords {
             let left = health.waiting - health.heldAlone - health.heldBehind
             parts = ["drainq does not try \(health.newFailed == 1 ? "it" : "them") again by itself."]
             if left > 0 {
-                parts.append("\(Self.count(left, "other")) \(left == 1 ? "waits for its" : "wait for their") time.")
+                let time = health.due > 0 ? "the next run" : left == 1 ? "its time" : "their time"
+                parts.append("\(Self.count(left, "other")) \(left == 1 ? "waits" : "wait") for \(time).")
             } else if health.waiting == 0 {
                 parts.append("Nothing else waits.")
             }
