@@ -26,7 +26,7 @@ sources = here.parent.parent / "Sources"
 wanted = [
     "CSystem/Errno.swift", "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Format/*.swift",
     "Spool/QueueState.swift", "Spool/FileSystem/Errno+Kinds.swift", "Spool/FileSystem/FileStatus.swift", "Spool/FileSystem/QueuePath.swift",
-    "Spool/FileSystem/BodyFileRefusal.swift", "Delivery/Agents/Frame.swift",
+    "Spool/FileSystem/BodyFileRefusal.swift", "Delivery/Agents/Frame*.swift",
     "Delivery/Transports/UnavailableTransport.swift", "Configuration/*.swift",
     "DrainqCLI/CommandLine/PointInTime.swift",
 ]
