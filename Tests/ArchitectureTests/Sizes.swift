@@ -23,7 +23,7 @@ enum Sizes {
 
         "Drain": 9_299,
 
-        "DrainqCLI": 14_509,
+        "DrainqCLI": 14_510,
 
         "LoopbackReceiver": 851,
 

@@ -151,8 +151,9 @@ extension QueueStatus {
         let counters = try Counters.read(from: queue.spool)
         deliveredTotal = counters.delivered
         evictedTotal = counters.evicted
-        // A time ahead is of a wrong clock.
-        lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self).filter { $0 <= now }.max()
+        // A clock may be a minute fast, as for the times of runs; a later time is of a wrong clock.
+        lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self)
+            .filter { $0 <= now + .seconds(60) }.max().map { min($0, now) }
         self.health.lastSuccess = lastSuccess
         let asked = queue.configuration.conditions
         let networkState = NetworkState.read()
