@@ -40,6 +40,9 @@ package struct Configuration: Hashable, Sendable {
     /// Whether a newer operation of any route replaces older ones.
     package var hasReplacingRoutes: Bool { allRoutes.contains(where: \.order.replacesOlder) }
 
+    /// Whether any route merges operations whose sequence has others too, of another key or type.
+    package var mergesInLines: Bool { allRoutes.contains { $0.order.mergesPayloads && $0.ordering.isStrict } }
+
     /// Whether any route holds the operations behind a dead letter.
     package var holdsBehindFailed: Bool {
         defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }

@@ -180,21 +180,6 @@ package final class SpoolDirectory {
         return queue
     }
 
-    /// Writes the configuration of a new queue, with mode 0600 whatever the umask; false if the queue has a
-    /// configuration already.
-    package func createConfiguration(_ text: String) throws(SpoolError) -> Bool {
-        let path = QueuePath("drainq.json")
-        return try attempt("write", path) { () throws(Errno) in
-            do throws(Errno) {
-                try createFile(path, Array(text.utf8), durable: true)
-            } catch let error where error == .exists {
-                return false
-            }
-            try sync(path.parent)
-            return true
-        }
-    }
-
     /// Whether the file `paused` is there: no run attempts anything.
     package var isPaused: Bool {
         get throws(SpoolError) {

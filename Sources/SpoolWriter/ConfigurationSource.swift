@@ -6,6 +6,7 @@ internal import Spool
 /// The configuration file of a queue, which is read again when it changes.
 struct ConfigurationSource {
     private let file: String
+    private let queue: String
     /// Whether a missing file stands for the defaults: true for the queue's own.
     private let isOptional: Bool
     private let contents: (_ file: String, _ limit: Int) throws(Errno) -> [UInt8]
@@ -16,6 +17,7 @@ struct ConfigurationSource {
     init(_ file: String?, ofQueue queue: String, in surroundings: WriterSurroundings) {
         self.file = file ?? "\(queue)/drainq.json"
         isOptional = file == nil
+        self.queue = queue
         contents = surroundings.contents
     }
 
@@ -44,9 +46,9 @@ struct ConfigurationSource {
         } catch {
             // A symbolic link to nothing is a configuration that is missing, and not a queue without one.
             var status = stat()
-            guard isOptional, error == .missing, lstat(file.rawCString, &status) != 0 else {
-                throw WriteError(reading: file, error)
-            }
+            guard isOptional, error == .missing, lstat(file.rawCString, &status) != 0,
+                !SpoolDirectory.hasHadConfiguration(at: queue)
+            else { throw WriteError(reading: file, error) }
             return nil
         }
     }

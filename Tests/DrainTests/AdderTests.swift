@@ -144,4 +144,24 @@ struct AdderTests {
         #expect(try adder.end())
         #expect(counts == [1] && reports.lines == ["2 accepted", "line 1 kept"])
     }
+
+    @Test func `a refused value of a sequence has its place behind those that wait, although the clock was set back`()
+        throws
+    {
+        bench.configuration.defaultRoute.coalesce = true
+        let ahead = OperationHeader(
+            id: OperationID("1")!, type: .default, createdAt: bench.now + .seconds(3600),
+            contentType: "application/json", key: "k")
+        try bench.spool.accept([Policy.Operation(header: ahead, body: [0x31])], by: bench.configuration)
+        var adder = adder()
+        var header = OperationHeader(
+            id: OperationID("2")!, type: .default, createdAt: bench.now, contentType: "application/json", key: "k")
+        header.method = "NO METHOD"
+        let refused = Submission(
+            Operation(header: header, body: [0x32]), hasOwnID: false, at: bench.now, isDated: false)
+        try adder.take(refused, given(1))
+        #expect(try adder.end() && reports.lines == ["line 1 kept"])
+        let name = try #require(try bench.spool.quarantined().first?.name)
+        #expect(name.createdAt > ahead.createdAt)
+    }
 }

@@ -104,6 +104,31 @@ struct `Attempts that wait for credentials` {
         #expect(try bench.names(.new).map(\.attempts) == [0] && bench.names(.claimed).isEmpty)
     }
 
+    @Test func `a probe that waits for its secret is not sent once an operator has paused its destination`() throws {
+        let bench = try bench()
+        nonisolated(unsafe) var isPaused = false
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": "x"]) }
+        try bench.add(5)
+        _ = try bench.run { _ in .status(403) }
+        #expect(bench.holds == 1)
+        bench.now = bench.now + .seconds(3601)
+        let (spool, now) = (bench.spool, bench.now)
+        let pauses = Mutex(0)
+        bench.credentials.mayWait = { !$0.isEmpty && !isPaused }
+        bench.credentials.values = { names, _ in
+            if !names.isEmpty, !isPaused {
+                isPaused = true
+                pauses.withLock { $0 += 1 }
+                _ = try? DestinationsFile(spool: spool).record(
+                    [(destination: "http://one", event: .paused)],
+                    settings: { _ in DestinationSettings() }, at: now, durable: true)
+            }
+            return SecretValues(values: ["token": "x"])
+        }
+        #expect(try bench.run().attempts == 0)
+        #expect(pauses.withLock { $0 } == 1 && bench.bodies.isEmpty)
+    }
+
     @Test func `failures of the route's command for several operations at once are one failure`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.headersCommand = ["sign"]

@@ -45,6 +45,17 @@ struct DebounceTests {
     }
 
     @Test(arguments: [false, true])
+    func `a named value goes at once, and no older one after it`(merges: Bool) throws {
+        let bench = try bench(merges: merges)
+        try bench.patch("k", [#"{"a":1}"#, #"{"a":2}"#])
+        let newest = try #require(try bench.names(.new).max { $0.createdAt < $1.createdAt })
+        #expect(try bench.run(RunOptions(ids: [newest.id])).delivered == (merges ? 2 : 1))
+        #expect(bench.bodies == [#"{"a":2}"#])
+        bench.pass(.seconds(10))
+        #expect(try bench.run().attempts == 0 && bench.names(.new).isEmpty)
+    }
+
+    @Test(arguments: [false, true])
     func `a value waits at most ten times as long, however many newer ones come`(merges: Bool) throws {
         let bench = try bench(merges: merges)
         var passes = 0

@@ -108,6 +108,22 @@ struct MergingTests {
         #expect(bench.bodies == bodies)
     }
 
+    @Test(arguments: [1, 10])
+    func `parts that no document expresses go in their order, also newest first`(limit: Int) throws {
+        let bench = try bench {
+            $0.ordering = .newest
+            $0.url = "http://one/users/{key}/{payload.section}"
+        }
+        let bodies = [#"{"section":"a","x":1}"#, #"{"section":"b","y":2}"#, #"{"section":"c","z":3}"#]
+        try bench.patch("k", bodies)
+        var sent: [String] = []
+        for _ in 0..<4 {
+            if try bench.run(RunOptions(limit: limit)).attempts > 0 { sent += bench.bodies }
+            if limit > 1 { break }
+        }
+        #expect(sent == bodies)
+    }
+
     @Test func `operations of two users are in no request together, and go in their order`() throws {
         let bench = try bench { $0.headers = [HeaderField(name: "Authorization", value: "${secret:token}")] }
         bench.configuration.secrets = ["token": .operationFile("tokens/{payload.user}")]

@@ -359,6 +359,35 @@ struct OperationChangeTests {
         #expect(try bench.names(.failed).count == 2)
     }
 
+    @Test func `a drop by an answer leaves a file that has got another answer since it was read`() throws {
+        var calls = SystemCalls.real
+        nonisolated(unsafe) var edit: (() -> Void)?
+        calls.lock = { (descriptor) throws(Errno) in
+            edit?()
+            return try SystemCalls.real.lock(descriptor)
+        }
+        let bench = try Bench(system: calls)
+        try bench.add(1)
+        _ = try bench.run { _ in .status(404) }
+        let file = try "\(bench.spool.path)/failed/\(bench.names(.failed)[0])"
+        edit = {
+            let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+            try? Data(text.replacing(#""status":404"#, with: #""status":400"#).utf8).write(to: URL(filePath: file))
+        }
+        var filter = OperationFilter(states: [.failed])
+        filter.answers = [.statuses(404...404)]
+        var objections: [OperatorAction.Objection] = []
+        var change = OperationChange(
+            .drop(), in: bench.spool, bench.configuration, OperationChange.Options(), clock: bench.clock
+        ) { if case .refused(_, let objection) = $0 { objections.append(objection) } }
+        try change.perform(
+            on: .filter(
+                filter, KnownDestinations(of: bench.spool, bench.configuration, at: bench.now), isStrict: false))
+        edit = nil
+        #expect(objections == [.isReplaced])
+        #expect(try bench.names(.failed).count == 1)
+    }
+
     @Test func `an export drops only operations whose files have the saved bytes`() throws {
         try bench.add(2)
         var lines: [String] = []

@@ -13,6 +13,27 @@ struct OneWayInTests {
         #expect(try drainq.names("new").count == 1)
     }
 
+    @Test func `while drainq.json is away, a queue that has had one neither sends, nor takes, nor forgets`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        let drainq = try Drainq(
+            "{ retention: { delivered: '1d' }, routes: { default: { url: \"\(receiver.url)/\" } } }")
+        try drainq.run("add", input: "1")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.names("delivered").count == 1)
+        let file = drainq.queue.appending(path: "drainq.json")
+        let away = drainq.directory.appending(path: "away.json")
+        try FileManager.default.moveItem(at: file, to: away)
+        for command in [["run"], ["add"], ["send"], ["check"]] {
+            let finished = try drainq.start(command, input: "2").finish()
+            #expect(finished.status == 78, "\(command)")
+            #expect((finished.output + finished.error).contains("is gone: the queue has had a configuration"))
+        }
+        #expect(try drainq.names("delivered").count == 1)
+        #expect(try drainq.names("new").isEmpty)
+        try FileManager.default.moveItem(at: away, to: file)
+        #expect(try drainq.run("run").status == 0)
+    }
+
     @Test func `send does not send an id that waits or has failed in the queue`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(204)]))
         let drainq = try Drainq(to: receiver)

@@ -204,6 +204,16 @@ struct PrecedenceTests {
         #expect(Route(coalesce: true, ordering: .strict).order.sequence(of: crm, to: Self.place) != nil)
     }
 
+    @Test func `in a line of several keys a change is carried only by what stands directly behind it`() {
+        let strict = Route(coalesce: true, mergesPayloads: true, ordering: .strict)
+        #expect(
+            turns(["a@1:k=due", "b@2:k=due", "x@3:m=due", "c@4:k=due"], strict)
+                == ["superseded by b", "free", "in line", "in line"])
+        #expect(turns(["a@1:k=due", "x@2:m=deferred", "c@3:k=due"], strict) == ["free", "in line", "blocked by x"])
+        #expect(
+            turns(["a@1:k=held", "b@2:k=due", "c@3:k=due"], strict) == ["free", "superseded by c", "blocked by a"])
+    }
+
     // MARK: - Against a model
 
     private static func isOlder(_ left: EntryName, _ right: EntryName) -> Bool {
@@ -227,11 +237,43 @@ struct PrecedenceTests {
             }
             return newer.max { isOlder($0.name, $1.name) }
         }
-        guard let sequence = row.route.order.sequence(of: row.name, to: row.destination) else { return .free }
-        if let newer = replacer(of: row) { return .superseded(by: newer.name.id) }
+        func sequence(_ row: Row) -> SequenceKey? { row.route.order.sequence(of: row.name, to: row.destination) }
+        func mayGiveWay(_ row: Row) -> Bool {
+            switch row.standing {
+            case .untouchable: false
+            case .waiting(let own), .passedOver(let own), .late(let own):
+                !row.route.mergesPayloads || own.mayBeMerged(gate: row.name.gate)
+            }
+        }
+        /// Returns the row that carries a change in a line of several keys or types: what stands directly before it.
+        func carrier(of row: Row) -> Row? {
+            let behind = rows.filter {
+                sequence($0) == sequence(row) && isOlder(row.name, $0.name)
+                    && ($0.route.mergesPayloads || !mayGiveWay($0) || replacer(of: $0) == nil)
+            }
+            guard mayGiveWay(row), let next = behind.min(by: { isOlder($0.name, $1.name) }), next.route.mergesPayloads,
+                next.name.keyDigest == row.name.keyDigest, next.name.type == row.name.type
+            else { return nil }
+            if let last = carrier(of: next) { return last }
+            switch next.standing {
+            case .late: return nil
+            case .untouchable: return next
+            case .waiting(let own), .passedOver(let own):
+                if case .notBefore = next.name.gate { return own == .due ? next : nil }
+                return next
+            }
+        }
+        func successor(of row: Row) -> Row? {
+            let order = row.route.order
+            let isInLine =
+                order.mergesPayloads && row.name.keyDigest != nil
+                && order.group(of: row.name, to: row.destination) != sequence(row)
+            return isInLine ? carrier(of: row) : replacer(of: row)
+        }
+        guard let line = sequence(row) else { return .free }
+        if let newer = successor(of: row) { return .superseded(by: newer.name.id) }
         let older = rows.filter {
-            $0.route.order.sequence(of: $0.name, to: $0.destination) == sequence && isOlder($0.name, row.name)
-                && ($0.standing == .untouchable || replacer(of: $0) == nil)
+            sequence($0) == line && isOlder($0.name, row.name) && (!mayGiveWay($0) || successor(of: $0) == nil)
         }
         let blocker = older.filter { $0.standing != .waiting(.due) }.min { isOlder($0.name, $1.name) }
         if let blocker { return .blocked(by: blocker.name.id) }
@@ -243,8 +285,10 @@ struct PrecedenceTests {
         var generator = SeededGenerator(seed: seed)
         let types = ["t", "u"].map { TypeName($0)! }
         let routes = types.map { type in
-            Route(
-                method: type.description, coalesce: Bool.random(using: &generator),
+            let coalesces = Bool.random(using: &generator)
+            return Route(
+                method: type.description, coalesce: coalesces,
+                mergesPayloads: coalesces && Bool.random(using: &generator),
                 ordering: Ordering.allCases.randomElement(using: &generator)!)
         }
         let places = ["https://a", "https://b"].map { Destination(named: $0) }

@@ -33,6 +33,35 @@ struct AdmissionTests {
         #expect(try admit() == Admission())
     }
 
+    @Test func `a run lists foreign files once no other run has one in its hands`() throws {
+        try queue.put("5", at: "tmp/x")
+        var system = SystemCalls.real
+        let queue = queue
+        nonisolated(unsafe) var hasBegun = false
+        // The other run has claimed the file, cannot name it, puts it back, and then gives the names lock back.
+        system.lock = { (descriptor) throws(Errno) in
+            if hasBegun { rename("\(queue.path)/tmp/x", "\(queue.path)/new/x") }
+            return try SystemCalls.real.lock(descriptor)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        hasBegun = true
+        #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
+        try run.end()
+    }
+
+    @Test func `a listed file that another run takes meanwhile is looked for again`() throws {
+        try queue.put("5", at: "new/x")
+        var system = SystemCalls.real
+        system.rename = { (from, name, to, target) throws(Errno) in
+            if String(cString: name) == "new/x" { throw .missing }
+            try SystemCalls.real.rename(from, name, to, target)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: Limits())
+        #expect(admission.hasMore && admission.admitted.isEmpty && admission.errors.isEmpty)
+        try run.end()
+    }
+
     @Test func `a dropped envelope keeps its id, type and times`() throws {
         try queue.put(
             #"{"drainq":1,"id":"mine","type":"t","createdAt":"2026-01-01T00:00:00Z","notBefore":"2027-01-01T00:00:00Z","payload":5,"key":"k"}"#,

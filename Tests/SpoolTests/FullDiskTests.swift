@@ -1,4 +1,5 @@
 import CSystem
+import Foundation
 import Policy
 import Spool
 import Testing
@@ -42,6 +43,40 @@ struct FullDiskTests {
         #expect(queue.names("claimed").count == 1)
         #expect(try queue.recover().returned.map(\.name.id) == [entry.name.id])
         #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
+    }
+
+    @Test func `the spare directory keeps no marks of its earlier owner`() throws {
+        let entry = try queue.add(["a"])[0]
+        try FileManager.default.removeItem(atPath: "\(queue.path)/state/spare")
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        run.begin([claim])
+        _ = try run.settle(claim, as: .failed(countsAttempt: true))
+        #expect(queue.text("claimed/\(queue.names("claimed")[0])/lock")?.contains("\(entry.name)") == true)
+        try run.end()
+        let text = try #require(queue.text("state/spare/lock"))
+        #expect(!text.isEmpty && text.allSatisfy { $0 == "\n" })
+    }
+
+    @Test(arguments: [
+        Disposition.deferred(until: TemporaryQueue.now, countsAttempt: true), .held, .failed(countsAttempt: true),
+    ])
+    func `without room for its record the name says that a request may have arrived`(disposition: Disposition) throws {
+        for (status, unknowns) in [(504, 1), (503, 0)] {
+            let entry = try queue.add(["a\(status)"])[0]
+            let calls = InterceptedCalls()
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            let claim = try #require(try run.claim(entry))
+            calls.reset(.always("write", ENOSPC))
+            let record = AttemptRecord(
+                at: now, duration: .zero, outcome: .deferred, status: status, rule: "\(status)")
+            guard case .moved(let moved) = try run.settle(claim, as: disposition, record: record) else {
+                throw Errno(0)
+            }
+            #expect(moved.name.unknowns == unknowns)
+            calls.reset()
+            try run.end()
+        }
     }
 
     @Test func `drop needs no space`() throws {

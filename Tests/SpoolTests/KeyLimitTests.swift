@@ -172,6 +172,23 @@ struct KeyLimitTests {
         #expect(try open.endings(of: []).since == now)
     }
 
+    @Test func `of two deliveries of an id the later line counts, although the clock was set back`() throws {
+        let first = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        for time in [now + .seconds(3600), now] {
+            let claim = try #require(try run.claim(Entry(state: .new, name: first.name)))
+            let record = AttemptRecord(at: time, duration: .zero, outcome: .delivered, status: 200, rule: "2xx")
+            _ = try run.settle(claim, as: .delivered(keep: false), record: record)
+            try run.sync()
+            try queue.add(["a"])
+        }
+        guard case .delivered(_, let at) = try queue.open().endings(of: [first.name.id]).last[first.name.id] else {
+            throw Errno(0)
+        }
+        #expect(at == now)
+        try run.end()
+    }
+
     @Test func `an operation that a run takes before an operator has dropped it has no ending`() throws {
         let added = try queue.add(["a", "b"])
         let run = try queue.open().beginRun(now: now)

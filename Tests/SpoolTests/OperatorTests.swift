@@ -73,6 +73,38 @@ struct OperatorTests {
         #expect(queue.names("quarantine").isEmpty)
     }
 
+    @Test func `input that comes out of quarantine is in a single place after a crash at any call`() throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            let item = try queue.open().keepBadInput(
+                [.init([0x35], reason: "no", source: "add", reading: Reading(.payload))], by: rule, now: now)[0]
+            let calls = InterceptedCalls()
+            do {
+                let open = try queue.open(calls.calls)
+                calls.reset(.crash(at: index))
+                _ = try? open.retry(item, now: now)
+            }
+            // The next command, in a queue without an order.
+            try queue.open().withNamesLock { () throws(SpoolError) in }
+            #expect(try queue.names("new").count + queue.open().quarantined().count == 1, "call \(index)")
+            if calls.count < index { break }
+        }
+    }
+
+    @Test func `a retry as the newest keeps that a request may have arrived, although its records go`() throws {
+        for (status, unknowns) in [(504, 1), (404, 0)] {
+            let entry = try queue.add(["a\(status)"])[0]
+            let run = try queue.open().beginRun(now: now)
+            let claim = try #require(try run.claim(entry))
+            let record = AttemptRecord(at: now, duration: .zero, outcome: .failed, status: status, rule: "\(status)")
+            guard case .moved(let failed) = try run.settle(claim, as: .failed(countsAttempt: true), record: record)
+            else { throw Errno(0) }
+            try run.end()
+            let renewed = try queue.open().retryAsNewest(failed, now: now + .seconds(60), by: Configuration())
+            #expect(renewed?.name.unknowns == unknowns)
+        }
+    }
+
     @Test func `bad inputs kept together share the syncs`() throws {
         let calls = InterceptedCalls()
         let spool = try queue.open(calls.calls)

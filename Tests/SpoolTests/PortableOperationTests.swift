@@ -166,6 +166,19 @@ struct PortableOperationTests {
         #expect(portable.entry == entry)
     }
 
+    @Test func `an exported operation keeps that a request of it may have arrived`() throws {
+        let operation = Operation(
+            header: OperationHeader(id: OperationID("a")!, createdAt: now, contentType: "application/json"),
+            body: [0x31])
+        var name = EntryName(naming: operation.header)
+        (name.attempts, name.unknowns, name.gate) = (1, 2, .retryAt(now))
+        let entry = Entry(state: .deferred, name: try #require(EntryName(name.description)))
+        let exported = try line(entry, OperationFile.encode(operation))
+        #expect(exported.contains(#""unknowns":2"#))
+        #expect(try read(exported).entry == entry)
+        #expect(refusal(exported.replacing(#""unknowns":2"#, with: #""unknowns":10"#)).contains("expected 0 to 9"))
+    }
+
     @Test func `a damaged file is not exported`() throws {
         let queue = try TemporaryQueue()
         let entry = try queue.add(["a"])[0]

@@ -125,6 +125,23 @@ struct WritableQueueTests {
         }
     }
 
+    @Test func `a queue that has had a configuration takes nothing while its file is away`() throws {
+        try withQueue { spool in
+            try configure(#"{ routes: { default: { key: "{payload.user}" } } }"#)
+            spool.noteConfiguration()
+            let queue = try WritableQueue(at: path)
+            try FileManager.default.removeItem(atPath: "\(path)/drainq.json")
+            for attempt in [{ _ = try WritableQueue(at: path) }, { try queue.add(NewOperation(json: "{}")) }] {
+                let error = try #require(throws: WriteError.self) { try attempt() }
+                #expect(error.kind == .configuration)
+                #expect(error.description == "cannot read '\(path)/drainq.json': No such file or directory")
+            }
+            try configure("{}")
+            try queue.add(NewOperation(json: "1"))
+            #expect(try operations(spool).count == 1)
+        }
+    }
+
     @Test func `a configuration that was named is read, and has to be there`() throws {
         try withQueue { spool in
             try configure("{ limit: 1 }")

@@ -190,8 +190,10 @@ extension Listing {
             let reason = destination.block.map { WaitReason.destination($0) } ?? .nothing
             return passOver(name, in: state, sequence, kind, reason, .skipped(destination))
         }
-        destination.offered += 1
         pass.leftDue += 1
+        // Newest first holds among sequences. Within one the older goes first: the newer comes in a later listing.
+        if !isHead, kind.order.ordering == .newest { return }
+        destination.offered += 1
         // Only this run sends operations with an order: it has their sequence lock.
         let rank = sequence == nil ? peers.rank(of: name) : 0
         selection.count(rank: rank)

@@ -93,7 +93,9 @@ package struct QueueView {
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
         let spool = spool
         // `--now` overrides the wait for newer values, too.
-        var precedence = Precedence(apart: apart, at: options.ignoresBackoff && options.ids == nil ? nil : now)
+        var precedence = Precedence(
+            apart: apart, mergesInLines: configuration.mergesInLines,
+            at: options.ignoresBackoff && options.ids == nil ? nil : now)
         var unnamed = (new: 0, claimed: 0)
         repeat {
             let listed = try spool.forEachStandingName { name, state in
@@ -227,7 +229,12 @@ extension QueueView {
         if kind.order.isSequential, precedence != nil {
             position = precedence!.position(of: name, of: kind.order, to: kind.destination)
         }
-        let end = precedence?.debounceEnd(of: name, of: kind.order, to: kind.destination)
+        var end = precedence?.debounceEnd(of: name, of: kind.order, to: kind.destination)
+        if end != nil, let ids = options.ids {
+            let newest = if case .superseded(let newer) = position { newer } else { name.id }
+            // Who names the newest value wants it sent now, and its older ones go before it.
+            if ids.contains(newest) { end = nil }
+        }
         if case .superseded(let newer) = position, !kind.order.mergesPayloads {
             // The newer value may wait for as long as the older one allows.
             return end == nil ? .superseded(by: newer) : .waits(.newer(newer))
@@ -237,7 +244,7 @@ extension QueueView {
         if case .superseded(let newer) = position, Eligibility(own).mayBeMerged(gate: name.gate) {
             return end == nil ? .part(of: newer) : .waits(.merged(newer))
         }
-        if let end, own == nil, options.ids?.contains(name.id) != true { own = .newest(until: end) }
+        if let end, own == nil { own = .newest(until: end) }
         if own == .person { return .waits(.person) }
         if let failed = holder(of: name, kind) { return .waits(.failed(failed)) }
         if case .blocked(let older) = position { return .waits(.older(older)) }

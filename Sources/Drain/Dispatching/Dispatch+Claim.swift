@@ -143,9 +143,9 @@ extension Dispatch {
 
     // MARK: - Before a request
 
-    /// Asks the last questions before a request: has an operation expired, could sending it again do harm, is the probe
-    /// still due. The answers count from here, however long ago the operations were claimed: a batch may have left them
-    /// for the next batch, or another attempt of them may have ended without an answer.
+    /// Asks the last questions before a request: has an operation expired, could sending it again do harm. The answers
+    /// count from here, however long ago the operations were claimed: a batch may have left them for the next batch, or
+    /// another attempt of them may have ended without an answer.
     ///
     /// Settles operations that must not be sent, and puts back the operations that cannot go without them. Returns
     /// false if no request is left.
@@ -153,12 +153,18 @@ extension Dispatch {
         var members: [Member] = []
         for member in attempt.members where try !settleUnsent(member, attempt) { members.append(member) }
         attempt.members = members
-        if members.isEmpty { return false }
+        return !members.isEmpty
+    }
+
+    /// Begins the probe of a held destination, once its credentials are there: until then an operator may have paused
+    /// the destination, or another process may have begun a probe. Puts the operations back, and returns false, if no
+    /// probe is due any more. Returns true for an attempt that is no probe.
+    mutating func beginProbe(_ attempt: Attempt) throws(SpoolError) -> Bool {
         guard attempt.probe == .planned else { return true }
         attempt.probe = .begun
         // Synced first: another process may have the lock of the ledger for long.
         if settling.syncOrEndRun(), book.beginProbe(of: attempt.destination, at: clock.now()) { return true }
-        for member in members {
+        for member in attempt.members {
             try settling.putBack(member)
             queue.advance(member.sequence, continues: false)
         }

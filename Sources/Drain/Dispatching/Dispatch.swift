@@ -236,11 +236,12 @@ struct Dispatch: ~Copyable {
         let destination = attempt.destination
         do throws(SpoolError) {
             guard try settleUnsendable(of: attempt) else { return countEnded(destination) }
+            if let work = sender.work(before: attempt) { return wait(attempt, for: work) }
+            guard try beginProbe(attempt) else { return countEnded(destination) }
         } catch {
             countEnded(destination)
             return settling.setAside(attempt.members.map(\.name.id), because: error)
         }
-        if let work = sender.work(before: attempt) { return wait(attempt, for: work) }
         do throws(SinkError) {
             switch try sender.request(for: attempt) {
             case .failure(let refusal):

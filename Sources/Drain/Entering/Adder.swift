@@ -77,7 +77,7 @@ package struct Adder {
     /// Takes a value that is no operation, and why.
     package mutating func refuse(_ given: GivenValue, reason: String) throws(AdderError) {
         hasRefused = true
-        refused.append(given, reason)
+        refused.append(given, reason, at: clock.now())
         try flushIfFull()
     }
 
@@ -137,8 +137,8 @@ package struct Adder {
             try spool.accept(
                 taken.map(\.submission), within: &control, durable: options.isDurable, allOrNone: options.isAtomic,
                 replacing: options.replaces
-            ) { results in
-                refused.append(results, of: taken)
+            ) { dated, results in
+                refused.append(results, of: zip(dated, taken.map(\.given)))
                 refused.keep()
             }
         }

@@ -20,18 +20,19 @@ struct RefusedValues {
 
     var count: Int { values.count }
 
-    /// `header` is that of the operation that the value would be, if it was made.
-    mutating func append(_ given: GivenValue, _ reason: String, of header: OperationHeader? = nil) {
+    /// `time` is that of the operation that the value would be, and `id` its id, if it was made.
+    mutating func append(_ given: GivenValue, _ reason: String, id: OperationID? = nil, at time: Timestamp) {
         var reading = options.reading
-        (reading.id, reading.createdAt) = (header?.id, header?.createdAt)
+        (reading.id, reading.createdAt) = (id, time)
         values.append((given, reason, reading))
         bytes += given.text.count
     }
 
     /// Appends the values that can never be operations, as the queue has answered.
-    mutating func append(_ results: [Acceptance], of batch: [(submission: Submission, given: GivenValue)]) {
+    mutating func append(_ results: [Acceptance], of batch: some Sequence<(Submission, GivenValue)>) {
         for ((submission, given), result) in zip(batch, results) {
-            if let reason = result.refusal { append(given, reason, of: submission.header) }
+            guard let reason = result.refusal else { continue }
+            append(given, reason, id: submission.header.id, at: submission.header.createdAt)
         }
     }
 

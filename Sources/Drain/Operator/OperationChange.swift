@@ -43,7 +43,7 @@ package struct OperationChange {
     private let now: Timestamp
     /// The due time of the next operation; `nil` if the action sets none.
     private var due: Timestamp?
-    /// The content of the files that were saved.
+    /// The content of the files that were saved, or that passed a filter of their content.
     private var saved: [Entry: Fingerprint] = [:]
 
     package init(
@@ -105,7 +105,7 @@ package struct OperationChange {
         switch choice {
         case .filter(let filter, let known, let isStrict):
             let found = try spool.entries(filter, known)
-            entries = found.entries
+            (entries, saved) = (found.entries, found.read)
             if found.unread > 0 { report(.unread(found.unread)) }
             if !isStrict {
                 report(.skipped(entries.filter { action.objection(to: $0) != nil }))

@@ -92,21 +92,18 @@ package struct OperationExport {
 
     /// Writes the operation if it passes the filter. Returns false if its file is gone.
     private mutating func write(_ entry: Entry, _ filter: OperationFilter?) throws(SpoolError) -> Bool {
-        if let filter, filter.needsContent, !filter.includes(try spool.attempts(of: entry)) { return true }
-        if isMoving, entry.state == .claimed {
-            claimed += 1
-            return true
-        }
         guard let result = try spool.portable(entry) else { return false }
         let (operation, line): (PortableOperation, [UInt8])
         do throws(OperationFileError) {
             operation = try result.get()
+            if let filter, filter.needsContent, !filter.includes(operation.attempts) { return true }
             line = try operation.line()
         } catch {
             try report(.unusable(entry, error))
             return true
         }
         if entry.state == .claimed { claimed += 1 }
+        if isMoving, entry.state == .claimed { return true }
         if operation.header.bodyFile != nil { bodyFiles += 1 }
         try report(.line(line))
         if entry.state == .failed, seen.count < SeenFiles.most { seen.append("\(entry.name)") }

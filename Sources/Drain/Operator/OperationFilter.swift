@@ -70,10 +70,11 @@ extension [Entry] {
 
 extension SpoolDirectory {
     /// Returns the operations that pass the filter, oldest first, without files in quarantine, which are no operations.
-    /// `unread` is the number of files in `new/` that no run has read yet, if the filter looks there.
+    /// `unread` is the number of files in `new/` that no run has read yet, if the filter looks there. `read` has the
+    /// content of the files that the filter has asked for.
     package func entries(
         _ filter: OperationFilter, _ known: KnownDestinations
-    ) throws(SpoolError) -> (entries: [Entry], unread: Int) {
+    ) throws(SpoolError) -> (entries: [Entry], unread: Int, read: [Entry: Fingerprint]) {
         let states = Set(filter.states.flatMap(\.queueStates))
         var found: [Entry] = []
         var unread = 0
@@ -81,12 +82,18 @@ extension SpoolDirectory {
             let others = try forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
             if state == .new { unread = others }
         }
+        var read: [Entry: Fingerprint] = [:]
         if filter.needsContent {
-            var passing: [Entry] = []
-            for entry in found where filter.includes(try attempts(of: entry)) { passing.append(entry) }
-            found = passing
+            for entry in found {
+                // A file that is gone, or that cannot be read, has had no answer.
+                guard case .success(let operation)? = try portable(entry), filter.includes(operation.attempts) else {
+                    continue
+                }
+                read[entry] = operation.fingerprint
+            }
+            found = Array(read.keys)
         }
-        return (found.oldestFirst, unread)
+        return (found.oldestFirst, unread, read)
     }
 
     /// Returns the attempts of an operation; none if its file is gone or unreadable.

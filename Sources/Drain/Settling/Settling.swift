@@ -243,6 +243,7 @@ struct Settling: ~Copyable {
             case .failed where hasSubmitter: .superseded
             case .delivered, .failed, .deferred, .putBack, .held, .superseded, .quarantined: settlement.disposition
             }
+        if !settlement.isRecorded, settlement.record.leavesDoubt { claim.noteUnknownEnd() }
         return SpoolRun.Disposal(
             claim, disposition, record: settlement.isRecorded ? settlement.record : nil, receipt: receipt)
     }

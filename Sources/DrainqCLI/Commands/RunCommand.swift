@@ -172,6 +172,7 @@ struct RunCommand: Command {
             return try failing {
                 let queue = try OpenQueue(global, environment)
                 try queue.checkTrustOfConfiguration(global)
+                if global.configuration == nil, queue.configurationDigest != nil { queue.spool.noteConfiguration() }
                 return queue
             }
         } catch {

@@ -68,6 +68,7 @@ extension OutputObject {
             .maybe("held", .flag, "true if a person holds it"),
             Field("attempts", .count, "the attempts that were counted"),
             .maybe("interruptions", .count, "the number of runs that died with the operation claimed"),
+            .maybe("unknowns", .count, "the requests that may have arrived, and of which 'history' does not tell"),
             .maybe("due", .time, "the time of the next attempt, by the schedule"),
             .maybe("notBefore", .time, "the time before which a run does not send it"),
             Field("header", .map(.anything), "the first line of its file, byte for byte, without the checksum"),

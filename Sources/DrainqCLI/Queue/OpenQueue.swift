@@ -118,7 +118,12 @@ func configurationBytes(at path: String?, queue: String) throws -> [UInt8]? {
         return try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)
     } catch {
         // A symbolic link to nothing is a configuration that is missing, and not a queue without one.
-        if path == nil, error.code == ENOENT, lstat(file.rawCString, &status) != 0 { return nil }
+        if path == nil, error.code == ENOENT, lstat(file.rawCString, &status) != 0 {
+            guard SpoolDirectory.hasHadConfiguration(at: queue) else { return nil }
+            throw CommandFailure(
+                .configuration, "'\(file)' is gone: the queue has had a configuration",
+                hint: "put it back; '\(pasted("init"))' writes a new one")
+        }
         let status = ExitStatus(ofReading: error)
         throw CommandFailure(
             status, "cannot read '\(file)': \(error)",

@@ -73,6 +73,13 @@ extension Operation {
             }
     }
 
+    /// Returns the name of the operation without its records: it says what they have said.
+    package func nameWithoutRecords(_ name: EntryName) -> EntryName {
+        var name = name
+        if mayHaveArrived(name) { name.unknowns = max(name.unknowns, min((header.edited?.unknowns ?? 0) + 1, 9)) }
+        return name
+    }
+
     /// Returns what is recorded of the requests that had today's text: those since the last edit.
     fileprivate func requests(_ name: EntryName) -> (records: ArraySlice<AttemptRecord>, interruptions: Int) {
         guard let edit = header.edited else { return (attempts[...], name.interruptions) }

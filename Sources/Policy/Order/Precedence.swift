@@ -14,7 +14,8 @@
 /// - A `late` operation, entered after the cut of the pass, is not sent and replaces nothing. No newer operation of its
 ///   sequence overtakes it.
 /// - If the route merges, no operation overtakes an older operation of its key whose changes it may not carry
-///   (`Eligibility.mayBeMerged`): sent later, they would undo newer changes.
+///   (`Eligibility.mayBeMerged`): sent later, they would undo newer changes. In a line of several keys or types an
+///   operation carries only changes that stand directly before it: nothing that is sent overtakes a change.
 /// - If the route has a `debounce`, the newest operation of a key waits for newer ones, also for a late one, and its
 ///   older ones with it. It keeps back its sequence meanwhile.
 ///
@@ -66,17 +67,33 @@ package struct Precedence: Sendable {
         }
     }
 
-    /// The state of one sequence. If a newer operation may supersede another, whether the older operation blocks is
-    /// known only when all names are noted: until then it is `undecided`.
+    /// The state of one sequence of several groups. If a newer operation may supersede another, whether the older
+    /// operation blocks is known only when all names are noted: until then it is `undecided`.
     private struct Line {
         var oldest: Age?
         var oldestBlocker: Age?
-        var undecided: [(age: Age, group: SequenceKey, blocks: Bool, debounce: Debounce?)] = []
+        var undecided: [Member] = []
+        /// The newer operation that carries the changes of an older one.
+        var carriers: [Age: Age] = [:]
+        /// The operations that carry changes of others.
+        var carrying: Set<Age> = []
 
         mutating func take(_ age: Age, blocks: Bool) {
             oldest = min(oldest ?? age, age)
             if blocks { oldestBlocker = min(oldestBlocker ?? age, age) }
         }
+    }
+
+    /// An operation of a line.
+    private struct Member {
+        var age: Age
+        /// `nil` if no other operation may replace this one or carry its changes, and it none of theirs.
+        var group: SequenceKey?
+        var isMerged: Bool
+        var mayGiveWay: Bool
+        var supersedes: Bool
+        var blocks: Bool
+        var debounce: Debounce?
     }
 
     private var groups: [SequenceKey: Group] = [:]
@@ -88,13 +105,17 @@ package struct Precedence: Sendable {
     private var isSecondListing = false
     /// The groups whose operations are sent one after the other, although their routes coalesce.
     private let apart: Set<SequenceKey>
+    /// Whether a line may have operations whose changes others carry: then what stands between them counts.
+    private let mergesInLines: Bool
     /// The time of the question; `nil` if no value waits for newer ones.
     private let time: Timestamp?
 
     /// Beyond `knownAtOnce` sequences, a sequence of one operation takes 16 bytes, and a longer sequence needs a second
     /// listing.
-    package init(apart: Set<SequenceKey> = [], at now: Timestamp? = nil, knownAtOnce: Int = 10_000) {
-        self.apart = apart
+    package init(
+        apart: Set<SequenceKey> = [], mergesInLines: Bool = true, at now: Timestamp? = nil, knownAtOnce: Int = 10_000
+    ) {
+        (self.apart, self.mergesInLines) = (apart, mergesInLines)
         time = now
         self.knownAtOnce = knownAtOnce
     }
@@ -138,10 +159,14 @@ package struct Precedence: Sendable {
                 isValue: standing.isValue(gate: name.gate))
             if isGroup { return }
         }
-        if let group, mayGiveWay {
-            lines[sequence, default: Line()].undecided.append((age, group, standing != .waiting(.due), order.debounce))
+        let blocks = standing != .waiting(.due)
+        if mergesInLines || group != nil && mayGiveWay {
+            lines[sequence, default: Line()].undecided.append(
+                Member(
+                    age: age, group: group, isMerged: group != nil && order.mergesPayloads, mayGiveWay: mayGiveWay,
+                    supersedes: standing.supersedes(gate: name.gate), blocks: blocks, debounce: order.debounce))
         } else {
-            lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due))
+            lines[sequence, default: Line()].take(age, blocks: blocks)
         }
     }
 
@@ -154,7 +179,8 @@ package struct Precedence: Sendable {
         var superseded: Position?
         if let key = group(of: name, order, destination), let group = groups[key] {
             let age = Age(name)
-            if let newest = group.newest, age < newest { superseded = .superseded(by: newest.id) }
+            let isCarriedInLine = order.mergesPayloads && key != sequence
+            if !isCarriedInLine, let newest = group.newest, age < newest { superseded = .superseded(by: newest.id) }
             if key == sequence {
                 if let superseded { return superseded }
                 if let oldest = group.oldestBlocker, oldest < age { return .blocked(by: oldest.id) }
@@ -165,7 +191,8 @@ package struct Precedence: Sendable {
         // Without a line the name is alone in its sequence.
         guard let index = lines.index(forKey: sequence) else { return .free }
         let age = Age(name)
-        if !lines.values[index].undecided.isEmpty { decide(index) }
+        decide(index)
+        if let carrier = lines.values[index].carriers[age] { return .superseded(by: carrier.id) }
         let (oldest, blocker) = (lines.values[index].oldest, lines.values[index].oldestBlocker)
         if let blocker, blocker < age { return .blocked(by: blocker.id) }
         if let oldest, oldest < age { return .inLine }
@@ -173,11 +200,16 @@ package struct Precedence: Sendable {
     }
 
     /// Whether an operation is the newest of its key, and supersedes older ones or carries their changes.
-    package func supersedesOthers(
+    package mutating func supersedesOthers(
         _ name: some SequencedName, of order: RouteOrder, to destination: Destination
     ) -> Bool {
         guard let key = group(of: name, order, destination), let group = groups[key], let oldest = group.oldest else {
             return false
+        }
+        if order.mergesPayloads, let sequence = order.sequence(of: name, to: destination), sequence != key {
+            guard let index = lines.index(forKey: sequence) else { return false }
+            decide(index)
+            return lines.values[index].carrying.contains(Age(name))
         }
         return oldest < Age(name) && group.newest == Age(name)
     }
@@ -198,12 +230,36 @@ package struct Precedence: Sendable {
             oldest: group?.oldest?.createdAt ?? createdAt, newest: group?.latest ?? createdAt, at: time)
     }
 
+    /// Decides which operations of a line are sent by themselves, the newest first.
     private mutating func decide(_ index: Dictionary<SequenceKey, Line>.Index) {
-        for (age, group, blocks, debounce) in lines.values[index].undecided
-        where groups[group]?.newest.map({ $0 <= age }) ?? true {
-            lines.values[index].take(age, blocks: blocks || debounceEnd(of: age.createdAt, group, debounce) != nil)
+        if lines.values[index].undecided.isEmpty { return }
+        var members: [Member] = []
+        swap(&members, &lines.values[index].undecided)
+        if mergesInLines { members.sort { $1.age < $0.age } }
+        // The group whose operations stand behind the next member without anything between them, and its carrier.
+        var behind: (group: SequenceKey, carrier: Age?)?
+        for member in members {
+            let isReplaced = member.mayGiveWay && !member.isMerged && isReplaced(member)
+            if isReplaced { continue }
+            if let group = member.group, member.isMerged {
+                if member.mayGiveWay, let behind, behind.group == group, let carrier = behind.carrier {
+                    lines.values[index].carriers[member.age] = carrier
+                    lines.values[index].carrying.insert(carrier)
+                    continue
+                }
+                behind = (group, member.supersedes ? member.age : nil)
+            } else {
+                behind = nil
+            }
+            let isDebounced = debounceEnd(of: member.age.createdAt, member.group, member.debounce) != nil
+            lines.values[index].take(
+                member.age, blocks: member.blocks || member.group != nil && member.mayGiveWay && isDebounced)
         }
-        lines.values[index].undecided = []
+    }
+
+    /// Whether a newer value of its group replaces a member.
+    private func isReplaced(_ member: Member) -> Bool {
+        member.group.flatMap { groups[$0]?.newest }.map { member.age < $0 } ?? false
     }
 }
 

@@ -50,7 +50,7 @@ package struct AdmissionControl {
         _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool, replaced: [Entry] = []
     ) throws(SpoolError) {
         if needsLock {
-            try queue.lockNamesToAdd()
+            try queue.lockNames()
             hasLock = true
         }
         now = submissions.first?.at ?? now
@@ -309,7 +309,7 @@ package struct AdmissionControl {
         victims = []
         self.now = now
         if !hasLimits { return [] }
-        try queue.lockNamesToAdd()
+        try queue.lockNames()
         hasLock = true
         record = try AdmissionRecord.read(in: queue)
         var size = 0

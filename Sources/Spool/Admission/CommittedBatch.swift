@@ -5,8 +5,8 @@ import Policy
 /// its target, and a file that leaves the queue for them.
 ///
 /// The batch is in the queue from the rename that gives `committed` its name. A crash before the rename leaves nothing:
-/// a run sweeps the directory of the dead writer. After the rename, a process that sweeps the directory, adds an id, or
-/// lists to decide an order (`forEachStandingName`) completes the batch first. So no operation of a batch is sent while
+/// a run sweeps the directory of the dead writer. After the rename, a process that sweeps the directory, or takes the
+/// names lock, completes the batch first. So no operation of a batch is sent while
 /// another operation of it can still get lost.
 ///
 /// A file that replaces an operation has the path of this run's claim on the operation as its target: the commitment is
@@ -80,6 +80,7 @@ struct CommittedBatch {
         for line in bytes.split(separator: UInt8(ascii: "\n")).map({ String(decoding: $0, as: UTF8.self) }) {
             if let old = leaving(line) {
                 _ = try queue.drop(old, having: nil, nil, ending: nil)
+                if old.parent == QueueState.quarantine.path { queue.removeReason(QuarantineItem(fileName: old.name)) }
                 targets.insert(old.parent)
             }
             guard let move = parse(line) else { continue }
@@ -104,8 +105,10 @@ struct CommittedBatch {
     /// Returns the path of the file that leaves the queue; `nil` for the line of a file that enters.
     private func leaving(_ line: String) -> QueuePath? {
         let words = line.split(separator: " ")
-        guard words.count == 2, words[0] == Self.leaving, isTarget(words[1]) else { return nil }
-        return QueuePath(String(words[1]))
+        guard words.count == 2, words[0] == Self.leaving else { return nil }
+        let path = QueuePath(String(words[1]))
+        // A file in quarantine may have any name.
+        return isTarget(words[1]) || path.parent == QueueState.quarantine.path ? path : nil
     }
 
     /// Whether a path belongs to an operation in an unclaimed state, or to a claim in the run's directory.

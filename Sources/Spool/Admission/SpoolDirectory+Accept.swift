@@ -17,13 +17,13 @@ extension SpoolDirectory {
     /// after a crash, one of the two is there. Type, key and time of creation must be the same. An operation in flight
     /// stays unchanged. An operation that has no other to replace does not enter: the other may have been delivered.
     ///
-    /// Calls `keep` with the results before the first file has its name: a refused value of a sequence is in quarantine
-    /// before a later one is in the queue.
+    /// Calls `keep` with the submissions as they were dated, and their results, before the first file has its name: a
+    /// refused value of a sequence is in quarantine, in its place, before a later one is in the queue.
     ///
     /// A caller with several batches keeps the `AdmissionControl` between them.
     package func accept(
         _ submissions: [Submission], within control: inout AdmissionControl, durable: Bool = true,
-        allOrNone: Bool = false, replacing: Bool = false, keep: ([Acceptance]) -> Void = { _ in }
+        allOrNone: Bool = false, replacing: Bool = false, keep: ([Submission], [Acceptance]) -> Void = { _, _ in }
     ) throws(SpoolError) -> Accepted {
         let ids = submissions.filter { $0.hasOwnID || replacing }.map(\.header.id)
         return try withIDs(ids) { found throws(SpoolError) in
@@ -33,12 +33,13 @@ extension SpoolDirectory {
 
     private func accept(
         _ submissions: [Submission], _ found: [OperationID: Entry], within control: inout AdmissionControl,
-        _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool, _ keep: ([Acceptance]) -> Void
+        _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool, _ keep: ([Submission], [Acceptance]) -> Void
     ) throws(SpoolError) -> Accepted {
         var isDone = false
         defer { control.endBatch(isDone: isDone, in: self) }
         try control.beginBatch(
             self, submissions, allOrNone: allOrNone, replaced: replacing ? Array(found.values) : [])
+        var submissions = submissions
         var results: [Acceptance] = []
         var taken: [(index: Int, file: IncomingFile)] = []
         var seen: [OperationID: QueueState] = [:]
@@ -63,12 +64,11 @@ extension SpoolDirectory {
                 results.append(.inFlight)
                 continue
             }
-            var submission = submission
             let admission =
                 if let replaced {
                     try control.admit(try keyed(submission, replacing: replaced), replacing: replaced, self)
                 } else {
-                    try control.admit(&submission, isCandidate: true, self)
+                    try control.admit(&submissions[index], isCandidate: true, self)
                 }
             switch admission {
             case .failure(.limit(let limit)): results.append(.rejected(limit))
@@ -79,7 +79,7 @@ extension SpoolDirectory {
                 results.append(.accepted(file.entry.name))
             }
         }
-        keep(results)
+        keep(submissions, results)
         var accepted = Accepted(results: results)
         if allOrNone, results.contains(where: \.keepsOthersOut) {
             for (index, _) in taken { accepted.results[index] = .notAttempted }

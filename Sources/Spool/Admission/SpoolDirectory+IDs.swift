@@ -14,7 +14,7 @@ extension SpoolDirectory {
         _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
         if ids.isEmpty { return try body([:]) }
-        return try withNamesLockToAdd { () throws(SpoolError) in try body(find(ids)) }
+        return try withNamesLock { () throws(SpoolError) in try body(find(ids)) }
     }
 
     /// Returns where the operations with these ids are, in every state but `delivered`. The caller has the names lock,

@@ -47,7 +47,7 @@ extension SpoolDirectory {
             }
             let submissions = batch.compactMap(\.submission)
             let ids = submissions.filter(\.hasOwnID).map(\.header.id)
-            try withNamesLockToAdd { () throws(SpoolError) in
+            try withNamesLock { () throws(SpoolError) in
                 try withIDs(ids) { found throws(SpoolError) in
                     var isDone = false
                     defer { control.endBatch(isDone: isDone, in: self) }

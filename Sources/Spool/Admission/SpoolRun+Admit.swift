@@ -31,26 +31,34 @@ extension SpoolRun {
         try confirm()
         let now = clock()
         var admission = Admission()
-        var foreign = try queue.foreignNames(atMost: Self.admissionSize + 1)
-        if foreign.isEmpty { return admission }
         try syncRunDirectory()
-        if foreign.count > Self.admissionSize {
-            foreign.removeLast()
-            admission.hasMore = true
-        }
-        var rest = inOrder(foreign, now, &admission)[...]
+        var rest: ArraySlice<[UInt8]>?
         var last = Timestamp(microseconds: -1)
-        while !rest.isEmpty {
-            // From the claim of a file to its name nobody else decides an order or adds an id.
-            try queue.withNamesLockToAdd { () throws(SpoolError) in
+        while rest?.isEmpty != true {
+            // From the listing of a file, or its claim, to its name nobody else decides an order or adds an id. While
+            // the lock is free another run may claim a listed file: the caller lists again (`hasMore`).
+            try queue.withNamesLock { () throws(SpoolError) in
+                var names: ArraySlice<[UInt8]>
+                if let rest { names = rest } else { names = inOrder(try listed(&admission), now, &admission)[...] }
                 admit(
-                    readSome(of: &rest, &admission, &last, now, control.rule.configuration), &admission,
+                    readSome(of: &names, &admission, &last, now, control.rule.configuration), &admission,
                     within: &control, clock)
+                rest = names
                 // The lock is released only when ids and names are durable.
                 try sync()
             }
         }
         return admission
+    }
+
+    /// Returns the names of the files for one call.
+    private func listed(_ admission: inout Admission) throws(SpoolError) -> [[UInt8]] {
+        var foreign = try queue.foreignNames(atMost: Self.admissionSize + 1)
+        if foreign.count > Self.admissionSize {
+            foreign.removeLast()
+            admission.hasMore = true
+        }
+        return foreign
     }
 
     /// Claims and reads the next files, as many as share one admission.
@@ -130,7 +138,10 @@ extension SpoolRun {
                     throw error
                 }
             }
-            guard isThere else { return nil }
+            guard isThere else {
+                admission.hasMore = true
+                return nil
+            }
             noteRemoval(in: QueueState.new.path)
         } catch {
             if error.kind != .permission || !setAside(from, name, &admission, now) { admission.errors.append(error) }
@@ -361,7 +372,7 @@ package struct Admission: Hashable, Sendable {
     /// The ids of the admitted files, by their names before.
     var named: [[UInt8]: OperationID] = [:]
     package var quarantined: [QuarantineItem] = []
-    /// Whether there were more files than a single call takes.
+    /// Whether there may be more files: more than a single call takes, or a file that another run has claimed meanwhile.
     package var hasMore = false
     /// The operations that `dropOldest` evicted, also older ones of the admitted files.
     package var evicted: [Entry] = []

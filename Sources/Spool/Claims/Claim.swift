@@ -18,7 +18,8 @@ package final class Claim: Sendable {
     /// Both, which the run changes under its own lock, and whether the end of a request is unknown.
     let place = Mutex<(isOpen: Bool, mark: ClaimMarks.Mark?, isUnknown: Bool)>((false, nil, false))
 
-    /// Notes that a request with the operation has begun, and that nobody knows its end: the agent died.
+    /// Notes that a request with the operation may have arrived, and that no record says so: its agent died, or there
+    /// was no room for the record.
     package func noteUnknownEnd() { place.withLock { $0.isUnknown = true } }
 
     /// Its name, with the unknown end if there is one.

@@ -212,6 +212,13 @@ final class LockedDirectory {
         }
     }
 
+    /// Overwrites what the lock file says: the marks of this run mean nothing to the next owner. Keeps the size, so the
+    /// next owner's marks need no space. Returns false if the system refuses.
+    private func blank() throws(Errno) -> Bool {
+        let size = try queue.system.status(descriptor).size
+        return size == 0 || write([UInt8](repeating: UInt8(ascii: "\n"), count: size), at: 0)
+    }
+
     /// Removes the lock file and the directory, or keeps them as the spare directory, if the directory has no other
     /// file. Other files stay, without an owner.
     ///
@@ -229,7 +236,7 @@ final class LockedDirectory {
             }
             guard isEmpty else { return }
             let mayBeOpen = isAnothers && !queue.fileSystem.isLocal
-            if path.parent == QueueState.claimed.path, !mayBeOpen, try !queue.exists(Self.spare) {
+            if path.parent == QueueState.claimed.path, !mayBeOpen, try !queue.exists(Self.spare), try blank() {
                 return try queue.system.rename(queue.root, path.bytes, queue.root, Self.spare.bytes)
             }
             try queue.system.unlink(queue.root, lockPath.bytes)

@@ -43,8 +43,10 @@ extension SpoolDirectory {
 
     var hasNamesLock: Bool { namesLockDepth > 0 }
 
-    /// Calls `body` while no other process has the names lock. Throws EWOULDBLOCK, without a call, if the lock is not
-    /// free within `patience`. The end of the process releases the lock too.
+    /// Calls `body` while no other process has the names lock, once the batches of dead writers are complete: a search,
+    /// a listing and a count have their operations, and a command finds each file in its last place. Throws
+    /// EWOULDBLOCK, without a call, if the lock is not free within `patience`. The end of the process releases the lock
+    /// too.
     package func withNamesLock<Result>(
         patience: Duration = SpoolDirectory.namesPatience, _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
@@ -53,25 +55,8 @@ extension SpoolDirectory {
         return try body()
     }
 
-    /// Calls `body` as `withNamesLock` does, once the batches of dead writers are complete: a search and a count then
-    /// have their operations.
-    func withNamesLockToAdd<Result>(_ body: () throws(SpoolError) -> Result) throws(SpoolError) -> Result {
-        try lockNamesToAdd()
-        defer { unlockNames() }
-        return try body()
-    }
-
-    func lockNamesToAdd() throws(SpoolError) {
-        try lockNames(Self.namesPatience)
-        do throws(SpoolError) {
-            try completeCommittedBatches()
-        } catch {
-            unlockNames()
-            throw error
-        }
-    }
-
-    private func lockNames(_ patience: Duration) throws(SpoolError) {
+    func lockNames(_ patience: Duration = SpoolDirectory.namesPatience) throws(SpoolError) {
+        var isFresh = false
         if !hasNamesLock {
             if let since = namesKeptSince {
                 let excess = system.elapsed() - since - Self.longestKept
@@ -82,10 +67,18 @@ extension SpoolDirectory {
             }
             if namesKeptSince == nil {
                 try takeNamesLock(patience)
+                isFresh = true
                 if deferredSyncs != nil { namesKeptSince = system.elapsed() }
             }
         }
         namesLockDepth += 1
+        if !isFresh { return }
+        do throws(SpoolError) {
+            try completeCommittedBatches()
+        } catch {
+            unlockNames()
+            throw error
+        }
     }
 
     func unlockNames() {

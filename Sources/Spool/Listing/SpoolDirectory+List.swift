@@ -38,9 +38,7 @@ extension SpoolDirectory {
     /// order from.
     ///
     /// An operation that a run claims or puts back meanwhile is seen at least once (`QueueState.standing`). If another
-    /// process changes a name meanwhile, the name may be missed, unless the caller has the names lock. With the names
-    /// lock the batches of dead writers are completed first: otherwise an operation in the middle of its replacement
-    /// would be missed.
+    /// process changes a name meanwhile, the name may be missed, unless the caller has the names lock.
     ///
     /// Returns how many files have no canonical name yet: files of other programs in `new/`, and files in `claimed/` of
     /// a run that died, or met an error, during their admission. Each may belong before any operation.
@@ -48,7 +46,6 @@ extension SpoolDirectory {
     package func forEachStandingName(
         _ body: (ListedName, QueueState) -> Void
     ) throws(SpoolError) -> (new: Int, claimed: Int) {
-        if hasNamesLock { try completeCommittedBatches() }
         var unnamed = (new: 0, claimed: 0)
         for state in QueueState.standing {
             let others = try forEachName(in: state) { name, _ in body(name, state) }

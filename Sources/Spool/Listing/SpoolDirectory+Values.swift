@@ -11,7 +11,6 @@ extension SpoolDirectory {
     ) throws(SpoolError) -> [EntryName: OperationID] {
         let groups = Set(names.compactMap(rule.group))
         if groups.isEmpty { return [:] }
-        try completeCommittedBatches()
         var values: [SequenceKey: [Entry]] = [:]
         try forEachValue(in: QueueState.standing, of: rule) { entry, group in
             guard groups.contains(group), entry.state == .claimed || rule.mayReplace(entry.name) else { return }

@@ -15,6 +15,14 @@ package struct Endings: Sendable {
             }
         }
 
+        /// Whether a delivery whose line comes later is the later ending. Lines of two files have only their times.
+        fileprivate func isBefore(_ delivery: Timestamp) -> Bool {
+            switch self {
+            case .delivered: true
+            case .event(let event): event.at <= delivery
+            }
+        }
+
         /// The creation of the operation.
         package var createdAt: Timestamp? {
             switch self {
@@ -150,7 +158,8 @@ extension SpoolDirectory {
                     else { return }
                     if isFirst { endings.since = max(endings.since ?? at, at) }
                     isFirst = false
-                    guard ids.contains(name.id), endings.last[name.id].map({ $0.at <= at }) ?? true else { return }
+                    // Of two deliveries the later line is the later one, whatever the clock said.
+                    guard ids.contains(name.id), endings.last[name.id].map({ $0.isBefore(at) }) ?? true else { return }
                     endings.last[name.id] = .delivered(EntryName(name), at: at)
                 }
             }

@@ -62,8 +62,11 @@ package struct PortableOperation: Hashable, Sendable {
         return changed(header, entry.name)
     }
 
+    /// The records of its attempts.
+    package var attempts: [AttemptRecord] { parts.attempts.compactMap { OperationFile.decodeRecord(file, in: $0) } }
+
     /// The number of records of its attempts.
-    var recordCount: Int { parts.attempts.count { OperationFile.decodeRecord(file, in: $0) != nil } }
+    var recordCount: Int { attempts.count }
 
     private func changed(_ header: OperationHeader, _ name: EntryName) -> PortableOperation {
         let history = file[parts.body.upperBound...].dropFirst()
@@ -86,6 +89,7 @@ package struct PortableOperation: Hashable, Sendable {
         if name.isHeld { line.member("held", raw: "true".utf8) }
         line.member("attempts", name.attempts)
         if name.interruptions > 0 { line.member("interruptions", name.interruptions) }
+        if name.unknowns > 0 { line.member("unknowns", name.unknowns) }
         switch name.gate {
         case .open: break
         case .notBefore(let moment): line.member("notBefore", moment.rfc3339)
@@ -132,7 +136,8 @@ package struct PortableOperation: Hashable, Sendable {
     // MARK: - Reading
 
     private static let fields = [
-        "schema", "id", "state", "held", "attempts", "interruptions", "due", "notBefore", "header", "payload", "body",
+        "schema", "id", "state", "held", "attempts", "interruptions", "unknowns", "due", "notBefore", "header",
+        "payload", "body",
         "bodyBase64", "history",
     ]
 
@@ -233,6 +238,7 @@ package struct PortableOperation: Hashable, Sendable {
         var name = EntryName(naming: header)
         name.attempts = try count("attempts", 9999)
         name.interruptions = try count("interruptions", 99)
+        name.unknowns = try count("unknowns", 9)
         name.isHeld = try fields.flag("held") ?? false
         switch (try fields.time("due"), try fields.time("notBefore")) {
         case (let due?, nil): name.gate = .retryAt(due)

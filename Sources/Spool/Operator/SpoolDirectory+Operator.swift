@@ -41,12 +41,14 @@ extension SpoolDirectory {
     package func retryAsNewest(
         _ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil, by configuration: Configuration
     ) throws(SpoolError) -> Entry? {
-        try withNamesLockToAdd { () throws(SpoolError) in
+        try withNamesLock { () throws(SpoolError) in
             guard case .success(let old)? = try portable(entry) else { return nil }
-            let renewed = Self.retried(entry, now, notBefore)
+            var renewed = Operation(header: old.header, body: old.body, attempts: old.attempts)
+            let place = Entry(state: entry.state, name: renewed.nameWithoutRecords(entry.name))
+            renewed.attempts = []
+            renewed.header.edited?.attempts = 0
             var submission = Submission(
-                Operation(header: old.header, body: old.body), as: renewed.name, hasOwnID: true, at: now, isDated: false
-            )
+                renewed, as: Self.retried(place, now, notBefore).name, hasOwnID: true, at: now, isDated: false)
             submission.useSubmissionTime()
             try AdmissionRule(configuration).complete(&submission, in: self)
             _ = try publish([submission.file], durable: true, allOrNone: true, insteadOf: QueuePath(entry.path))

@@ -30,10 +30,11 @@ extension SpoolRun {
             }
         case .deferred(let until, let countsAttempt):
             append(record, to: claim, upTo: Self.mostOfRecords)
-            name = name.deferred(until: until, countsAttempt: countsAttempt)
+            name = claim.nameAfter.deferred(until: until, countsAttempt: countsAttempt)
             settled = try place(claim, Entry(state: .deferred, name: name), "defer", now)
         case .held:
             append(record, to: claim)
+            name = claim.nameAfter
             name.interruptions = 0
             name.isHeld = true
             settled = try place(claim, Entry(state: claim.from, name: name.asWritten), "hold", now)
@@ -44,6 +45,7 @@ extension SpoolRun {
             settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
         case .failed(let countsAttempt):
             append(record, to: claim)
+            name = claim.nameAfter
             if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
             name.interruptions = 0
             name.isHeld = false
@@ -107,10 +109,13 @@ extension SpoolRun {
     package static let mostOfRecords = longestRecords / 2
 
     /// Appends an attempt's line, unless the lines have this length. Returns an error instead of throwing it: a full
-    /// disk must not keep the operation from its row. The next line ends a torn line.
+    /// disk must not keep the operation from its row. The next line ends a torn line. Without the line the name will
+    /// say that the request may have arrived (`Claim.nameAfter`).
     @discardableResult
     func append(_ record: AttemptRecord?, to claim: Claim, upTo most: Int = .max) -> SpoolError? {
         guard let record else { return nil }
+        var isAppended = false
+        defer { if !isAppended, record.leavesDoubt { claim.noteUnknownEnd() } }
         do throws(Errno) {
             let flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK
             try SpoolDirectory.withDescriptor(queue.system, queue.root, claim.path, flags) {
@@ -123,6 +128,7 @@ extension SpoolRun {
                 try queue.write(descriptor, (isEnded ? [] : [UInt8(ascii: "\n")]) + OperationFile.encode(record))
                 // The answer is nowhere else, so it must be as durable as the following rename.
                 if record.answer != nil { try queue.system.fsync(descriptor) }
+                isAppended = true
             }
             return nil
         } catch {
