@@ -23,7 +23,7 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
 
     /// The same states, ordered so that a listing meets each operation that a run claims or puts back meanwhile: claims
     /// first and last. The listing may meet such an operation twice.
-    static let standing: [QueueState] = [.claimed, .new, .deferred, .claimed]
+    package static let standing: [QueueState] = [.claimed, .new, .deferred, .claimed]
 
     /// Returns the state in which an operation of this name waits. The name alone decides: after a crash between two
     /// directories nothing else has to remember where a file came from.

@@ -58,6 +58,23 @@ import Testing
         #expect(receiver.requests().map(\.text) == ["whole", "whole", "whole"])
     }
 
+    @Test func `a file overwritten while it is sent does not arrive whole, also with its modification time set back`()
+        throws
+    {
+        let file = try file([UInt8](repeating: 1, count: 1000))
+        let body = try OpenBodyFile(file)
+        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 500, alignment: 1)
+        defer { space.deallocate() }
+        #expect(try body.read(at: 0, into: space) == 500)
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.write(contentsOf: Data(repeating: 2, count: 1000))
+        try handle.close()
+        let time = timespec(tv_sec: Int(file.modified / 1_000_000_000), tv_nsec: Int(file.modified % 1_000_000_000))
+        try #require(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
+        let error = #expect(throws: BodyFileError.self) { try body.read(at: 500, into: space) }
+        #expect(error?.name == .cancelled)
+    }
+
     @Test func `an agent never has a whole file in memory`() throws {
         let receiver = try LoopbackReceiver(recordsBodies: false)
         var file = try file([])

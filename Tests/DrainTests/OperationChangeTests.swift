@@ -388,6 +388,46 @@ struct OperationChangeTests {
         #expect(try bench.names(.failed).count == 1)
     }
 
+    @Test(arguments: [OperatorAction.hold, .drop()])
+    func `a filter tells of what is in flight, and does not change it`(action: OperatorAction) throws {
+        try bench.add(2)
+        let run = try bench.spool.beginRun(now: bench.now)
+        _ = try run.claim(Entry(state: .new, name: bench.names(.new)[0]))
+        #expect(
+            try change(action, filter(action.states))
+                == ["default-1", "default-0 state(Spool.QueueState.claimed)"])
+    }
+
+    @Test func `an export has what a run puts back during its listing`() throws {
+        var calls = SystemCalls.real
+        nonisolated(unsafe) var onList: ((String) -> Void)?
+        calls.list = { (directory, path, body) throws(Errno) in
+            onList?(String(cString: path))
+            try SystemCalls.real.list(directory, path, body)
+        }
+        let bench = try Bench(system: calls)
+        try bench.add(1)
+        let run = try bench.spool.beginRun(now: bench.now)
+        let claim = try #require(try run.claim(Entry(state: .new, name: bench.names(.new)[0])))
+        var lists: [String] = []
+        onList = { path in
+            lists.append(path)
+            // After deferred/ has been listed, before the claims are listed again.
+            guard path == "claimed", lists.contains("deferred") else { return }
+            onList = nil
+            _ = try? run.settle(
+                claim, .deferred(until: bench.now, countsAttempt: true), record: nil, receipt: nil, now: bench.now)
+        }
+        var lines = 0
+        var export = OperationExport(from: bench.spool, isMoving: false) { if case .line = $0 { lines += 1 } }
+        try export.perform(
+            OperationFilter(states: [.new, .deferred, .claimed]),
+            KnownDestinations(of: bench.spool, bench.configuration, at: bench.now))
+        #expect(lines == 1)
+        onList = nil
+        try run.end()
+    }
+
     @Test func `an export drops only operations whose files have the saved bytes`() throws {
         try bench.add(2)
         var lines: [String] = []

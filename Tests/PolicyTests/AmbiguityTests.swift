@@ -95,6 +95,26 @@ struct AmbiguityTests {
             rule([], attempts: 0, interruptions: 2, after: Self.ttl)?.contains("after 2026-11-21T09:00:00Z") == true)
     }
 
+    @Test func `an interruption counts although a later answer has come, and an unknown end from the creation`() {
+        var answered = record(at: .seconds(60), status: 503)
+        answered.interruptions = 1
+        let records = [record(at: .seconds(30), status: 503), answered]
+        let found = rule(records, attempts: 2, after: Self.ttl + .seconds(30))
+        #expect(found?.contains("after 2026-11-21T09:00:30Z") == true)
+        #expect(rule(records, attempts: 0, after: Self.ttl + .seconds(30)) == nil, "a person has decided")
+        let id = OperationID("a")!
+        let header = OperationHeader(id: id, createdAt: Self.created)
+        let name = EntryName(createdAt: Self.created, id: id, attempts: 1, unknowns: 1)
+        func isAmbiguous(_ attempts: [AttemptRecord], _ name: EntryName) -> Bool {
+            Route(keyTTL: Self.ttl).ambiguity(
+                of: Operation(header: header, body: [], attempts: attempts), name: name, now: Self.created + Self.ttl)
+                != nil
+        }
+        #expect(isAmbiguous([record(at: .seconds(30), status: 503)], name))
+        let held = record(at: .seconds(100), outcome: .held, rule: text)
+        #expect(!isAmbiguous([record(at: .seconds(30), status: 503), held], name), "a person has decided")
+    }
+
     @Test func `ambiguity holds the operation and is recorded in its file`() throws {
         let id = OperationID("a")!
         let operation = Operation(

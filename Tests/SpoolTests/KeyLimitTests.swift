@@ -172,6 +172,33 @@ struct KeyLimitTests {
         #expect(try open.endings(of: []).since == now)
     }
 
+    @Test func `no operation is evicted for room that a dropped operation has left, however the drop ended`() throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            var control = AdmissionControl(Configuration(limits: Limits(operations: 3, whenFull: .dropOldest)))
+            let adder = try queue.open()
+            func add(_ ids: [String]) throws -> Accepted {
+                try adder.accept(
+                    ids.enumerated().map {
+                        Submission(queue.operation($1, $0), hasOwnID: false, at: now, isDated: true)
+                    },
+                    within: &control)
+            }
+            _ = try add(["a", "b", "c"])
+            let dropped = try #require(try queue.entries().first { $0.name.id.description == "b" })
+            let calls = InterceptedCalls()
+            do {
+                let open = try queue.open(calls.calls)
+                calls.reset(.crash(at: index))
+                _ = try? open.drop(dropped)
+            }
+            let isGone = try !queue.entries().contains(dropped)
+            let evicted = try add(["d"]).evicted.map(\.name.id.description)
+            #expect(evicted == (isGone ? [] : ["a"]), "call \(index)")
+            if calls.count < index { break }
+        }
+    }
+
     @Test func `of two deliveries of an id the later line counts, although the clock was set back`() throws {
         let first = try queue.add(["a"])[0]
         let run = try queue.open().beginRun(now: now)

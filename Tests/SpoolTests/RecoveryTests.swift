@@ -82,6 +82,22 @@ struct RecoveryTests {
         #expect(try queue.entries() == [entry])
     }
 
+    @Test func `X: what a dead run has withheld stays failed, and recovery names it`() throws {
+        let entries = try queue.add(["a", "b"])
+        do {
+            let run = try queue.open().beginRun(now: now)
+            for entry in entries {
+                let claim = try #require(try run.claim(entry))
+                _ = try run.withhold(
+                    SpoolRun.Disposal(claim, .failed(countsAttempt: true), record: TemporaryQueue.record(.failed)),
+                    now: now)
+                if entry == entries[1] { run.endWithholding(claim) }
+            }
+        }
+        #expect(try queue.recover().withheld == [entries[0].name.id])
+        #expect(try queue.entries().allSatisfy { $0.state == .failed })
+    }
+
     @Test func `N, D, X, Q and K: unclaimed operations stay in their states`() throws {
         let added = try queue.add(["n", "d", "x", "q", "k"])
         let run = try queue.open().beginRun(now: now)

@@ -3,16 +3,21 @@ package import Policy
 
 /// An open body file, which had the operation's size, modification time and inode when it was opened.
 ///
-/// Checked again before its last bytes are returned, so a request whose body has changed meanwhile never arrives whole.
+/// Checked again before its last bytes are returned, so a request whose body has changed meanwhile never arrives whole:
+/// also by the time of change, because a writer can set the modification time back.
 final class OpenBodyFile: StreamedBody {
     let file: BodyFile
     private let descriptor: Int32
+    /// The time of the last change of the inode when the file was opened, in nanoseconds since 1970.
+    private let changed: Int64
 
     init(_ file: BodyFile) throws(BodyFileError) {
         self.file = file
         // O_NONBLOCK: does not wait for a FIFO in the file's place.
         descriptor = open(file.path.rawCString, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw BodyFileError(errno, opening: file) }
+        var status = stat()
+        changed = fstat(descriptor, &status) == 0 ? csystem_changed(&status) : 0
         try verify()
     }
 
@@ -39,6 +44,7 @@ final class OpenBodyFile: StreamedBody {
         guard isRegular, Int(clamping: status.st_size) == file.length, csystem_modified(&status) == file.modified,
             UInt64(truncatingIfNeeded: status.st_ino) == file.inode
         else { throw BodyFileError(changed: file) }
+        guard csystem_changed(&status) == changed else { throw BodyFileError(touched: file) }
     }
 }
 
@@ -52,6 +58,12 @@ struct BodyFileError: Error, CustomStringConvertible {
     fileprivate init(changed file: BodyFile) {
         name = .bodyFileChanged
         description = "the body file '\(file.path)' has changed since it was added"
+    }
+
+    /// The next attempt finds out whether the content is another one.
+    fileprivate init(touched file: BodyFile) {
+        name = .cancelled
+        description = "the body file '\(file.path)' was changed while it was sent"
     }
 
     init(_ code: Int32, opening file: BodyFile) {

@@ -108,8 +108,10 @@ package struct OperationChange {
             (entries, saved) = (found.entries, found.read)
             if found.unread > 0 { report(.unread(found.unread)) }
             if !isStrict {
-                report(.skipped(entries.filter { action.objection(to: $0) != nil }))
-                entries.removeAll { action.objection(to: $0) != nil }
+                // What is in flight may wait again in a moment, unchanged: it is no answer to skip it.
+                let skipped = entries.filter { $0.state != .claimed && action.objection(to: $0) != nil }
+                report(.skipped(skipped))
+                entries.removeAll { $0.state != .claimed && action.objection(to: $0) != nil }
             }
             if filter.states.contains(.quarantined) { items = try spool.quarantined().filter(filter.includes) }
         case .saved(let given):

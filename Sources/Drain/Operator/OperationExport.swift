@@ -47,13 +47,8 @@ package struct OperationExport {
     /// Exports the operations that pass the filter, oldest first: a queue whose clock is behind gives them new times in
     /// the order of their lines.
     package mutating func perform(_ filter: OperationFilter, _ known: KnownDestinations) throws(SpoolError) {
-        var entries: [Entry] = []
-        for state in QueueState.allCases where filter.states.contains(where: { $0.queueStates.contains(state) }) {
-            let others = try spool.forEachEntry(in: state) { entry in
-                if !entry.name.isInput, filter.includes(entry, known) { entries.append(entry) }
-            }
-            if state == .new { foreign = others }
-        }
+        let entries: [Entry]
+        (entries, foreign) = try spool.listed(by: filter, known)
         var moved: [OperationID] = []
         for entry in entries.oldestFirst where try !write(entry, filter) { moved.append(entry.name.id) }
         // Runs have claimed these operations, or put them back, since the listing.

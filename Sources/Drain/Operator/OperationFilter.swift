@@ -75,13 +75,7 @@ extension SpoolDirectory {
     package func entries(
         _ filter: OperationFilter, _ known: KnownDestinations
     ) throws(SpoolError) -> (entries: [Entry], unread: Int, read: [Entry: Fingerprint]) {
-        let states = Set(filter.states.flatMap(\.queueStates))
-        var found: [Entry] = []
-        var unread = 0
-        for state in QueueState.allCases where state != .quarantine && states.contains(state) {
-            let others = try forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
-            if state == .new { unread = others }
-        }
+        var (found, unread) = try listed(by: filter, known)
         var read: [Entry: Fingerprint] = [:]
         if filter.needsContent {
             for entry in found {
@@ -94,6 +88,28 @@ extension SpoolDirectory {
             found = Array(read.keys)
         }
         return (found.oldestFirst, unread, read)
+    }
+
+    /// Returns the operations whose names pass the filter, and the number of files in `new/` without a name. A run may
+    /// move an operation meanwhile: claims are listed first and last, and an operation is where it was seen last.
+    func listed(
+        by filter: OperationFilter, _ known: KnownDestinations
+    ) throws(SpoolError) -> (entries: [Entry], unread: Int) {
+        let states = Set(filter.states.flatMap(\.queueStates))
+        var found: [Entry] = []
+        var (unread, hasClaims) = (0, false)
+        for state in QueueState.standing + [.failed, .delivered] where states.contains(state) {
+            let others = try forEachEntry(in: state) { entry in
+                guard filter.includes(entry, known) else { return }
+                hasClaims = hasClaims || state == .claimed
+                found.append(entry)
+            }
+            if state == .new { unread = others }
+        }
+        guard hasClaims else { return (found, unread) }
+        let waiting = found.filter { QueueState.waiting.contains($0.state) }
+        let last = Dictionary(waiting.map { ($0.name.id, $0) }, uniquingKeysWith: { $1 })
+        return (found.filter { !QueueState.waiting.contains($0.state) } + last.values, unread)
     }
 
     /// Returns the attempts of an operation; none if its file is gone or unreadable.

@@ -15,9 +15,9 @@ package enum OperatorAction: Hashable, Sendable {
     package var states: Set<ShownState> {
         switch self {
         case .retry: [.failed, .deferred]
-        case .hold: [.new, .deferred, .held]
+        case .hold: [.new, .deferred, .held, .claimed]
         case .release: [.held]
-        case .drop: [.new, .deferred, .held, .failed]
+        case .drop: [.new, .deferred, .held, .failed, .claimed]
         }
     }
 

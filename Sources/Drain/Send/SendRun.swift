@@ -106,10 +106,11 @@ struct SendRun: ~Copyable {
         if sequence != nil {
             let now = world.now()
             if try spoolRun.sequences.take(destination.digest) {
-                tally.count(
-                    try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
-                        try dispatch.settling.supersedeDeadLetters(by: claim)
-                    })
+                let recovery = try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
+                    try dispatch.settling.supersedeDeadLetters(by: claim)
+                }
+                tally.count(recovery)
+                try spool.countWithheld(recovery.withheld, by: dispatch.settling.configuration, at: now)
             } else {
                 // Another process has the lock, seldom for longer than a request.
                 let next = world.clock.instant() + .milliseconds(100)

@@ -65,6 +65,7 @@ extension ActionOptions {
 
     /// Asks at a terminal whether to drop these operations. Returns true without a question elsewhere.
     fileprivate func confirmsDrop(of entries: [Entry]) throws -> Bool {
+        let entries = entries.filter { $0.state != .claimed }
         guard Terminal.isOnStandardInput, Terminal.isOnStandardError, !entries.isEmpty else { return true }
         let failed = entries.count { $0.state == .failed }
         let parts = [(entries.count - failed, "waiting"), (failed, "failed")].filter { $0.0 > 0 }

@@ -23,7 +23,8 @@ struct DropCommand: Command {
     static let description = CommandDescription(
         Self.self, "remove operations from the queue for good",
         """
-        Removes operations that are not in flight. Ids, filters or --all choose them. They cannot be restored. If a \
+        Removes operations that are not in flight; one in flight stays, and the exit status is 1. Ids, filters or \
+        --all choose them. They cannot be restored. If a \
         failed operation holds others behind it (`onFailure` of its route), its drop releases them, and the command \
         prints their number; with --followers it drops them too.
         """,

@@ -22,7 +22,7 @@ struct HoldCommand: Command {
         Self.self, "keep operations or a destination from being sent",
         """
         Holds waiting operations: runs do not attempt them until they are released, and no attempt is counted. Ids, \
-        filters or --all choose them.
+        filters or --all choose them. An operation in flight is not held, and the exit status is 1.
 
         With --destination as the only choice, the command holds the destination itself: its waiting operations and \
         those added later. A run never probes an operation or a destination that a person holds.

@@ -16,19 +16,29 @@ extension Route {
     /// if the server still remembers the key, or if no attempt since the last `retry` can have arrived.
     ///
     /// The time counts from the first attempt whose outcome is unknown: the server may have known the key since then,
-    /// and forgets it `keyTTL` later. An interrupted claim leaves no record: it counts from the last record, or else
-    /// from the creation.
+    /// and forgets it `keyTTL` later. An interrupted claim leaves no record of its own: it counts from the record
+    /// before, or else from the creation. So does an unknown end that only the name tells of, unless a person has
+    /// decided since.
     package func ambiguity(of operation: Operation, name: EntryName, now: Timestamp) -> Rule? {
         guard let keyTTL else { return nil }
+        guard let (since, wasInterrupted) = firstDoubt(of: operation, name), now - since >= keyTTL else { return nil }
+        return .ambiguous(since: since, wasInterrupted: wasInterrupted, keyTTL: keyTTL)
+    }
+
+    private func firstDoubt(of operation: Operation, _ name: EntryName) -> (since: Timestamp, wasInterrupted: Bool)? {
         let (own, interruptions) = operation.requests(name)
         let records = own.sinceRetry(counted: name.attempts)
-        if let first = records.first(where: \.isOfUnknownOutcome) {
-            guard now - first.at >= keyTTL else { return nil }
-            return .ambiguous(since: first.at, wasInterrupted: false, keyTTL: keyTTL)
+        func before(_ index: Int) -> Timestamp {
+            index > own.startIndex ? own[index - 1].at : operation.header.createdAt
         }
-        guard interruptions > 0 else { return nil }
-        let since = records.last?.at ?? operation.header.createdAt
-        return now - since >= keyTTL ? .ambiguous(since: since, wasInterrupted: true, keyTTL: keyTTL) : nil
+        let hasUnknownEnd = name.unknowns > operation.header.edited?.unknowns ?? 0
+        if hasUnknownEnd, records.startIndex == own.startIndex { return (operation.header.createdAt, true) }
+        let first = records.indices.first { records[$0].isOfUnknownOutcome || records[$0].interruptions > 0 }
+        if let first {
+            let wasInterrupted = records[first].interruptions > 0
+            return (wasInterrupted ? before(first) : records[first].at, wasInterrupted)
+        }
+        return interruptions > 0 ? (before(records.endIndex), true) : nil
     }
 }
 

@@ -108,6 +108,8 @@ extension SpoolRun {
                 first = first ?? error
             }
         }
+        // What is still claimed has been returned above.
+        recovery.withheld += (marks ?? [:]).filter { $0.value == .withheld }.keys.compactMap { EntryName($0)?.id }
         if let first { throw first }
     }
 
@@ -267,6 +269,8 @@ package struct Recovery: Hashable, Sendable {
     package var delivered: [EntryName] = []
     /// Operations interrupted too often, or whose name another operation has.
     package var quarantined: [QuarantineItem] = []
+    /// The operations in row X whose failures a dead run has withheld, and nobody has counted.
+    package var withheld: [OperationID] = []
     /// The names of the dead runs.
     package var deadRuns: [String] = []
     /// The number of interrupted moves finished and earlier generations removed.
