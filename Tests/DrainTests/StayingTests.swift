@@ -100,6 +100,31 @@ struct StayingTests {
         #expect(waited > .seconds(4) && bench.slept.allSatisfy { $0 < .seconds(80) })
     }
 
+    @Test func `until-empty that ends before the queue is empty reports operations left`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        let options = RunOptions(maxTime: .seconds(2), stay: .untilEmpty)
+        #expect(try bench.run(options).outcomes == [])
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(503) }.outcomes == [.deferred])
+        let late = try bench.run(options)
+        #expect(late.attempts == 0 && late.end == .timeUp && late.outcomes == [.deferred])
+        // A run that need not empty the queue leaves what is not due yet.
+        #expect(try bench.run(RunOptions(maxTime: .seconds(2), stay: .during(.seconds(9)))).outcomes == [])
+    }
+
+    @Test func `a run says that another process has the order`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(1) { $0.key = "k" }
+        let lock = try #require(try bench.sequenceLock())
+        #expect(try bench.run().isLeftToOthers)
+        let late = try bench.run(RunOptions(maxTime: .seconds(2), stay: .untilEmpty))
+        #expect(late.isLeftToOthers && late.outcomes == [.deferred])
+        lock.release()
+        #expect(try !bench.run().isLeftToOthers)
+    }
+
     @Test func `until-empty waits while another run has the sequence lock`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key

@@ -316,6 +316,5 @@ final class DestinationBook {
         }
         (tally.summary.held, tally.summary.waiting, tally.summary.paused) = (held, waiting, paused)
         tally.summary.leftDue = max(0, leftDue)
-        tally.summary.nextDue = pass.nextDue
     }
 }

@@ -133,6 +133,7 @@ struct Passes: ~Copyable {
                 break
             }
         }
+        noteWaiting(pass)
         parts.book.isFirstPass = false
         return budget < options.limit
     }
@@ -148,6 +149,12 @@ struct Passes: ~Copyable {
     }
 
     // MARK: - Staying
+
+    /// Notes what waits after a listing.
+    private func noteWaiting(_ pass: Pass) {
+        (tally.summary.nextDue, tally.summary.isLeftToOthers) = (pass.nextDue, pass.isLeftToOthers)
+        tally.summary.leavesWaiting = options.stay == .untilEmpty && pass.leavesWaiting
+    }
 
     /// Ends a pass like a run: puts back open claims, syncs and tells what it did, and gives the sequence locks
     /// back. Nothing is in flight.
@@ -190,13 +197,11 @@ struct Passes: ~Copyable {
             return !dispatch.stopIfAsked()
         }
         // Another run may have a sequence lock: it leaves what this run then sends.
-        if options.stay == .untilEmpty, again.chosen.isEmpty, again.waiting == 0, again.undecided.isEmpty,
-            !again.isLeftToOthers
-        {
-            tally.summary.nextDue = nil
+        if options.stay == .untilEmpty, again.chosen.isEmpty, !again.leavesWaiting {
+            (tally.summary.nextDue, tally.summary.leavesWaiting) = (nil, false)
             return false
         }
-        tally.summary.nextDue = again.nextDue
+        noteWaiting(again)
         if let end, again.began >= end { return again.foreign > 0 }
         self.end()
         dispatch.stop.sleep(until: nextListing(after: again, end))

@@ -7,7 +7,7 @@ package enum RunOutcome: Hashable, Sendable, CaseIterable {
     case held
     case failed
     case quarantined
-    /// A due operation waits for a later run.
+    /// A due operation waits for a later run, or a run that stays until the queue is empty has ended before.
     case deferred
 }
 
@@ -24,7 +24,8 @@ extension RunSummary {
         switch end {
         case .done: break
         case .busy: outcomes.insert(.deferred)
-        case .paused, .timeUp, .signal, .broken: if counts.leftDue > 0 { outcomes.insert(.deferred) }
+        case .paused, .timeUp, .signal, .broken:
+            if counts.leftDue > 0 || leavesWaiting { outcomes.insert(.deferred) }
         }
         return outcomes
     }

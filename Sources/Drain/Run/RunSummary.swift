@@ -29,6 +29,10 @@ package struct RunSummary: Hashable, Sendable {
     package var conditions: String?
     /// Whether `new/` has more files without canonical names than the last pass admitted.
     package var leftForeign = false
+    /// Whether a run that stays until the queue is empty leaves operations that it could have waited for.
+    package var leavesWaiting = false
+    /// Whether another process has the order of a destination, and sends the operations that have an order.
+    package var isLeftToOthers = false
     /// The earliest time at which a waiting operation is due.
     package var nextDue: Timestamp?
     /// Whether a second signal cut off the attempts in flight.

@@ -43,7 +43,8 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
             "`drainq status --check`: a destination is in trouble, nobody runs the queue, runs end with an error, or its configuration is broken"
         case .unknown: "`drainq status --check`: it is not known how the queue is"
         case .dataInvalid: "input was not an operation; add and import put it into quarantine, send and --atomic do not"
-        case .deferred: "an operation was deferred; a later run attempts it again"
+        case .deferred:
+            "an operation was deferred, and a later run attempts it again; `drainq run --until-empty` ended before the queue was empty"
         case .ok:
             "every due operation that the run took (`--limit`) is delivered, no operation was due, or another run works on them"
         }

@@ -54,12 +54,12 @@ struct NamedOperations {
 
     /// Reports, for each operation that the run has not sent, what it waits for. Returns the statuses, with those of
     /// the names: `held` if a person or a credential is needed, else `deferred`. Reports an error, too: the run is over
-    /// and has a summary.
-    func reportUnsent() -> [ExitStatus] {
+    /// and has a summary. `isLeftToOthers`: another process has the order of a destination.
+    func reportUnsent(isLeftToOthers: Bool = false) -> [ExitStatus] {
         let unsent = ids.filter { !reported.contains($0) }
         if unsent.isEmpty { return statuses }
         do throws(SpoolError) {
-            return statuses + (try report(unsent))
+            return statuses + (try report(unsent, isLeftToOthers))
         } catch {
             let failure = CommandFailure(error, hasBegun: true)
             for message in failure.messages { Messages.error(message.text, hint: message.hint) }
@@ -67,7 +67,9 @@ struct NamedOperations {
         }
     }
 
-    private func report(_ unsent: [OperationID]) throws(SpoolError) -> [ExitStatus] {
+    private func hasOrder(_ entry: Entry) -> Bool { queue.configuration.route(of: entry.name.type).isSequential }
+
+    private func report(_ unsent: [OperationID], _ isLeftToOthers: Bool) throws(SpoolError) -> [ExitStatus] {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         let found = try queue.spool.found(unsent.map { .id($0) })
@@ -83,6 +85,8 @@ struct NamedOperations {
             let reason =
                 switch waiting {
                 case nil: entry.state == .claimed ? "another run has claimed it" : "it is \(entry.state.word)"
+                case .nothing where isLeftToOthers && hasOrder(entry):
+                    "another run has its destination, and sends the operations that have an order"
                 case .nothing, .time, .witness: "the run ended before it sent this operation"
                 case .some(let waiting):
                     waiting.sentence(now, id: id, destination: known.table.destination(of: entry.name).name)

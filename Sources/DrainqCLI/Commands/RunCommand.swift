@@ -58,7 +58,10 @@ struct RunCommand: Command {
             """)
         Option(
             .untilEmpty, \.staysUntilEmpty, "run until no operation waits",
-            "Continues until every operation is delivered, failed, held or parked.")
+            """
+            Continues until every operation is delivered, failed, held or parked. If --max-time, a signal or a pause ends \
+            the run before, the status is 75.
+            """)
         Option(
             .now, \.ignoresBackoff, "ignore due times, open breakers and conditions",
             """
@@ -262,7 +265,7 @@ struct RunCommand: Command {
         let summary = try run()
         var status = exitStatus(of: summary)
         if let failure = renewed?.failure { status = .first(of: [status, failure.status]) }
-        if let named { status = .first(of: [status] + named.reportUnsent()) }
+        if let named { status = .first(of: [status] + named.reportUnsent(isLeftToOthers: summary.isLeftToOthers)) }
         reporter.finish(summary, status)
         observer.finish(summary, status)
         return status

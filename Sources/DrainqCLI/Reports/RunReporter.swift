@@ -310,12 +310,14 @@ struct RunReporter {
             text = "the queue is paused: no attempt was made"
         case .paused: text += "; stopped because the queue was paused"
         case .busy: text = "another run works on the queue: no attempt was made"
-        case .timeUp: text += "; stopped by --max-time"
+        case .timeUp:
+            text += "; stopped by --max-time" + (summary.leavesWaiting ? " before the queue was empty" : "")
         case .signal(let number):
             text += "; stopped by signal \(number)"
             if summary.leftDue + summary.cutOff > 0 { text += ", the rest stays in the queue" }
         case .broken(let reason): text += "; stopped: \(reason)"
         }
+        if summary.isLeftToOthers { text += "; another run sends the operations that have an order" }
         if summary.leftForeign { text += "; more files in 'new' wait for the next run" }
         if let reason = summary.conditions { text += "; \(reason)" }
         let end = summary.startedAt + summary.duration
