@@ -280,6 +280,27 @@ struct OperatorTests {
         #expect(try states(queue) == ["held"])
     }
 
+    @Test(arguments: [["drop"], ["retry"], ["hold"], ["release"], ["list"], ["export"], ["log"]])
+    func `a name in a filter that nothing has is told, and a right filter without a match is not`(
+        command: [String]
+    ) throws {
+        let queue = try Drainq(
+            "{ routes: { default: { url: \"https://a.example/\" }, report: { url: \"https://a.example/r\" } } }")
+        let typo = try queue.start(command + ["--type", "reprot"], input: "").finish()
+        #expect(typo.status == 0 && typo.output.isEmpty)
+        #expect(
+            typo.error == """
+                drainq: warning: no operation and no route has the type 'reprot'
+                drainq: hint: did you mean 'report'?
+
+                """)
+        #expect(try queue.start(command + ["--type", "report"], input: "").finish().error.isEmpty)
+        if command == ["hold"] || command == ["release"] { return }
+        let place = try queue.start(command + ["--destination", "https://b.example"], input: "").finish()
+        #expect(place.status == 0)
+        #expect(place.error.contains("warning: no operation and no route goes to 'https://b.example'\n"))
+    }
+
     @Test func `a reason without the hold of a destination is refused`() throws {
         let queue = try Drainq(Self.two)
         #expect(try queue.run("hold", "--all", "--reason", "x").status == 64)

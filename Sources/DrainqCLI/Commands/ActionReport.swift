@@ -7,8 +7,9 @@ extension ActionOptions {
     /// for messages and the log.
     ///
     /// `remedy` returns the command that helps with an operation which cannot change; `nil` if there is none.
+    /// `besides` are the destinations that the command has changed.
     func perform(
-        _ action: OperatorAction, by verb: String, on queue: OpenQueue,
+        _ action: OperatorAction, by verb: String, on queue: OpenQueue, besides changed: [String] = [],
         remedy: @escaping (Entry) -> String? = { _ in nil }
     ) throws -> ExitStatus {
         let report = ActionReport(options: self, verb: verb, queue: queue, remedy: remedy)
@@ -42,6 +43,11 @@ extension ActionOptions {
             try change.perform(on: choice)
         } catch {
             throw CommandFailure(error, hasBegun: change.hasBegun)
+        }
+        if case .filter(_, let known, isStrict: _) = choice, !report.hasChosen, !isForAll, changed.isEmpty,
+            !global.verbosity.isQuiet
+        {
+            try queue.reportNoMatch(filter, known)
         }
         return report.status
     }
@@ -88,6 +94,8 @@ private final class ActionReport {
     private let remedy: (Entry) -> String?
     private let queue: OpenQueue
     private(set) var status = ExitStatus.ok
+    /// Whether an operation or a file was chosen, also one that the command leaves.
+    private(set) var hasChosen = false
     /// The number of operations and files that changed, and the first of their ids.
     private(set) var changedCount = 0
     private(set) var changed: [String] = []
@@ -106,6 +114,8 @@ private final class ActionReport {
     }
 
     func take(_ event: OperationChangeEvent) {
+        if case .skipped(let entries) = event, entries.isEmpty { return }
+        hasChosen = true
         switch event {
         case .missing(let target): fail(target.description, "no such operation in the queue", hint: target.hint)
         case .unread(let count): reportUnread(count)

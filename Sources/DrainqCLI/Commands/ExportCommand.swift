@@ -81,6 +81,9 @@ struct ExportCommand: Command {
         if ids.isEmpty {
             let known = try queue.knownDestinations()
             try export.perform(try chosen(of: known), known)
+            if report.isEmpty, export.claimed + export.foreign == 0, filter.isGiven, !global.verbosity.isQuiet {
+                try queue.reportNoMatch(filter, known)
+            }
         } else {
             try export.perform(try namedTargets(ids))
         }
@@ -123,12 +126,15 @@ private final class ExportReport {
     private let file: ExportFile?
     private let isMoving: Bool
     private(set) var applying: Set<ExitStatus> = []
+    /// Whether no operation was exported or refused.
+    private(set) var isEmpty = true
 
     init(queue: OpenQueue, file: ExportFile?, isMoving: Bool) {
         (self.queue, self.file, self.isMoving) = (queue, file, isMoving)
     }
 
     func take(_ event: OperationExport.Event) throws(SpoolError) {
+        isEmpty = false
         switch event {
         case .line(let line): if let file { try file.append(line) } else { standardOutput.write(bytes: line) }
         case .missing(let target):

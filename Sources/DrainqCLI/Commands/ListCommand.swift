@@ -63,6 +63,7 @@ struct ListCommand: Command {
         let found = try queue.spool.entries(filter, known)
         reportUnread(found.unread)
         let entries = found.entries.prefix(limit)
+        var isEmpty = entries.isEmpty && found.unread == 0
         let terminal = Terminal.forResults(environment)
         var order = try QueueView(queue.spool, queue.configuration, known, at: now)
         let readsFiles = global.isJSON || isLong || entries.count <= listedFiles
@@ -88,6 +89,7 @@ struct ListCommand: Command {
         }
         if filter.states.contains(.quarantined) {
             let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
+            isEmpty = isEmpty && items.isEmpty
             for item in items {
                 if global.isJSON {
                     JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item)))
@@ -102,6 +104,7 @@ struct ListCommand: Command {
             Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
                 .forEach(standardOutput.line)
         }
+        if isEmpty, self.filter.isGiven, !global.verbosity.isQuiet { try queue.reportNoMatch(self.filter, known) }
         return .ok
     }
 }

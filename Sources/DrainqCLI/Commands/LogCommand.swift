@@ -78,7 +78,13 @@ struct LogCommand: Command {
             }
             story.flush()
         }
-        tell(try reader.read())
+        let events = try reader.read()
+        tell(events)
+        if !events.contains(where: choice.takes), !global.verbosity.isQuiet {
+            for (text, hint) in try queue.unknownNames(types, destinations, known) {
+                Messages.warning(text, hint: hint)
+            }
+        }
         if reader.unread > 0 {
             Messages.warning(
                 "\(InWords.count(reader.unread, "line")) of the log cannot be read: torn, or of a newer version")

@@ -54,7 +54,7 @@ struct ReleaseCommand: Command {
         let names = try destinations(of: queue)
         try queue.record(.released, of: names, isDryRun: action.isDryRun, isJSON: action.global.isJSON)
         let known = try queue.knownDestinations()
-        return try action.perform(.release, by: Self.name, on: queue) { known.endOfHold(of: $0.name) }
+        return try action.perform(.release, by: Self.name, on: queue, besides: names) { known.endOfHold(of: $0.name) }
     }
 
     /// Returns the destinations to release besides operations: with --all every closed one, with --status alone or with

@@ -160,9 +160,11 @@ struct RunCommand: Command {
         let named = ids.isEmpty ? nil : try NamedOperations(try namedTargets(ids), of: queue)
         if let named, named.ids.isEmpty { return .first(of: named.statuses) }
         var options = runOptions(named?.ids)
-        if !destinations.isEmpty {
+        if !(destinations.isEmpty && types.isEmpty) {
             let known = try queue.knownDestinations()
             options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
+            let unknown = detail == .everything ? try queue.unknownNames(types, destinations, known) : []
+            for (text, hint) in unknown { Messages.warning(text, hint: hint) }
         }
         let renewed = RenewedQueue(queue, global) { try $0.checkTrustOfConfiguration(global) }
         return try drain(queue, options: options, named: named, renewed: renewed)
