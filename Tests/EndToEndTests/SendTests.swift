@@ -31,7 +31,8 @@ struct SendTests {
         let drainq = try Drainq(to: receiver)
         let sent = try drainq.run("send", input: "1")
         #expect(sent.status == 1 && sent.output.isEmpty)
-        #expect(sent.error.contains("\(status) \"no\""))
+        #expect(sent.error.contains("cannot send line 1 of 'standard input': \(status) \"no\""))
+        #expect(try drainq.run("send", "--id", "own", input: "1").error.contains("cannot send 'own': \(status)"))
         #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty && drainq.names("quarantine").isEmpty)
     }
 

@@ -5,9 +5,11 @@ package struct GivenValue: Hashable, Sendable {
     package var place: Place
 
     /// The place of a value in the input.
-    package struct Place: Hashable, Sendable {
+    package struct Place: Hashable, Sendable, CustomStringConvertible {
         package var source: String
         package var line: Int
+
+        package var description: String { "line \(line) of '\(source)'" }
 
         package init(source: String, line: Int) {
             self.source = source

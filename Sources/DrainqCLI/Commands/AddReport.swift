@@ -72,7 +72,7 @@ final class AddReport {
                 JSONLine.write(AddResult(error: reason, path: path, source: place.source, line: place.line))
             }
             Messages.error(
-                "cannot \(verb) line \(place.line) of '\(place.source)': \(reason)",
+                "cannot \(verb) \(place): \(reason)",
                 hint: path.map { "kept as '\($0)'" }
                     ?? error.map { "drainq could not keep it in quarantine either: \($0)" })
         case .added(let accepted):
@@ -163,9 +163,7 @@ final class AddReport {
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if isJSON { JSONLine.write(AddResult(error: "\(limit)", source: place.source, line: place.line)) }
-            Messages.error(
-                "cannot \(verb) line \(place.line) of '\(place.source)': \(limit)",
-                hint: "see limits in drainq-config(5)")
+            Messages.error("cannot \(verb) \(place): \(limit)", hint: "see limits in drainq-config(5)")
         case .notAttempted:
             if isJSON {
                 let reason = "not \(verb)ed: --atomic \(verb)s all operations or none"

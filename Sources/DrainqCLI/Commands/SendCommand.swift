@@ -142,9 +142,7 @@ struct SendCommand: Command {
                     if case .postponed(let postponement) = result { counting.take(postponement) }
                     applying.append(report.answer(given, result))
                 case .refused(let value, let reason):
-                    let place = value.place
-                    applying.append(
-                        report.refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid))
+                    applying.append(report.refuse("\(value.place): \(reason)", nil, .dataInvalid))
                 case .refusedFile(let path, let refusal):
                     applying.append(report.refuse("'\(path)': the body file \(refusal)", nil, refusal.status))
                 }
@@ -183,17 +181,16 @@ private struct SendReport {
         switch result {
         case .duplicate(let state): return reportDuplicate(id, in: state)
         case .refused(let refusal):
-            let reason = "line \(given.value.place.line) of '\(given.value.place.source)': \(refusal)"
-            return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)
+            return refuse("\(given.value.place): \(refusal)", nil, refusal.isDefect ? .dataInvalid : .inputOutput)
         case .delivered(let event, let answer, let isSettled):
-            let status = answerDelivered(answer, event, id)
+            let status = answerDelivered(answer, event, given)
             return isSettled ? status : .inputOutput
         case .failed(let event):
             return refuse(
-                "'\(id)': \(event.record.cause)",
+                "\(given.name): \(event.record.cause)",
                 SendResult(id: id, outcome: "failed", record: event.record, error: event.record.cause),
                 .failed)
-        case .postponed(let postponement): return reportPostponed(id, postponement)
+        case .postponed(let postponement): return reportPostponed(given, postponement)
         }
     }
 
@@ -209,7 +206,10 @@ private struct SendReport {
         return fallBack(.deferred)
     }
 
-    private func answerDelivered(_ answer: [UInt8], _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
+    private func answerDelivered(
+        _ answer: [UInt8], _ event: AttemptEvent, _ given: OperationInput.Given
+    ) -> ExitStatus {
+        let id = given.operation.header.id
         guard let pointer = command.select else {
             return print(answer, event, id)
         }
@@ -218,7 +218,7 @@ private struct SendReport {
         }
         let reason = "it was delivered, but its answer has no value at '\(pointer)'"
         return refuse(
-            "'\(id)': \(reason)", SendResult(id: id, outcome: "delivered", record: event.record, error: reason),
+            "\(given.name): \(reason)", SendResult(id: id, outcome: "delivered", record: event.record, error: reason),
             .dataInvalid)
     }
 
@@ -231,7 +231,10 @@ private struct SendReport {
         return .ok
     }
 
-    private func reportPostponed(_ id: OperationID, _ postponement: OperationSender.Postponement) -> ExitStatus {
+    private func reportPostponed(
+        _ given: OperationInput.Given, _ postponement: OperationSender.Postponement
+    ) -> ExitStatus {
+        let id = given.operation.header.id
         let (last, reason) = (postponement.last, postponement.reason)
         let status: ExitStatus =
             switch postponement.cause {
@@ -241,13 +244,14 @@ private struct SendReport {
             }
         if command.neverQueues {
             return refuse(
-                "'\(id)': \(reason)", SendResult(id: id, outcome: "deferred", record: last, error: reason), status)
+                "\(given.name): \(reason)", SendResult(id: id, outcome: "deferred", record: last, error: reason), status
+            )
         }
         if let displaced = postponement.displaced { _ = reportEvicted(displaced) }
         if command.global.isJSON {
             JSONLine.write(SendResult(id: id, outcome: "queued", record: last, error: reason))
         } else if !command.global.verbosity.isQuiet {
-            Messages.notice("queued '\(id)': \(reason)")
+            Messages.notice("queued \(given.name)\(given.hasOwnID ? "" : " as '\(id)'"): \(reason)")
         }
         return fallBack(status)
     }

@@ -22,6 +22,9 @@ struct OperationInput {
         /// The time of the input; the times of one input increase.
         var at: Timestamp
 
+        /// The value in a message: the id that the user chose, or else its place.
+        var name: String { hasOwnID ? "'\(operation.header.id)'" : "\(value.place)" }
+
         var submission: Submission {
             Submission(operation, hasOwnID: hasOwnID, at: at, isDated: operation.header.createdAt != at)
         }
@@ -156,7 +159,7 @@ struct OperationInput {
             guard let meant = nearest(to: name, in: Envelope.fields) else { continue }
             warned.insert(name)
             Messages.warning(
-                "line \(place.line) of '\(place.source)': '\(name)' is not a known field of an operation and has no effect",
+                "\(place): '\(name)' is not a known field of an operation and has no effect",
                 hint: "did you mean '\(meant)'?")
         }
     }
@@ -167,7 +170,7 @@ struct OperationInput {
         else { return }
         hasSeenPlainText = true
         Messages.warning(
-            "line \(given.place.line) of '\(given.place.source)' looks like plain text, and not like JSON",
+            "\(given.place) looks like plain text, and not like JSON",
             hint: "'jq -R .' makes each line a JSON string; '--content-type text/plain' makes the whole input one body")
     }
 
