@@ -17,7 +17,7 @@ package func run(
             let parsed = try parsed(arguments)
             let onlyPrints = type(of: parsed.command).description.onlyPrints
             standardOutput.setWhenClosed(onlyPrints ? .endProcess : .discard)
-            nameQueueInCommands(parsed.queue)
+            nameInCommands(parsed.place)
             status = try failing { try parsed.command.perform(environment: environment) }
         }
     } catch {

@@ -23,7 +23,7 @@ struct ParserTests {
             let arguments = try add(line)
             #expect(arguments.input.files == ["a", "b"], "\(line)")
             #expect(arguments.global.path == "Q", "\(line)")
-            #expect(try ParsedCommand(arguments: shellWords(line)).queue == "Q")
+            #expect(try ParsedCommand(arguments: shellWords(line)).place.queue == "Q")
         }
     }
 
@@ -47,7 +47,7 @@ struct ParserTests {
         ["-q=\u{301}x"], ["-q\u{301}x"], ["--queue=\u{301}x"], ["-q", "\u{301}x"], ["-vq\u{301}x"],
     ])
     func `a value may begin with a combining mark`(option: [String]) throws {
-        let path = try #require(try ParsedCommand(arguments: ["run"] + option).queue)
+        let path = try #require(try ParsedCommand(arguments: ["run"] + option).place.queue)
         #expect(Array(path.utf8) == Array("\u{301}x".utf8))
     }
 

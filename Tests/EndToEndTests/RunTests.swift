@@ -242,6 +242,18 @@ struct RunTests {
         #expect(try drainq.waiting() == 0)
     }
 
+    @Test func `hints name the configuration if --config does, with its full path in a mail`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(400)))
+        let drainq = try Drainq(to: receiver)
+        let added = try drainq.shell("mv queue/drainq.json my.json; echo 1 | drainq add --config my.json")
+        let id = try #require(added.lines.first)
+        #expect(
+            try drainq.shell("drainq retry x --config my.json").error.contains("hint: drainq list --config my.json\n"))
+        let mail = try drainq.shell("drainq run --config my.json").error
+        let place = "--queue \(drainq.queue.path) --config \(drainq.directory.path)/my.json"
+        #expect(mail.hasSuffix("hint: drainq show \(id) \(place)\n"))
+    }
+
     @Test func `hints name the queue if --queue does`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(302)]))
         let drainq = try Drainq(to: receiver)

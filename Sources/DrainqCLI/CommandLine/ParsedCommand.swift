@@ -4,8 +4,8 @@ package import Policy
 package struct ParsedCommand: Sendable {
     /// The command, with its arguments.
     let command: any Command
-    /// The queue that `--queue` names.
-    var queue: String?
+    /// The queue and the configuration that the arguments name.
+    var place = NamedPlace()
 }
 
 extension ParsedCommand {

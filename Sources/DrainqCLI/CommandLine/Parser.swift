@@ -37,7 +37,9 @@ struct Parser {
         let made = try command.read(given, operands)
         try checkCombination(for: command)
         let directory = command.operands == .directory ? operands.first : nil
-        return ParsedCommand(command: made, queue: directory ?? given.last { $0.name == .queue }?.text?.path)
+        func path(_ name: OptionName) -> String? { given.last { $0.name == name }?.text?.path }
+        return ParsedCommand(
+            command: made, place: NamedPlace(queue: directory ?? path(.queue), configuration: path(.config)))
     }
 
     /// Whether the option is on the command line.

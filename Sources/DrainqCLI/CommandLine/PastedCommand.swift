@@ -2,32 +2,46 @@ import Policy
 import Spool
 import Synchronization
 
-/// The queue that `--queue` names in this process. Commands in messages name it too.
-private let namedQueue = Mutex<String?>(nil)
+/// The queue and the configuration of a command line, which commands in messages name too; `nil` for one that the
+/// command line does not name.
+struct NamedPlace: Hashable, Sendable {
+    var queue: String?
+    var configuration: String?
 
-/// The queue of commands that are read elsewhere, in the task that makes them.
-private enum Elsewhere {
-    @TaskLocal static var queue: String?
+    /// The place that this command line names.
+    fileprivate static let current = Mutex(NamedPlace())
+    /// The queue of commands that are read elsewhere, in the task that makes them.
+    @TaskLocal fileprivate static var queueElsewhere: String?
+
+    /// The options that name the place.
+    fileprivate var options: [String] {
+        (queue.map { ["--queue", $0] } ?? []) + (configuration.map { ["--config", $0] } ?? [])
+    }
+
+    /// Returns the place by full paths, with this queue: what is read elsewhere or later, as a mail or a page, names
+    /// the queue always, since `DRAINQ_QUEUE` of its reader may be another one.
+    fileprivate func elsewhere(_ queue: String) -> NamedPlace {
+        NamedPlace(queue: absolutePath(queue), configuration: configuration.map(absolutePath))
+    }
 }
 
-/// Sets the queue that commands in messages name; `nil` if the command line names none.
-///
-/// What is read elsewhere or later, as a mail or a page, names the queue always, by its full path: `DRAINQ_QUEUE` of
-/// its reader may be another one.
-func nameQueueInCommands(_ queue: String?) {
-    namedQueue.withLock { $0 = queue }
-}
+/// Sets the place that commands in messages name.
+func nameInCommands(_ place: NamedPlace) { NamedPlace.current.withLock { $0 = place } }
 
-/// Does the work with commands that name the queue by its full path.
+/// Lets commands in messages name the queue and the configuration by their full paths.
+func nameInCommandsElsewhere(queue: String) { NamedPlace.current.withLock { $0 = $0.elsewhere(queue) } }
+
+/// Does the work with commands that name the queue and the configuration by their full paths.
 func namingQueueInCommands<Result>(_ queue: String, _ work: () throws -> Result) rethrows -> Result {
-    try Elsewhere.$queue.withValue(absolutePath(queue), operation: work)
+    try NamedPlace.$queueElsewhere.withValue(queue, operation: work)
 }
 
-/// Returns a command for a message, ready to paste into a shell: the command names the queue if this command line does.
-/// No word has quotes, so that the command can stand in quotes.
+/// Returns a command for a message, ready to paste into a shell: the command names the queue and the configuration if
+/// this command line does. No word has quotes, so that the command can stand in quotes.
 func pasted(_ words: String...) -> String { pasted(words) }
 
 func pasted(_ words: [String]) -> String {
-    let queue = (Elsewhere.queue ?? namedQueue.withLock { $0 }).map { ["--queue", $0] } ?? []
-    return (["drainq"] + words + queue).map(shellEscaped).joined(separator: " ")
+    let named = NamedPlace.current.withLock(\.self)
+    let place = NamedPlace.queueElsewhere.map(named.elsewhere) ?? named
+    return (["drainq"] + words + place.options).map(shellEscaped).joined(separator: " ")
 }

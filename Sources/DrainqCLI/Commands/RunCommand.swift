@@ -153,7 +153,7 @@ struct RunCommand: Command {
         }
         if !Terminal.isOnStandardError {
             // What a mail says is read elsewhere.
-            nameQueueInCommands(absolutePath(try queuePath(option: global.path, environment: environment)))
+            nameInCommandsElsewhere(queue: try queuePath(option: global.path, environment: environment))
         }
         guard var queue = try openQueue(environment) else { return .configuration }
         try queue.applyTransport(of: environment)

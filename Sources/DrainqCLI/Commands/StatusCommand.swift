@@ -97,7 +97,7 @@ struct StatusCommand: Command {
         if isForMonitor { return check(environment) }
         if !Terminal.isOnStandardOutput {
             // What a file or a mail says is read elsewhere.
-            nameQueueInCommands(absolutePath(try queuePath(option: global.path, environment: environment)))
+            nameInCommandsElsewhere(queue: try queuePath(option: global.path, environment: environment))
         }
         let queue = try OpenQueue.showing(global, environment)
         if isForPrometheus {
