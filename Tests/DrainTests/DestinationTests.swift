@@ -118,6 +118,19 @@ struct DestinationTests {
         #expect(bench.holds == 1)
     }
 
+    @Test func `a hold has the cause of the last probe, and its own beginning`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        _ = try bench.run { _ in .status(401) }
+        let first = try #require(try bench.state(of: "http://one").hold)
+        bench.pass(.seconds(3601))
+        let probe = try bench.run { _ in .answer(AttemptReport.Answer(status: 403, body: Array("forbidden".utf8))) }
+        let last = try #require(try bench.state(of: "http://one").hold)
+        #expect(probe.attempts == 1 && probe.held == 3)
+        #expect(last.cause?.text == "403 \"forbidden\"" && last.status == 403 && last.since == first.since)
+        #expect(bench.changes(.held).count == 1)
+    }
+
     @Test func `a probe with an operation beyond the limit takes the place of a chosen operation`() throws {
         let bench = try Bench()
         try bench.add(5)

@@ -333,6 +333,13 @@ struct `Refused operations` {
         #expect(sent == ["2", "3"])
     }
 
+    @Test func `a parked operation whose destination is then held is counted once`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(401) }
+        #expect(summary.attempts == 2 && summary.held == 2 && summary.deferred == 0)
+    }
+
     @Test func `a run until the queue is empty does not wait for a witness`() throws {
         let bench = try Bench()
         try bench.add(1)

@@ -179,8 +179,8 @@ struct DestinationControlTests {
 
     @Test(
         arguments: [
-            ("a401!", "a:held", true),
-            ("a302!", "a:held", true),
+            ("a401!", "hold(a)", true),
+            ("a302!", "hold(a)", true),
             ("a204!", "a:delivered", false),
             ("a404! end", "release(a) a:failed", false),
             ("a503!", "a:deferred", true),

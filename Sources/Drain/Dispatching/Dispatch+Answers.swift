@@ -234,6 +234,8 @@ extension Dispatch {
         let settlements = settle(answer, as: isOvertaken ? answer.verdict : verdict)
         settling.settleDecided()
         let attempt = answer.attempt
+        // What this run has parked waits for the end of the hold now.
+        settling.operations.deferred.subtract(destination.control.state.parking.entries.map(\.id))
         book.hold(
             destination, settlements.first?.record, reason: verdict.rule, sent: attempt.secrets, began: attempt.began)
     }

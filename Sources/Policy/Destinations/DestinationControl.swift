@@ -181,9 +181,8 @@ extension DestinationControl {
         let verdict = end.verdict
         if end.facts.isProbe {
             if isStillHeld(after: verdict) {
-                // The cause of the hold persists: the probed operation is as blameless as the others.
-                access.block = Availability.Block(.held)
-                return [.settle(end, as: verdict.becoming(.held, rule: verdict.rule))]
+                // The probed operation is as blameless as the others. The hold goes on, for the cause of this probe.
+                return [hold(end, as: verdict.becoming(.held, rule: verdict.rule))]
             }
             if verdict.outcome == .failed { apply(.disproved(began: end.facts.began), at: now) }
             // A deferred probe does not decide, and this pass sends no other probe: the hold goes on.
