@@ -166,6 +166,40 @@ struct QueueHealthTests {
         #expect(try found(bench).first == .unreadable(["runs"]))
     }
 
+    @Test func `a full queue is told until there is room, and a key that coalesces counts once`() throws {
+        let bench = try Bench()
+        bench.configuration.limits.operations = 2
+        bench.configuration.routes[TypeName("value")!] = Route {
+            ($0.url, $0.coalesce) = ("http://one/value", true)
+        }
+        try bench.add(1)
+        try bench.add(3, type: "value") { $0.key = "k" }
+        #expect(try found(bench).first == .neverRun && found(bench).contains(.full(.operations(2))))
+        bench.configuration.limits.whenFull = .dropOldest
+        #expect(try !found(bench).contains(.full(.operations(2))))
+        bench.configuration.limits = Limits(operations: 3)
+        #expect(try found(bench) == [.neverRun])
+        bench.configuration.limits = Limits(bytes: 1)
+        #expect(try found(bench).contains(.full(.bytes(1))))
+        bench.configuration.limits = Limits(minimumFree: .max)
+        #expect(try found(bench).contains(.full(.minimumFree(.max))))
+        bench.configuration.limits = Limits(operations: 2)
+        _ = try bench.run()
+        #expect(try found(bench) == [.well])
+    }
+
+    @Test func `a clock that was set back is told, and not taken for a damaged file`() throws {
+        let bench = try Bench()
+        bench.pass(.seconds(3 * 86_400))
+        _ = try bench.run()
+        let last = try #require(try health(bench).runs.times.last)
+        bench.now = bench.now - .seconds(3 * 86_400)
+        try bench.add(1)
+        #expect(try found(bench) == [.clockSetBack(from: last)])
+        _ = try bench.run()
+        #expect(try found(bench) == [.well])
+    }
+
     @Test func `a failed operation is new until an operator names it, and again if it comes back`() throws {
         let bench = try Bench()
         try bench.add(2)

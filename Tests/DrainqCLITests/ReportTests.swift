@@ -1,4 +1,5 @@
 import Drain
+import Spool
 import Testing
 
 @testable import DrainqCLI
@@ -138,6 +139,31 @@ struct ReportTests {
         #expect(status.words.lede.hasSuffix("2 others wait for their time."), "\(status.words.lede)")
         status.health.due = 1
         #expect(status.words.lede.hasSuffix("2 others wait for the next run."), "\(status.words.lede)")
+    }
+
+    @Test func `a time ahead of the clock is no time that is over, and none to come`() {
+        var status = QueueStatus(of: [], at: Self.now)
+        let ahead = Self.now + .seconds(3 * 86_400)
+        #expect(InWords.past(ahead, from: Self.now) == "24 Nov 12:00")
+        #expect(InWords.past(Self.now + .seconds(5), from: Self.now) == "now")
+        #expect(InWords.past(Self.now - .seconds(300), from: Self.now) == "5m ago")
+        status.health.pause = (ahead, "ada")
+        #expect(status.words.lede.hasPrefix("ada paused it at 24 Nov 12:00, by a clock that was ahead. "))
+        (status.health.pause, status.health.due, status.health.runs) = (nil, 1, RunTimes([ahead]))
+        #expect(
+            status.words.text
+                == "it is not known whether runs come: the clock says 12:00, and the last run came at 24 Nov 12:00")
+        #expect(status.words.level == .unknown)
+    }
+
+    @Test func `a full queue is critical, and its limit is named`() {
+        var status = QueueStatus(of: [], at: Self.now)
+        status.health.fullLimit = .operations(100)
+        #expect(status.words.text == "the queue is full (limits.operations 100): adds are refused")
+        #expect(status.words.level == .critical)
+        status.health.fullLimit = .minimumFree(100_000_000)
+        status.health.newFailed = 1
+        #expect(status.words.text == "the disk is full (limits.minimumFree 100MB): adds are refused")
     }
 
     // MARK: - Progress

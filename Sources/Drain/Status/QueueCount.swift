@@ -70,6 +70,9 @@ package struct QueueCount {
     /// The operations that lack a value which nothing in the queue can leave.
     package private(set) var unserved: Unserved?
     private var lacks = KeptLacks()
+    private var room: QueueRoom
+    /// The limit that keeps `add` from adding an operation; `nil` if there is room.
+    package private(set) var fullLimit: FullLimit?
     private let withheld: [OperationID: WithheldOperations.Entry]
 
     /// Lists the queue and counts. Takes no lock and opens no operation's file.
@@ -78,6 +81,7 @@ package struct QueueCount {
     ) throws(SpoolError) {
         self.known = known
         self.now = now
+        room = QueueRoom(configuration.limits)
         view = try QueueView(spool, configuration, known, at: now)
         withheld = try WithheldOperations.read(from: spool)
         (runs, isPaused) = (try spool.runs(), try spool.isPaused)
@@ -105,6 +109,7 @@ package struct QueueCount {
         newQuarantined = quarantined.count { !seen.contains($0.fileName) }
         try view.serve(&lacks)
         unserved = lacks.unserved
+        fullLimit = try room.fullLimit(in: spool)
         try noteUntouched(in: spool)
         try noteFlights(in: spool)
         // Destinations remembered by runs have a row, too, if nothing waits for them.
@@ -139,6 +144,11 @@ package struct QueueCount {
         case .quarantined, .delivered: return
         }
         if state == .failed { return }
+        if room.isLimited {
+            let order = view.kinds.kind(of: entry.name).order
+            let group = order.coalesces ? order.group(of: entry.name, to: destination) : nil
+            room.count(entry, group: group, in: view.spool)
+        }
         if state == .claimed {
             if let run = entry.claimedBy, runs.dead.contains(run) {
                 if !isPaused { due += 1 }

@@ -10,6 +10,8 @@ package struct QueueHealth {
     package enum Finding: Hashable, Sendable {
         /// Files of `state/` cannot be read: they are damaged, or of a newer version.
         case unreadable([String])
+        /// Operations are due, and the last run came at a time that is ahead: the clock has been set back.
+        case clockSetBack(from: Timestamp)
         case paused
         /// Operations wait, and no run has ever come.
         case neverRun
@@ -17,6 +19,8 @@ package struct QueueHealth {
         case notRunning(since: Timestamp)
         /// Operations are due, and the last run with work ended with an error before it sent anything.
         case failing
+        /// The queue or its disk is full: adds are refused.
+        case full(FullLimit)
         /// This machine cannot send, and why.
         case offline(String)
         /// Destinations are held or down.
@@ -56,6 +60,7 @@ package struct QueueHealth {
     /// The operations that no run sent; `nil` if there are none.
     package var unsent: Unsent?
     package var unserved: Unserved?
+    package var fullLimit: FullLimit?
     /// The numbers of failed operations and of files in quarantine that no operator's command has named.
     package var newFailed = 0
     package var newQuarantined = 0
@@ -78,7 +83,7 @@ package struct QueueHealth {
         oldest = count.destinationCounts.compactMap(\.oldest).min()
         (heldAlone, heldBehind) = (count.heldByThemselves, count.heldBehindFailed)
         unsent = count.destinationCounts.compactMap(\.unsent).reduce(nil) { $1.joined(by: $0) }
-        unserved = count.unserved
+        (unserved, fullLimit) = (count.unserved, count.fullLimit)
         (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
         runs = try spool.runTimes()
         (due, isAtWork) = (count.due, count.isAtWork)
@@ -113,14 +118,14 @@ package struct QueueHealth {
         if due > 0, pause == nil {
             if let last = runs.last(at: at) {
                 if runs.areMissing(at: at) { findings.append(.notRunning(since: last)) }
-            } else if runs.times.isEmpty {
-                if !runs.isDamaged { findings.append(.neverRun) }
-            } else {
-                // Every time is ahead: the clock has been set back, and when runs came is not known.
-                findings.append(.unreadable(["runs"]))
+            } else if let ahead = runs.times.last {
+                findings.append(.clockSetBack(from: ahead))
+            } else if !runs.isDamaged {
+                findings.append(.neverRun)
             }
         }
         if isFailing, due > 0, pause == nil { findings.append(.failing) }
+        if let fullLimit { findings.append(.full(fullLimit)) }
         if let conditions { findings.append(.offline(conditions)) }
         if !troubles.isEmpty { findings.append(.trouble) }
         if unsent != nil, pause == nil { findings.append(.unsent) }

@@ -40,7 +40,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
             "a destination, or an operation that the command names, is held until a person acts or a credential changes"
         case .failed: "operations failed for good in this run; a warning of `drainq status --check`"
         case .critical:
-            "`drainq status --check`: a destination is in trouble, nobody runs the queue, runs end with an error, or its configuration is broken"
+            "`drainq status --check`: a destination is in trouble, the queue is full, nobody runs it, runs end with an error, or its configuration is broken"
         case .unknown: "`drainq status --check`: it is not known how the queue is"
         case .dataInvalid: "input was not an operation; add and import put it into quarantine, send and --atomic do not"
         case .deferred:

@@ -1,6 +1,7 @@
 import CSystem
 import Configuration
 import Delivery
+import Drain
 import Policy
 import Spool
 
@@ -170,6 +171,10 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
         findings.note("'\(first.path)'\(others) cannot be sent by \(route): \(defect)")
     }
     findings.ok("\(InWords.count(read, "file")) read")
+    let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: .now())
+    if let full = try QueueCount(of: queue.spool, queue.configuration, known, at: .now()).fullLimit {
+        findings.note("\(full.words): adds are refused")
+    }
     let kept = try queue.spool.quarantined().count
     if kept > 0 {
         findings.note(

@@ -131,7 +131,7 @@ private func row(
     }
     return [
         Table.Cell(view.name.id.description), Table.Cell(view.name.type.description),
-        Table.Cell(view.state.rawValue, view.state.paint), Table.Cell(InWords.moment(view.name.createdAt, from: now)),
+        Table.Cell(view.state.rawValue, view.state.paint), Table.Cell(InWords.past(view.name.createdAt, from: now)),
         Table.Cell(view.attemptsInWords), Table.Cell(waiting?.words(now, named: named) ?? "-"),
         Table.Cell(last),
     ]
@@ -146,7 +146,7 @@ extension EntryView {
 
 /// Returns the row of a file in quarantine, with its id or else the name of its file: other commands take either.
 private func row(_ item: QuarantineItem, _ now: Timestamp) -> [Table.Cell] {
-    let created = (item.name?.createdAt ?? item.at).map { InWords.moment($0, from: now) }
+    let created = (item.name?.createdAt ?? item.at).map { InWords.past($0, from: now) }
     return [
         Table.Cell(item.name?.id.description ?? item.fileName), Table.Cell(item.type?.description ?? "-"),
         Table.Cell(ShownState.quarantined.rawValue, .bad), Table.Cell(created ?? "-"), Table.Cell("-"), Table.Cell("-"),

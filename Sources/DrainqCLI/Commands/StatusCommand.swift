@@ -35,8 +35,8 @@ struct StatusCommand: Command {
             """
             Prints one line with the verdict and figures, and ends as the plugins of Nagios and other monitors do: with 0 \
             if all is well or the queue is paused, 1 (warning) if operations failed for good, are in quarantine, are not \
-            sent or wait for a first run, 2 (critical) if a destination is in trouble, nobody runs the queue, runs end with \
-            an error or the configuration is broken, and 3 if that is not known.
+            sent or wait for a first run, 2 (critical) if a destination is in trouble, the queue is full, nobody runs it, runs \
+            end with an error or the configuration is broken, and 3 if that is not known.
             """)
         Option(
             .watch, \.isWatching, "repeat the status until interrupted",
@@ -62,7 +62,7 @@ struct StatusCommand: Command {
         (an hour, if its server asked for time); it is well if its last attempt was a delivery. What no route and no \
         operation names is in nobody's trouble. All is well if no destination is in trouble, if runs come (if \
         operations are due, the last one within five usual intervals and at least 15 minutes, and the last one with \
-        work has not ended with an error before it sent anything), if no operation is due \
+        work has not ended with an error before it sent anything), if the queue has room for more (`limits`), if no operation is due \
         that runs which came did not send, nor waits for a kept value that nothing in the queue can leave, and if no operation \
         failed for good and no file is in quarantine that no `retry`, `drop` or `export` has named since.
 

@@ -1,5 +1,6 @@
 import Drain
 import Policy
+import Spool
 
 /// What needs a person and is no destination's, and what people and servers did.
 extension QueuePage {
@@ -11,9 +12,11 @@ extension QueuePage {
             case .paused: blocks.append(paused)
             case .neverRun: blocks.append(neverRun)
             case .notRunning(let since): blocks.append(notRunning(since))
+            case .full(let limit): blocks.append(full(limit))
             case .unsent: blocks += status.destinations.compactMap { row in row.unsent.map { unsent($0, row.name) } }
             case .unserved: if let unserved = status.health.unserved { blocks.append(self.unserved(unserved)) }
-            case .unreadable, .failing, .offline, .trouble, .failed, .quarantined, .heldAlone, .heldBehind, .working,
+            case .unreadable, .clockSetBack, .failing, .offline, .trouble, .failed, .quarantined, .heldAlone,
+                .heldBehind, .working,
                 .well,
                 .fresh:
                 break
@@ -77,6 +80,19 @@ extension QueuePage {
                 ("Since", pause.map { "\(clock($0.since))\($0.user.map { ", by \($0)" } ?? "")" } ?? ""),
                 ("Waiting", waiting), ("drainq will", "send nothing, and go on with the first run after the resume."),
                 ("You", "resume it when the work is done that it was paused for:\(Self.command(pasted("resume")))"),
+            ])
+    }
+
+    private func full(_ limit: FullLimit) -> HTML {
+        block(
+            "bad", "Adds are refused",
+            [
+                ("Cause", "\(limit.words)."), ("Waiting", waiting),
+                ("drainq will", "add nothing until there is room."),
+                (
+                    "You",
+                    "let runs deliver, raise the limit in drainq.json, or take out what is not wanted:\(Self.command(pasted("list")))"
+                ),
             ])
     }
 

@@ -1,5 +1,6 @@
 import Drain
 import Policy
+import Spool
 
 /// What is known of a queue in words: one sentence that answers whether something is broken, and a second one that
 /// answers who has to act. The first line of `status`, the page, its title and `status --check` say the same.
@@ -41,9 +42,9 @@ struct HealthWords {
     var kind: Kind {
         if brokenConfiguration != nil { return .bad }
         return switch finding {
-        case .unreadable: .unknown
+        case .unreadable, .clockSetBack: .unknown
         case .paused: .held
-        case .notRunning, .failing: .bad
+        case .notRunning, .failing, .full: .bad
         case .trouble: troubles.allSatisfy { $0.state == .held } ? .held : .bad
         case .neverRun, .offline, .failed, .quarantined, .unsent, .unserved: .warn
         case .heldAlone, .heldBehind: .held
@@ -62,6 +63,10 @@ struct HealthWords {
         switch finding {
         case .unreadable(let files):
             return "it is not known how this queue is: \(Self.listed(files.map { "state/\($0)" })) cannot be read"
+        case .clockSetBack(let last):
+            return
+                "it is not known whether runs come: the clock says \(clock(now)), and the last run came at \(clock(last))"
+        case .full(let limit): return "\(limit.words): adds are refused"
         case .paused: return "the queue is paused: \(waits(waiting))"
         case .neverRun: return "no run has come yet: \(waits(waiting)) for the first"
         case .notRunning(let since): return "nobody runs this queue: no run for \(InWords.rough(now - since))"
@@ -94,10 +99,15 @@ struct HealthWords {
                 "A file of a newer drainq needs that drainq; '\(pasted("check", "--repair"))' moves a damaged one aside."
             ]
         case .paused:
-            let since = health.pause.map { "\(clock($0.since)), \(ago($0.since))" } ?? ""
+            let since = health.pause.map { " at \(moment($0.since))" } ?? ""
             parts = [
-                "\(health.pause?.user ?? "Somebody") paused it at \(since).",
+                "\(health.pause?.user ?? "Somebody") paused it\(since).",
                 "Runs come and send nothing until somebody resumes it.",
+            ]
+        case .clockSetBack: parts = ["The clock has been set back. The next run makes its time known."]
+        case .full:
+            parts = [
+                "Deliveries make room; so does a higher limit in drainq.json, or '\(pasted("drop", "--type", "TYPE"))'."
             ]
         case .neverRun: parts = ["drainq sends only while something runs it: your hand, cron or a timer."]
         case .notRunning:
@@ -136,7 +146,8 @@ struct HealthWords {
     var short: String {
         if brokenConfiguration != nil { return "drainq.json is broken" }
         return switch finding {
-        case .unreadable: "not known"
+        case .unreadable, .clockSetBack: "not known"
+        case .full: "full"
         case .paused: "paused"
         case .neverRun: "no run yet"
         case .notRunning: "nobody runs it"
@@ -161,7 +172,8 @@ struct HealthWords {
     private var others: [String] {
         health.findings.dropFirst().compactMap { finding -> String? in
             switch finding {
-            case .unreadable, .neverRun, .working, .well, .fresh, .paused: nil
+            case .unreadable, .clockSetBack, .neverRun, .working, .well, .fresh, .paused: nil
+            case .full(let limit): "\(limit.words.prefix(1).uppercased())\(limit.words.dropFirst()): adds are refused."
             case .notRunning(let since): "No run came for \(InWords.rough(now - since))."
             case .failing: "Runs end with an error and send nothing."
             case .offline(let reason): reason.prefix(1).uppercased() + reason.dropFirst() + "."
@@ -186,7 +198,7 @@ struct HealthWords {
         let last = health.runs.last(at: now).map { ago($0) } ?? "not known"
         guard let delivery = health.lastSuccess else { return "Last run: \(last)." }
         let run = finding == .working ? "at work" : last
-        return "Last delivery: \(clock(delivery)), \(ago(delivery)). Last run: \(run)."
+        return "Last delivery: \(moment(delivery)). Last run: \(run)."
     }
 
     /// `1 operation is due since 21:10, and runs do not send it: …`. A long reason stands in the second sentence.
@@ -281,7 +293,12 @@ struct HealthWords {
             + (paused.isEmpty ? "" : "; \(Self.listed(paused)) \(paused.count == 1 ? "is" : "are") paused")
     }
 
-    private func ago(_ time: Timestamp) -> String { InWords.moment(time, from: now) }
+    private func ago(_ time: Timestamp) -> String { InWords.past(time, from: now) }
+    /// Both forms of a time in the past: `03:10, 5m ago`.
+    private func moment(_ time: Timestamp) -> String {
+        let (time, ago) = (clock(time), ago(time))
+        return time == ago ? "\(time), by a clock that was ahead" : "\(time), \(ago)"
+    }
     private func clock(_ time: Timestamp) -> String { InWords.clock(time, at: now) }
 
     /// The most characters of a sentence with names.
@@ -304,5 +321,20 @@ struct HealthWords {
 
     static func listed(_ parts: [String]) -> String {
         parts.count < 2 ? parts.first ?? "" : parts.dropLast().joined(separator: ", ") + " and " + parts.last!
+    }
+}
+
+extension FullLimit {
+    /// The limit in words: `the queue is full (limits.operations 100)`.
+    var words: String {
+        func limit(_ name: String, _ bytes: Int) -> String {
+            "(limits.\(name) \(ByteCount(quantity: "\(bytes)").map(\.quantity) ?? "\(bytes)"))"
+        }
+        return switch self {
+        case .operations(let count): "the queue is full (limits.operations \(count))"
+        case .bytes(let bytes): "the queue is full \(limit("bytes", bytes))"
+        case .minimumFree(let bytes): "the disk is full \(limit("minimumFree", bytes))"
+        case .operationBytes, .headerBytes: description
+        }
     }
 }

@@ -78,7 +78,11 @@ struct OperationReport {
             ("method", header.method), ("created", moment(header.createdAt)),
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
             ("attempts", attemptsExplained),
-            ("due", view.due.map(moment)),
+            // A time that the clock was set back from holds nothing up.
+            (
+                "due",
+                waiting == .nothing ? view.due.map { InWords.both(min($0, now), from: now) } : view.due.map(moment)
+            ),
             (
                 "refused",
                 refusal.map { "\($0.status), \(InWords.count($0.times, "time")), the last one at \(moment($0.asked))" }

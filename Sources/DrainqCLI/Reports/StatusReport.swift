@@ -36,6 +36,8 @@ struct StatusReport {
         time.map { InWords.moment($0, from: now) } ?? "-"
     }
 
+    private func past(_ time: Timestamp?) -> String { time.map { InWords.past($0, from: now) } ?? "-" }
+
     // MARK: - Sentences
 
     /// The lines about states that only a person ends.
@@ -146,7 +148,7 @@ struct StatusReport {
     private var runs: String? {
         guard let last = status.health.runs.last(at: now) else { return nil }
         let usual = status.health.runs.interval(at: now).map { ", usually each \(InWords.rough($0))" } ?? ""
-        return "last run \(words(last))\(usual)"
+        return "last run \(past(last))\(usual)"
     }
 
     /// The counts: `3 new, 128 deferred; 5 due now, 2 behind older ones`.
@@ -174,13 +176,13 @@ struct StatusReport {
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
-        "last run with work \(words(last.circumstances.startedAt)): \(last.inWords)"
+        "last run with work \(past(last.circumstances.startedAt)): \(last.inWords)"
     }
 
     /// The deliveries: `1234 delivered in all, the last one 5m ago`.
     private var total: String {
         "\(status.deliveredTotal) delivered in all"
-            + (status.lastSuccess.map { ", the last one \(words($0))" } ?? "")
+            + (status.lastSuccess.map { ", the last one \(past($0))" } ?? "")
     }
 
     // MARK: - The table
@@ -215,7 +217,7 @@ struct StatusReport {
                 + [
                     Table.Cell(row.count(of: .held), .bad), Table.Cell(row.count(of: .failed), .bad),
                     Table.Cell(words(row.next)),
-                    Table.Cell(words(row.state.lastSuccess)),
+                    Table.Cell(past(row.state.lastSuccess)),
                 ]
         }
         if self.rows.count > 1 {
@@ -228,7 +230,7 @@ struct StatusReport {
                     + groups.map { group in sum { $0.count(of: group.words) } }
                     + [
                         sum { $0.count(of: .held) }, sum { $0.count(of: .failed) }, Table.Cell(words(status.nextDue)),
-                        Table.Cell(words(all.compactMap(\.state.lastSuccess).max())),
+                        Table.Cell(past(all.compactMap(\.state.lastSuccess).max())),
                     ], at: 0)
         }
         let (held, failed, next, success) = (ages.count + 2, ages.count + 3, ages.count + 4, ages.count + 5)

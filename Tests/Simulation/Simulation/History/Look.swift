@@ -8,6 +8,7 @@ package struct Look: Hashable, Sendable {
         case paused
         case neverRun = "never run"
         case notRunning = "nobody runs it"
+        case full
         case offline
         case trouble
         case failed

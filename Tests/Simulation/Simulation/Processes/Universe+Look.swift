@@ -93,7 +93,8 @@ extension Look.Finding {
     fileprivate init(_ finding: QueueHealth.Finding) {
         self =
             switch finding {
-            case .unreadable: .unreadable
+            case .unreadable, .clockSetBack: .unreadable
+            case .full: .full
             case .paused: .paused
             case .neverRun: .neverRun
             case .notRunning: .notRunning
