@@ -301,6 +301,19 @@ struct OperatorTests {
         #expect(place.error.contains("warning: no operation and no route goes to 'https://b.example'\n"))
     }
 
+    @Test func `check names the types that the default route takes without their name`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example/\" } } }")
+        try queue.run("add", "--type", "crm", input: numbered(2))
+        let text = "note: no route is for the type 'crm': the default route takes 2 operations of it that wait\n"
+        #expect(try queue.run("check").output.contains(text))
+        try "{ routes: { default: { url: \"https://a.example/{type}\" } }, limits: { operations: 2 } }".write(
+            to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        let checked = try queue.run("check")
+        #expect(checked.status == 0 && !checked.output.contains("no route is for"))
+        #expect(checked.output.contains("note: the queue is full (limits.operations 2): adds are refused\n"))
+        #expect(try queue.run("status").output.hasPrefix("no run has come yet: 2 operations wait for the first\n"))
+    }
+
     @Test func `a reason without the hold of a destination is refused`() throws {
         let queue = try Drainq(Self.two)
         #expect(try queue.run("hold", "--all", "--reason", "x").status == 64)

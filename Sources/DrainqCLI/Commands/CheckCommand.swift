@@ -96,7 +96,9 @@ struct CheckCommand: Command {
 private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var claimed: [String: Int] = [:]
     try queue.spool.forEachEntry(in: .claimed) { claimed[$0.claimedBy ?? "", default: 0] += 1 }
-    for (run, count) in claimed.sorted(by: { $0.key < $1.key }) {
+    // The damage of a dead run is told elsewhere.
+    let alive = try queue.spool.runs().alive
+    for (run, count) in claimed.sorted(by: { $0.key < $1.key }) where alive.contains(run) {
         findings.note("the run '\(run)' has claimed \(InWords.count(count, "operation"))")
     }
     let proof = try queue.spool.prove(now: .now())
@@ -186,12 +188,21 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
 /// types of waiting operations that have no URL, before a run meets them.
 private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var typesWithoutURL: Set<TypeName> = []
+    /// The number of operations of each type that the default route takes without its name.
+    var strays: [TypeName: Int] = [:]
+    let byDefault = queue.configuration.defaultRoute.url.map { !$0.contains("{type}") } ?? false
     for state in [QueueState.new, .deferred] {
         try queue.spool.forEachEntry(in: state) { entry in
-            if entry.name.originDigest == nil, queue.configuration.route(of: entry.name.type).url == nil {
-                typesWithoutURL.insert(entry.name.type)
-            }
+            let type = entry.name.type
+            if entry.name.originDigest != nil { return }
+            if queue.configuration.route(of: type).url == nil { typesWithoutURL.insert(type) }
+            if byDefault, type != .default, queue.configuration.routes[type] == nil { strays[type, default: 0] += 1 }
         }
+    }
+    for (type, count) in strays.sorted(by: { $0.key < $1.key }).prefix(10) {
+        findings.note(
+            "no route is for the type '\(type)': the default route takes \(InWords.count(count, "operation")) of it that \(count == 1 ? "waits" : "wait")"
+        )
     }
     for type in typesWithoutURL.sorted() {
         findings.problem(
