@@ -161,7 +161,7 @@ struct EyesTests {
         let queue = try Drainq("{ routes: { default: { url: '\(receiver.url)/x' } }, metrics: { page: 'p.html' } }")
         try queue.run("add", input: "1\n2\n3\n")
         let mail = try queue.run("run").error
-        #expect(mail.contains("drainq status --queue \(queue.queue.path)"))
+        #expect(mail.contains("'drainq release --destination \(receiver.url) --queue \(queue.queue.path)'"))
         let page = try String(contentsOf: queue.queue.appending(path: "p.html"), encoding: .utf8)
         #expect(page.contains("drainq release --destination \(receiver.url) --queue \(queue.queue.path)<"))
     }

@@ -276,6 +276,9 @@ struct OperatorTests {
         #expect(finished.error.contains("did you mean 'reports'?"))
         #expect(try queue.run("list", "--destination", "elsewhere").status == 64)
         #expect(try queue.run("hold", "--destination", "reports").status == 0)
+        let id = try queue.run("release", "reports")
+        #expect(id.status == 1)
+        #expect(id.error.hasSuffix("hint: it is a destination: drainq release --destination reports\n"))
         try queue.run("add", input: numbered(1))
         #expect(try states(queue) == ["held"])
     }

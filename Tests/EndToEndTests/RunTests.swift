@@ -261,7 +261,8 @@ struct RunTests {
         let id = try #require(try drainq.run("add", input: "1").lines.first)
         #expect(try drainq.run("run", "--queue", queue).error.hasSuffix("hint: drainq show \(id) --queue \(queue)\n"))
         try drainq.run("add", input: "2")
-        #expect(try drainq.run("run", "--queue", queue).error.hasSuffix("; drainq status --queue \(queue)\n"))
+        let release = "drainq release --destination \(receiver.url) --queue \(queue)"
+        #expect(try drainq.run("run", "--queue", queue).error.hasSuffix("; '\(release)' ends the hold\n"))
         try Data("none".utf8).write(to: drainq.queue.appending(path: "new/none"))
         #expect(try drainq.run("run", "--queue", queue).error.contains("hint: kept as '\(queue)/quarantine/"))
     }

@@ -117,7 +117,13 @@ private final class ActionReport {
         if case .skipped(let entries) = event, entries.isEmpty { return }
         hasChosen = true
         switch event {
-        case .missing(let target): fail(target.description, "no such operation in the queue", hint: target.hint)
+        case .missing(let target):
+            let name = target.description
+            // try?: only the hint is missing.
+            let isDestination = (try? queue.knownDestinations().names.contains(name)) ?? false
+            fail(
+                name, "no such operation in the queue",
+                hint: isDestination ? "it is a destination: \(pasted(verb, "--destination", name))" : target.hint)
         case .unread(let count): reportUnread(count)
         case .skipped(let entries): if !options.global.verbosity.isQuiet { reportSkipped(entries) }
         case .changed(let entry, let due):

@@ -140,7 +140,7 @@ private func row(
 extension EntryView {
     /// The result of the last attempt, or why there was none; without either the reason of the hold.
     fileprivate var lastResult: String? {
-        last?.status.map { "\($0)" } ?? last?.error ?? last?.rule ?? destinationHold?.reason
+        last?.status.map { "\($0)" } ?? last?.error ?? last?.rule ?? destinationHold?.hold.shownCause.text
     }
 }
 

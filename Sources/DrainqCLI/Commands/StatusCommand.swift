@@ -71,8 +71,8 @@ struct StatusCommand: Command {
         although its destination was served and no limit left operations over, is not sent either: perhaps every run is for other types or \
         destinations.
 
-        Then it prints each trouble with its cause, one line for destinations with the same cause: what the server said, how \
-        many operations wait since when, and the command that ends it; --verbose adds the rule that decided. Then it \
+        Then it prints each trouble with its cause, one line for destinations with the same cause: since when, what the \
+        server said, how many operations wait, and the command that ends it; --verbose adds the rule that decided. Then it \
         prints what is paused, how many operations have failed or are in quarantine, and what ends by itself. See \
         DESTINATIONS. If drainq.json is broken, it says so first, and shows the rest.
 

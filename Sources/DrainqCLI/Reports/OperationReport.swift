@@ -69,7 +69,7 @@ struct OperationReport {
         let all: [(String, String?)] = [
             ("id", view.name.id.description), ("type", view.name.type.description),
             ("destination", header.url ?? view.destination),
-            ("hold", hold.map { "of its destination, since \($0.hold.since.rfc3339): \($0.reason)" }),
+            ("hold", hold.map { "of its destination, since \(moment($0.hold.since)): \($0.hold.shownCause.text)" }),
             ("key", header.key),
             (
                 "idempotency key",

@@ -73,7 +73,7 @@ struct RunReporter {
             if detail == .everything && times == 1 || detail != .json && detail != .silent && times == 2 {
                 Messages.warning(
                     "'\(destination)' refuses '\(id)': \(record.cause); no other operation has shown yet whether the credentials are to blame",
-                    hint: hint(for: Cause(record)))
+                    hint: hint(for: Cause(record), "'\(pasted("retry", id.description))' sends it again"))
             }
         case .withheld(let id, let reason):
             if detail == .everything { Messages.warning("'\(id)' waits: \(reason)") }
@@ -191,7 +191,9 @@ struct RunReporter {
                 if let storm, told.isQuiet(storm, at: began) { return }
             }
             if detail == .actionable || detail == .everything {
-                Messages.error("'\(place)' is held: \(cause.text)", hint: hint(for: cause))
+                let release = pasted("release", "--destination", place)
+                Messages.error(
+                    "'\(place)' is held: \(cause.text)", hint: hint(for: cause, "'\(release)' ends the hold"))
             }
         case .released:
             let wasReported = news.hasTold(holdOf: place) || told.hasTold(holdOf: place)
@@ -268,22 +270,9 @@ struct RunReporter {
         return text
     }
 
-    private func hint(for cause: Cause) -> String {
-        let fact = fact(of: cause)
-        return queue == nil ? fact : "\(fact); \(pasted("status"))"
-    }
-
-    private static let waits = "its operations wait, and no attempt is counted"
-
-    private func fact(of cause: Cause) -> String {
-        switch cause.status {
-        case 401, 403: "check the credentials, then run again"
-        case 407: "check the proxy's credentials, then run again"
-        case .some(300..<400):
-            "set the route's url to the target: drainq follows no redirect, or at most five with redirects in drainq-config(5)"
-        default:
-            cause.status == nil ? CauseWords.remedy(cause) ?? Self.waits : Self.waits
-        }
+    /// Returns what mends the cause, or what the operations do meanwhile, and then the way on.
+    private func hint(for cause: Cause, _ way: String) -> String {
+        "\(CauseWords.remedy(cause) ?? "its operations wait, and no attempt is counted"); \(way)"
     }
 
     /// Returns what the run did and in what time, then what it leaves in the queue and why.

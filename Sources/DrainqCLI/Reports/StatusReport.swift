@@ -87,9 +87,9 @@ struct StatusReport {
         case (.held, 1):
             text = "\(group.rows[0].name) held\(since(group)): \(cause); \(group.waiting) wait"
         case (.held, let count): text = "\(count) destinations held\(since(group)): \(cause); \(group.waiting) wait"
-        case (_, 1): text = "\(group.rows[0].name): \(group.waiting) wait\(since(group)), \(last(group.cause)) \(cause)"
         case (_, let count):
-            text = "\(count) destinations: \(group.waiting) wait\(since(group)), \(last(group.cause)) \(cause)"
+            let subject = count == 1 ? "\(group.rows[0].name) has" : "\(count) destinations have"
+            text = "\(subject) taken nothing\(since(group)): \(last(group.cause)) \(cause); \(group.waiting) wait"
         }
         if group.state == .held {
             if let remedy = CauseWords.remedy(group.cause) { text += "; \(remedy)" }
@@ -124,7 +124,7 @@ struct StatusReport {
                 let since = health.since.map { " since \(InWords.clock($0, at: now))" } ?? ""
                 let next = row.next.map { "; next attempt \(words($0))" } ?? ""
                 lines.append(
-                    "\(row.name): \(row.waiting) wait\(since), \(last(cause)) \(cause.text)\(next)")
+                    "\(row.name) has taken nothing\(since): \(last(cause)) \(cause.text); \(row.waiting) wait\(next)")
             }
             if let until = row.end(of: .retryAfter) {
                 lines.append("\(row.name): its server asked for time; next attempt \(words(until))")
