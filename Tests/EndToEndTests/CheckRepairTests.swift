@@ -19,6 +19,10 @@ struct CheckRepairTests {
         #expect(told.error.contains("error: the run '\(dead)' died with 1 operation claimed"))
         #expect(told.error.contains("hint: 'drainq check --repair' returns its claims"))
         #expect(!told.output.contains("has claimed"))
+        let id = try #require(try queue.run("list").lines.last?.split(separator: " ").first.map(String.init))
+        let claim = "claimed by the run '\(dead)', which died: the next run takes it back"
+        #expect(try queue.run("show", id).lines.first == claim.replacing("claimed by", with: "claimed: by"))
+        #expect(try queue.run("wait", id, "--timeout", "1ms").error.contains("is not delivered yet: it is \(claim)\n"))
         #expect(try queue.names("new").isEmpty)
         let repaired = try queue.run("check", "--repair")
         #expect(repaired.status == 0 && repaired.error == "")

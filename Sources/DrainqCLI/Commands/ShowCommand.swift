@@ -118,7 +118,8 @@ private struct Showing {
             let refusal = known.states[view.destination]?.parking[entry.name.id]
             write(
                 OperationReport(
-                    view: view, operation: stored.operation, waiting: waiting, hold: view.destinationHold,
+                    view: view, operation: stored.operation, waiting: waiting,
+                    runs: try queue.spool.runs(), hold: view.destinationHold,
                     refusal: refusal, now: now,
                     terminal: terminal
                 ).lines)

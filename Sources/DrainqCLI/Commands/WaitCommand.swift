@@ -309,6 +309,7 @@ struct Waiting {
         let now = Timestamp.now()
         let known = try queue.destinationsOfThisMachine()
         var order = try QueueView(queue.spool, queue.configuration, known, at: now)
+        let runs = try queue.spool.runs()
         for target in targets {
             guard let sight = open[target] else { continue }
             let entry = sight.entry
@@ -316,8 +317,9 @@ struct Waiting {
             let sentence =
                 entry.flatMap { entry in
                     waiting?.sentence(
-                        now, id: entry.name.id, destination: known.table.destination(of: entry.name).name)
-                } ?? "a run has claimed it"
+                        now, id: entry.name.id, destination: known.table.destination(of: entry.name).name,
+                        isAtWork: !runs.alive.isEmpty)
+                } ?? entry.map { "it is claimed \($0.claimInWords(dead: runs.dead))" } ?? "it was not seen"
             close(
                 target, waiting?.needsPerson ?? false ? .held : .deferred,
                 error: "'\(target)' is not delivered yet: \(sentence)",

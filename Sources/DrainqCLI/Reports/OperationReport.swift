@@ -7,6 +7,8 @@ struct OperationReport {
     let view: EntryView
     let operation: Operation
     let waiting: WaitReason?
+    /// The runs that are at work, and those that died.
+    let runs: (alive: Set<String>, dead: Set<String>)
     let hold: HoldView?
     /// Its refusal, if it is parked.
     let refusal: Parking.Entry?
@@ -41,11 +43,14 @@ struct OperationReport {
         let state = view.state
         var text: String
         switch state {
-        case .claimed: text = view.entry.claimedBy.map { "by the run '\($0)'" } ?? "by a run"
+        case .claimed: text = view.entry.claimInWords(dead: runs.dead)
         case .failed: text = "permanently; '\(pasted("retry", view.name.id.description))' sends it again"
         case .delivered: text = "this is the kept copy"
         case .new, .deferred, .held, .quarantined:
-            text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "waiting"
+            let id = operation.header.id
+            text =
+                waiting?.sentence(now, id: id, destination: view.destination, isAtWork: !runs.alive.isEmpty)
+                ?? "waiting"
         }
         if view.name.attempts > 0 || !operation.attempts.isEmpty {
             text += view.name.attempts == 0 ? "; no attempt counted" : "; attempts: \(view.attemptsInWords)"

@@ -1,5 +1,6 @@
 import Drain
 import Policy
+import Spool
 
 extension WaitReason {
     /// Returns a word or two, for a table. `named` makes the text that stands for another operation.
@@ -29,11 +30,11 @@ extension WaitReason {
         }
     }
 
-    /// Returns the reason in a sentence, with what ends it.
-    func sentence(_ now: Timestamp, id: OperationID, destination: String) -> String {
+    /// Returns the reason in a sentence, with what ends it. `isAtWork`: a run is at work.
+    func sentence(_ now: Timestamp, id: OperationID, destination: String, isAtWork: Bool = false) -> String {
         func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
         switch self {
-        case .nothing: return "the next run may send it"
+        case .nothing: return isAtWork ? "a run is at work: it or the next one sends it" : "the next run may send it"
         case .time(let time): return "the next attempt is at \(moment(time))"
         case .newest(let end):
             return "waiting for a newer value of its key ('debounce'); the next attempt is at \(moment(end))"
@@ -71,6 +72,14 @@ extension WaitReason {
             case .circuitBreaker: return "the circuit breaker of its destination is open\(until)"
             }
         }
+    }
+}
+
+extension Entry {
+    /// Returns which run has claimed the operation: `by the run 'X'`.
+    func claimInWords(dead: Set<String>) -> String {
+        guard let run = claimedBy else { return "by a run" }
+        return "by the run '\(run)'" + (dead.contains(run) ? ", which died: the next run takes it back" : "")
     }
 }
 
