@@ -1,4 +1,5 @@
 import Foundation
+import Spool
 import Testing
 
 @testable import Drain
@@ -63,6 +64,14 @@ struct QueuePageTests {
         #expect(
             order.compactMap { page.range(of: $0)?.lowerBound }
                 == order.compactMap { page.range(of: $0)?.lowerBound }.sorted())
+    }
+
+    @Test func `the page of a full queue says what is refused`() {
+        var status = QueueStatus(of: [], at: Self.now, queue: "/var/spool/drainq/orders")
+        status.health.fullLimit = .bytes(1_000_000_000)
+        let html = QueuePage(of: status, at: Self.now, rows: [], changes: []).html
+        #expect(html.contains("The queue is full (limits.bytes 1GB): adds are refused.</h1>"))
+        #expect(html.contains("Adds are refused</h2>"))
     }
 
     @Test func `foreign text is escaped`() {

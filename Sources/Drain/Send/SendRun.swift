@@ -214,7 +214,7 @@ struct SendRun: ~Copyable {
         switch block.reason {
         case .paused: return wait("\(quoted) is paused")
         case .held:
-            return wait("\(quoted) is held: \(destination.state.hold?.reason ?? "no reason recorded")", .held)
+            return wait("\(quoted) is held: \(destination.state.hold?.shownCause.text ?? "no reason recorded")", .held)
         case .retryAfter: return wait("the server of \(quoted) asked for time\(until)", next: next)
         case .circuitBreaker: return wait("the circuit breaker of \(quoted) is open\(until)", next: next)
         }

@@ -167,8 +167,7 @@ extension QueuePage {
                 ("You", "tell its people. Stop the trying until it is mended, if it does harm there:\(stop)"))
         } else {
             rows.append(("drainq will", "try one operation \(next); when the server answers, the others follow."))
-            let names = group.rows.count > 3 ? [] : group.rows.flatMap { ["--destination", $0.name] }
-            let now = Self.command(pasted(["run", "--now"] + names))
+            let now = Self.command(group.command)
             rows.append(
                 (
                     "You",

@@ -95,8 +95,8 @@ struct StatusReport {
             if let remedy = CauseWords.remedy(group.cause) { text += "; \(remedy)" }
             if let next { text += "; next probe \(next)" }
             text += "; '\(group.command)' ends \(group.rows.count == 1 ? "it" : "them")"
-        } else if let next {
-            text += "; next attempt \(next)"
+        } else {
+            text += (next.map { "; next attempt \($0)" } ?? "") + "; '\(group.command)' sends at once"
         }
         if group.rows.count > 1 {
             let more = group.rows.count - Self.mostNames

@@ -50,6 +50,9 @@ struct TroubleGroup {
         return rows.flatMap { ["--destination", $0.name] }
     }
 
-    /// The command that ends the hold of all of them.
-    var command: String { pasted(["release"] + options) }
+    /// The command that ends the hold of all of them, or that sends to them before their time.
+    var command: String {
+        if state == .held { return pasted(["release"] + options) }
+        return pasted(["run", "--now"] + (rows.count > 3 ? [] : rows.flatMap { ["--destination", $0.name] }))
+    }
 }
