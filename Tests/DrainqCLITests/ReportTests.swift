@@ -156,6 +156,14 @@ struct ReportTests {
         #expect(status.words.level == .unknown)
     }
 
+    @Test func `what a paused destination has waits for no time`() {
+        var row = QueueCount.DestinationCount(
+            Destination(named: "crm"), DestinationState { $0.isPaused = true }, .blocked(Availability.Block(.paused)))
+        row.operations = [.new: 2]
+        let status = QueueStatus(of: [row], at: Self.now)
+        #expect(status.words.text == "nothing has been sent yet: 2 operations wait; crm is paused")
+    }
+
     @Test func `a full queue is critical, and its limit is named`() {
         var status = QueueStatus(of: [], at: Self.now)
         status.health.fullLimit = .operations(100)
@@ -164,6 +172,7 @@ struct ReportTests {
         status.health.fullLimit = .minimumFree(100_000_000)
         status.health.newFailed = 1
         #expect(status.words.text == "the disk is full (limits.minimumFree 100MB): adds are refused")
+        #expect(status.words.lede.hasPrefix("Free space on its file system, or lower the limit in drainq.json."))
     }
 
     @Test(arguments: [

@@ -313,7 +313,7 @@ struct OperatorTests {
             to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
         let checked = try queue.run("check")
         #expect(checked.status == 0 && !checked.output.contains("no route is for"))
-        #expect(checked.output.contains("note: the queue is full (limits.operations 2): adds are refused\n"))
+        #expect(checked.output.contains("note: the queue is full (limits.operations 2): adds are refused; let runs"))
         #expect(try queue.run("status").output.hasPrefix("no run has come yet: 2 operations wait for the first\n"))
     }
 

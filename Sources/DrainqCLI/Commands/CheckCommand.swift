@@ -175,7 +175,7 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
     findings.ok("\(InWords.count(read, "file")) read")
     let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: .now())
     if let full = try QueueCount(of: queue.spool, queue.configuration, known, at: .now()).fullLimit {
-        findings.note("\(full.words): adds are refused")
+        findings.note("\(full.words): adds are refused; \(full.remedy)")
     }
     let kept = try queue.spool.quarantined().count
     if kept > 0 {

@@ -89,10 +89,7 @@ extension QueuePage {
             [
                 ("Cause", "\(limit.words)."), ("Waiting", waiting),
                 ("drainq will", "add nothing until there is room."),
-                (
-                    "You",
-                    "let runs deliver, raise the limit in drainq.json, or take out what is not wanted:\(Self.command(pasted("list")))"
-                ),
+                ("You", "\(limit.remedy):\(Self.command(pasted("list")))"),
             ])
     }
 

@@ -105,10 +105,7 @@ struct HealthWords {
                 "Runs come and send nothing until somebody resumes it.",
             ]
         case .clockSetBack: parts = ["The clock has been set back. The next run makes its time known."]
-        case .full:
-            parts = [
-                "Deliveries make room; so does a higher limit in drainq.json, or '\(pasted("drop", "--type", "TYPE"))'."
-            ]
+        case .full(let limit): parts = [limit.remedy.prefix(1).uppercased() + limit.remedy.dropFirst() + "."]
         case .neverRun: parts = ["drainq sends only while something runs it: your hand, cron or a timer."]
         case .notRunning:
             let age = health.oldest.map { ", the oldest for \(InWords.rough(max(now - $0, .seconds(1))))" } ?? ""
@@ -287,9 +284,11 @@ struct HealthWords {
 
     private func waits(_ count: Int, forTime: Bool = false) -> String {
         if !forTime { return Self.waiting(count) }
-        let paused = health.destinations.filter { $0.state == .paused && $0.waiting > 0 }.map(\.name)
+        let stopped = health.destinations.filter { $0.state == .paused && $0.waiting > 0 }
+        let paused = stopped.map(\.name)
         let time = count == 1 ? " for its time" : " for their time"
-        return Self.waiting(count) + (health.due > 0 ? " for the next run" : time)
+        let what = health.due > 0 ? " for the next run" : count > stopped.reduce(0) { $0 + $1.waiting } ? time : ""
+        return Self.waiting(count) + what
             + (paused.isEmpty ? "" : "; \(Self.listed(paused)) \(paused.count == 1 ? "is" : "are") paused")
     }
 
@@ -336,5 +335,11 @@ extension FullLimit {
         case .minimumFree(let bytes): "the disk is full \(limit("minimumFree", bytes))"
         case .operationBytes, .headerBytes: description
         }
+    }
+
+    /// What makes room.
+    var remedy: String {
+        if case .minimumFree = self { return "free space on its file system, or lower the limit in drainq.json" }
+        return "let runs deliver, raise the limit in drainq.json, or drop what is not wanted"
     }
 }
