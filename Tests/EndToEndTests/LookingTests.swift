@@ -100,6 +100,29 @@ struct LookingTests {
 
     // MARK: - Filters by the result of an attempt
 
+    @Test func `wait takes no copy of an earlier operation with the id for the operation that ended`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        let drainq = try Drainq(
+            "{ retention: { delivered: '1d' }, routes: { default: { url: \"\(receiver.url)/\" } } }")
+        try drainq.run("add", "--id", "a", input: "1")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.run("wait", "--timeout", "5s", "a").status == 0)
+        try drainq.run("add", "--id", "a", input: "2")
+        #expect(try drainq.run("drop", "a").status == 0)
+        let dropped = try drainq.run("wait", "--timeout", "5s", "a")
+        #expect(dropped.status == 1 && dropped.error.contains("'a' was dropped by an operator"))
+    }
+
+    @Test func `wait knows what send has delivered, although send keeps no copy`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "{}")))
+        let drainq = try Drainq(to: receiver, "keepAnswer: true")
+        #expect(try drainq.run("send", "--id", "a", input: "1").status == 0)
+        #expect(try drainq.run("wait", "--timeout", "5s", "a").status == 0)
+        try drainq.run("add", "--id", "b", input: "1")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.run("wait", "--timeout", "5s", "b").output == "{}")
+    }
+
     @Test func `--status chooses operations by their last attempt`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(500), .status(400)]))
         defer { receiver.stop() }

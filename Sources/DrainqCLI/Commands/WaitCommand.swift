@@ -85,6 +85,9 @@ struct Waiting {
         var last: Timestamp?
         /// The number of listings in a row that did not have the operation.
         var misses = 0
+
+        /// Whether the operation seen last is a later one than that of a copy: an id may come again.
+        func isNewer(than copy: Entry) -> Bool { entry.map { copy.name.createdAt < $0.name.createdAt } ?? false }
     }
 
     init(for targets: [NamedTarget], in queue: OpenQueue, asJSON: Bool) {
@@ -151,13 +154,16 @@ struct Waiting {
         // Read after the files: a failure without a mark is certain.
         let withheld = try queue.spool.withheldFailures()
         var gone: [NamedTarget: Sight] = [:]
+        var copies: [NamedTarget: Entry] = [:]
         for target in moved {
             guard var sight = open[target] else { continue }
             // A copy may be that of an earlier operation with its id.
             let one = found[target]?.first { !$0.isOver } ?? found[target]?.first
             switch one {
-            case .operation(let entry):
-                if entry.state == .delivered || entry.state == .failed && !withheld.contains(entry.name.id) {
+            case .operation(let entry) where entry.state == .delivered && !sight.isNewer(than: entry):
+                copies[target] = entry
+            case .operation(let entry) where entry.state != .delivered:
+                if entry.state == .failed && !withheld.contains(entry.name.id) {
                     try conclude(target, entry)
                 } else {
                     open[target] = Sight(entry: entry, first: sight.first ?? now, last: now)
@@ -166,19 +172,23 @@ struct Waiting {
                 close(
                     target, .failed, error: "cannot wait for '\(target)': it is quarantined: \(item.reason ?? "")",
                     WaitResult(id: target.description, outcome: .quarantined, error: item.reason))
-            case nil:
+            case .operation, nil:
                 sight.misses += 1
                 open[target] = sight
                 if sight.misses >= Self.missesOfGone { gone[target] = sight }
             }
         }
-        if gone.isEmpty { return true }
-        let ids = gone.keys.compactMap { if case .id(let id) = $0 { id } else { nil } }
+        if gone.isEmpty && copies.isEmpty { return true }
+        let ids = (Array(gone.keys) + copies.keys).compactMap { if case .id(let id) = $0 { id } else { nil } }
         // Read now: whatever ends an operation leaves its line before the file goes.
         let endings = try queue.spool.endings(of: Set(ids))
         for target in moved {
-            guard let sight = gone[target] else { continue }
             let ending = if case .id(let id) = target { endings.last[id] } else { Endings.Ending?.none }
+            if let copy = copies[target], !(ending?.ends(afterCopy: copy) ?? false) {
+                try conclude(target, copy)
+                continue
+            }
+            guard let sight = gone[target] ?? copies[target].flatMap({ _ in open[target] }) else { continue }
             disappear(target, sight, ending, isCertain: endings.since.map { $0 < sight.last ?? now } ?? true)
         }
         return true
@@ -246,9 +256,10 @@ struct Waiting {
         case .event(let event)? where Self.ends(.event(event), sight):
             let (outcome, reason) = Self.words(event)
             fail(outcome, " \(reason)", reason)
-        case .delivered(let name, let at)? where Self.ends(.delivered(name, at: at), sight):
+        case .delivered(let name, let at, let isKept)? where Self.ends(.delivered(name, at: at, isKept: isKept), sight):
             let route = queue.configuration.route(of: name.type)
-            if !route.keepsAnswer, sight.entry == nil || queue.configuration.retention.delivered == .zero {
+            // What 'drainq send' delivers has its answer from there.
+            if !isKept || !route.keepsAnswer && sight.entry == nil {
                 return close(target, .ok, WaitResult(id: id, outcome: .delivered))
             }
             if at + queue.configuration.keepsDeliveredFor <= .now() {
@@ -336,5 +347,12 @@ extension FoundTarget {
         case .operation(let entry): entry.state == .delivered || entry.state == .failed
         case .quarantined: true
         }
+    }
+}
+
+extension Endings.Ending {
+    /// Whether an operation with the id of a delivered one ended after it, without a delivery.
+    fileprivate func ends(afterCopy copy: Entry) -> Bool {
+        if case .event(let event) = self { event.since.map { $0 >= copy.name.createdAt } ?? false } else { false }
     }
 }

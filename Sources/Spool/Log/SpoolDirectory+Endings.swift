@@ -4,13 +4,14 @@ package import Policy
 /// How operations ended that left the queue.
 package struct Endings: Sendable {
     package enum Ending: Hashable, Sendable {
-        case delivered(EntryName, at: Timestamp)
+        /// `isKept`: its copy was to be kept in `delivered/`.
+        case delivered(EntryName, at: Timestamp, isKept: Bool)
         /// The operation left the queue without a delivery.
         case event(LogEvent)
 
         package var at: Timestamp {
             switch self {
-            case .delivered(_, let at): at
+            case .delivered(_, let at, isKept: _): at
             case .event(let event): event.at
             }
         }
@@ -26,7 +27,7 @@ package struct Endings: Sendable {
         /// The creation of the operation.
         package var createdAt: Timestamp? {
             switch self {
-            case .delivered(let name, at: _): name.createdAt
+            case .delivered(let name, at: _, isKept: _): name.createdAt
             case .event(let event): event.since
             }
         }
@@ -69,17 +70,17 @@ extension SpoolDirectory {
         try? LockFile(Self.logLock, self).write(Array(now.rfc3339.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Adds the lines of operations that an answer has delivered: the time, and the name of the file. Takes no lock on
-    /// a local file system, where a write at the end of a file is one step. A line begins with a line break, too: it
+    /// Adds the lines of operations that an answer has delivered: the time, a space, or a `=` if the copy is to be kept,
+    /// and the name of the file. Takes no lock on a local file system, where a write at the end of a file is one step. A line begins with a line break, too: it
     /// ends one that a crash has torn.
-    func noteDeliveries(of claims: [Claim], at now: Timestamp) {
+    func noteDeliveries(of claims: [Claim], keep: Bool, at now: Timestamp) {
         let time = now.compactMicroseconds
         var lines: [UInt8] = []
         lines.reserveCapacity(claims.count * 256)
         for claim in claims {
             lines.append(UInt8(ascii: "\n"))
             lines += time.utf8
-            lines.append(UInt8(ascii: " "))
+            lines.append(UInt8(ascii: keep ? "=" : " "))
             lines += claim.fileName.utf8
             lines.append(UInt8(ascii: "\n"))
         }
@@ -160,7 +161,8 @@ extension SpoolDirectory {
                     isFirst = false
                     // Of two deliveries the later line is the later one, whatever the clock said.
                     guard ids.contains(name.id), endings.last[name.id].map({ $0.isBefore(at) }) ?? true else { return }
-                    endings.last[name.id] = .delivered(EntryName(name), at: at)
+                    let isKept = line[lengthOfTime] == UInt8(ascii: "=")
+                    endings.last[name.id] = .delivered(EntryName(name), at: at, isKept: isKept)
                 }
             }
         }

@@ -56,7 +56,7 @@ extension SpoolRun {
         }
         // Before the marks: what a mark delivers, `wait` knows as delivered.
         if let now = deliveries.map({ $1.at + $1.duration }).max() {
-            queue.noteDeliveries(of: claims, at: now)
+            queue.noteDeliveries(of: claims, keep: keep, at: now)
         }
         let isMarked = queue.fileSystem.isLocal && claims.allSatisfy { mark($0, .delivered(keep: keep)) }
         return Receipt(of: claims, isMarked: isMarked, losses: losses)
