@@ -12,10 +12,31 @@ struct OperationFields {
         /// The extent of the name between its quotes.
         let name: Range<Int>
         let value: Range<Int>
-        /// Whether name and value are strings of ASCII without escapes.
-        let plain: JSONScanner.Plain
+        /// Its name, if it is ASCII without escapes, and short.
+        let shortName: ShortName?
+        /// Whether the value is a string of ASCII without escapes.
+        let hasPlainValue: Bool
+    }
 
-        var isPlain: Bool { plain.name }
+    /// A name of up to 16 bytes, as all fields of drainq have: it compares without a string.
+    struct ShortName: Equatable {
+        private let length: Int
+        private let bytes: (UInt64, UInt64)
+
+        /// `nil` for a longer name.
+        init?(_ name: some Collection<UInt8>) {
+            length = name.count
+            if length > 16 { return nil }
+            bytes = name.reduce((0, 0)) { ($0.0 << 8 | $0.1 >> 56, $0.1 << 8 | UInt64($1)) }
+        }
+
+        init?(_ name: String) {
+            var name = name
+            guard let short = name.withUTF8({ Self($0) }) else { return nil }
+            self = short
+        }
+
+        static func == (left: Self, right: Self) -> Bool { left.length == right.length && left.bytes == right.bytes }
     }
 
     /// Reads the object that fills `range`. Throws if a name is there twice: two readers could see two values.
@@ -34,7 +55,10 @@ struct OperationFields {
             isObject = try JSONScanner.forEachMember(of: bytes, in: range, isOnly: isWhole) {
                 (name, value, plain) throws(JSONSyntaxError) in
                 if !plain.name { _ = try JSONScanner.name(of: bytes, in: name) }
-                members.append(Member(name: name.inner, value: value, plain: plain))
+                let name = name.inner
+                let shortName = plain.name ? bytes.withUnsafeBufferPointer { ShortName($0[name]) } : nil
+                members.append(
+                    Member(name: name, value: value, shortName: shortName, hasPlainValue: plain.value))
             }
         } catch {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
@@ -46,32 +70,21 @@ struct OperationFields {
 
     /// The first name equal to an earlier name. Compares few names each with each, since a set would be slower.
     private var firstRepeatedName: JSONName? {
-        if members.count <= 16, members.allSatisfy(\.isPlain) {
-            return bytes.withUnsafeBufferPointer { bytes in
-                for index in members.indices {
-                    let name = UnsafeBufferPointer(rebasing: bytes[members[index].name])
-                    for earlier in 0..<index where has(members[earlier], name) { return self.name(of: members[index]) }
-                }
-                return nil
+        if members.count <= 16, members.allSatisfy({ $0.shortName != nil }) {
+            for (index, member) in members.enumerated() {
+                for earlier in members[..<index] where earlier.shortName == member.shortName { return name(of: member) }
             }
+            return nil
         }
         var seen = Set<JSONName>(minimumCapacity: members.count)
         return members.lazy.map { name(of: $0) }.first { !seen.insert($0).inserted }
     }
 
     private func name(of member: Member) -> JSONName {
-        if member.isPlain { return JSONName(String(decoding: bytes[member.name], as: UTF8.self)) }
+        if member.shortName != nil { return JSONName(String(decoding: bytes[member.name], as: UTF8.self)) }
         let quoted = member.name.lowerBound - 1..<member.name.upperBound + 1
         // try?: `init` has decoded the name, and thrown its error.
         return JSONName((try? JSONScanner.name(of: bytes, in: quoted)) ?? "")
-    }
-
-    /// Returns whether a member has a name of ASCII.
-    private func has(_ member: Member, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if !member.isPlain { return self.name(of: member).text.utf8.elementsEqual(name) }
-        if member.name.count != name.count { return false }
-        for index in name.indices where bytes[member.name.lowerBound + index] != name[index] { return false }
-        return true
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {
@@ -81,17 +94,16 @@ struct OperationFields {
     /// Returns the extent of a field's raw value; `nil` if the field is absent.
     func range(_ field: String) -> Range<Int>? { member(field)?.value }
 
-    private func member(_ field: String) -> Member? { members.first { isNamed($0, field) } }
-
-    private func isNamed(_ member: Member, _ field: String) -> Bool {
-        if member.isPlain, member.name.count != field.utf8.count { return false }
-        var field = field
-        return field.withUTF8 { has(member, $0) }
+    private func member(_ field: String) -> Member? {
+        let shortName = ShortName(field)
+        return members.first { member in
+            if let own = member.shortName { own == shortName } else { name(of: member) == JSONName(field) }
+        }
     }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
         guard let member = member(field) else { return nil }
-        if member.plain.value { return String(decoding: bytes[member.value.inner], as: UTF8.self) }
+        if member.hasPlainValue { return String(decoding: bytes[member.value.inner], as: UTF8.self) }
         guard let text = JSONText.string(bytes, member.value) else { throw error(field, "expected a string") }
         return text
     }
@@ -105,7 +117,7 @@ struct OperationFields {
     func time(_ field: String) throws(OperationFileError) -> Timestamp? {
         guard let member = member(field) else { return nil }
         let read =
-            member.plain.value
+            member.hasPlainValue
             ? bytes.withUnsafeBufferPointer { Timestamp(rfc3339: .init(rebasing: $0[member.value.inner])) }
             : try string(field).flatMap { Timestamp(rfc3339: $0) }
         guard let time = read else { throw error(field, "expected a time such as 2026-11-21T09:15:00Z") }
@@ -190,8 +202,12 @@ struct OperationFields {
     }
 
     /// Returns the raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
-    func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
-        let unknown = members.filter { member in !known.contains { isNamed(member, $0) } }
+    /// `short` are the short forms of `known`, if the caller has them.
+    func unknown(besides known: [String], short: [ShortName?]? = nil) -> [OperationHeader.UnknownField] {
+        let short = short ?? known.map { ShortName($0) }
+        let unknown = members.filter { member in
+            !(member.shortName.map(short.contains) ?? known.contains { JSONName($0) == name(of: member) })
+        }
         return unknown.map { member in
             let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
             return OperationHeader.UnknownField(name: name(of: member).text, json: String(decoding: raw, as: UTF8.self))

@@ -14,6 +14,7 @@ package enum OperationFile {
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
         "idempotencyKey", "edited", "contentType", "bodyFile", "length", Checksum.field,
     ]
+    private static let knownNames = knownFields.map { OperationFields.ShortName($0) }
 
     // MARK: - Writing
 
@@ -272,7 +273,7 @@ package enum OperationFile {
             contentType: try fields.string("contentType"), key: try fields.key(), method: try fields.string("method"),
             url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
             expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
-            bodyFile: bodyFile, unknown: fields.unknown(besides: knownFields))
+            bodyFile: bodyFile, unknown: fields.unknown(besides: knownFields, short: knownNames))
         header.edited = try fields.edit()
         return (header, length)
     }
