@@ -67,7 +67,7 @@ package enum Frame: Hashable, Sendable {
 
     /// The length that its bytes rarely exceed.
     private var room: Int {
-        if case .attempt(_, let request) = self { 1024 + (request.body?.count ?? 0) } else { 512 }
+        if case .attempt(_, let request) = self { 256 + (request.body?.count ?? 0) } else { 256 }
     }
 
     /// Reads one payload behind the frames of the history. The payload must contain nothing more.

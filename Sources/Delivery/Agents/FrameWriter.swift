@@ -158,7 +158,7 @@ struct FrameWriter {
 
 extension String {
     /// Whether the text has the same bytes as another one. Equal texts may differ in their normal forms.
-    fileprivate func hasBytes(of other: String) -> Bool {
+    func hasBytes(of other: String) -> Bool {
         if utf8.count != other.utf8.count { return false }
         var (text, other) = (self, other)
         return text.withUTF8 { text in other.withUTF8 { memcmp(text.baseAddress!, $0.baseAddress!, text.count) == 0 } }

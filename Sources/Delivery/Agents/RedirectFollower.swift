@@ -25,6 +25,8 @@ final class RedirectFollower: Sendable {
     private let report: TransportReport
     /// The attempts that may be redirected, by ticket.
     private let journeys = Mutex<[Int: RedirectableAttempt]>([:])
+    /// The last request that was given to the transport, without its body.
+    private let accepted = Mutex<OutgoingRequest?>(nil)
     /// Written once, in `init`. The transport reports on the agent's thread or on threads of its own, and can be given
     /// the next hop there.
     nonisolated(unsafe) private var transport: Result<any AgentTransport, UnavailableTransport>!
@@ -65,7 +67,12 @@ final class RedirectFollower: Sendable {
     }
 
     private func carry(_ request: OutgoingRequest, _ ticket: Int) {
-        if let refusal = request.refusal { return fail(ticket, .badURL, refusal) }
+        let refusal = accepted.withLock { accepted in
+            let refusal = request.refusal(after: accepted)
+            if refusal == nil { accepted = OutgoingRequest(request.base, headers: request.headers) }
+            return refusal
+        }
+        if let refusal { return fail(ticket, .badURL, refusal) }
         switch transport! {
         case .success(let transport): transport.start(request, ticket: ticket)
         case .failure(let error): fail(ticket, .machine, error.reason)

@@ -126,7 +126,7 @@ struct CurlConnections {
             origin.resting += 1
             resting.append(
                 Resting(
-                    origin: origin, cache: cache, socket: transfer.socket, usesTLS: transfer.request.usesTLS))
+                    origin: origin, cache: cache, socket: transfer.socket, usesTLS: transfer.owned.usesTLS))
         }
         if resting.count > limit { _ = removeResting(at: 0) }
         origin.busy -= 1

@@ -43,6 +43,8 @@ final class CurlHandle {
     let tls: UnsafeMutablePointer<Int>
     /// The base of the last request, whose URL and proxy are set on the handle; `nil` before the first request.
     private var target: RequestBase?
+    /// Whether TLS carries the requests of its base.
+    private(set) var usesTLS = false
 
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
@@ -70,7 +72,7 @@ final class CurlHandle {
         if target !== request.base {
             target = nil
             try options.setTarget(request.url, proxy: request.proxy ?? "")
-            target = request.base
+            (target, usesTLS) = (request.base, request.usesTLS)
         }
         try options.setBody(of: request)
     }

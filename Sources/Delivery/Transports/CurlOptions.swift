@@ -158,28 +158,34 @@ extension OutgoingRequest {
     /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field,
     /// and `Name:` for each field that libcurl must not add.
     func forEachCurlField(_ body: (_ line: UnsafePointer<CChar>) -> Void) {
-        var line: [UInt8] = []
-        line.reserveCapacity(256)
-        func end() {
-            line.append(0)
-            line.withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
-            line.removeAll(keepingCapacity: true)
-        }
+        // All lines, each with a NUL at its end: no field that can be sent has one.
+        var lines: [UInt8] = []
+        lines.reserveCapacity(512)
         for field in headers {
-            let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            line.append(contentsOf: field.name.utf8)
-            line.append(UInt8(ascii: isBlank ? ";" : ":"))
-            if !isBlank {
-                line.append(UInt8(ascii: " "))
-                line.append(contentsOf: field.value.utf8)
+            var (name, value) = (field.name, field.value)
+            name.withUTF8 { lines.append(contentsOf: $0) }
+            value.withUTF8 { value in
+                let isBlank = value.allSatisfy(\.isBlank)
+                lines.append(UInt8(ascii: isBlank ? ";" : ":"))
+                if isBlank { return }
+                lines.append(UInt8(ascii: " "))
+                lines.append(contentsOf: value)
             }
-            end()
+            lines.append(0)
         }
         for name: StaticString in ["Accept", "Content-Type", "Expect"]
         where !headers.contains(where: { $0.isNamed(name) }) {
-            name.withUTF8Buffer { line.append(contentsOf: $0) }
-            line.append(UInt8(ascii: ":"))
-            end()
+            name.withUTF8Buffer { lines.append(contentsOf: $0) }
+            lines.append(UInt8(ascii: ":"))
+            lines.append(0)
+        }
+        lines.withUnsafeBytes { bytes in
+            let text = bytes.assumingMemoryBound(to: CChar.self)
+            var start = 0
+            while start < text.count {
+                body(text.baseAddress! + start)
+                start += strlen(text.baseAddress! + start) + 1
+            }
         }
     }
 }

@@ -5,15 +5,27 @@ extension OutgoingRequest {
     /// Why the request's transport cannot make it as it stands, as an error's detail; `nil` if it can.
     ///
     /// Refuses requests that a transport would silently change or cut, or hang on.
-    var refusal: String? {
-        if !method.isToken { return "the method '\(method)' is not a token" }
-        if method == "CONNECT" { return "the method CONNECT asks for a tunnel" }
+    var refusal: String? { refusal(after: nil) }
+
+    /// Returns the same. Does not look again at what the request has in common with `former`, which had no refusal.
+    func refusal(after former: OutgoingRequest?) -> String? {
         if method == "HEAD", hasContent { return "a HEAD request with a body cannot be sent" }
-        return refusalOfURL ?? refusalOfHeaders ?? refusalOfSize ?? refusalByTransport
+        return (former?.base === base ? nil : refusalOfMethod ?? refusalOfURL)
+            ?? refusalOfHeaders(after: former?.headers ?? []) ?? refusalOfSize ?? refusalByTransport
     }
 
-    private var refusalOfHeaders: String? {
-        for header in headers {
+    private var refusalOfMethod: String? {
+        if !method.isToken { return "the method '\(method)' is not a token" }
+        return method == "CONNECT" ? "the method CONNECT asks for a tunnel" : nil
+    }
+
+    private func refusalOfHeaders(after former: [HeaderField]) -> String? {
+        for (index, header) in headers.enumerated() {
+            if index < former.count, header.name.hasBytes(of: former[index].name),
+                header.value.hasBytes(of: former[index].value)
+            {
+                continue
+            }
             if let defect = header.defectInRequest { return "the header '\(header.name)' \(defect)" }
         }
         return nil
