@@ -80,7 +80,7 @@ package struct OperationHeader: Hashable, Sendable {
 
 /// One file of the queue: header, body as given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
-    private var sharedHeader: Shared<OperationHeader>
+    @usableFromInline var sharedHeader: Shared<OperationHeader>
     /// The body; empty if left in its file.
     private var bytes: [UInt8]
     /// The place of the body, if left in the file of a claimed operation.
@@ -101,6 +101,7 @@ package struct Operation: Hashable, Sendable {
         self.bodyPart = bodyPart
     }
 
+    @inlinable
     package var header: OperationHeader {
         _read { yield sharedHeader.value }
         _modify { yield &sharedHeader.value }

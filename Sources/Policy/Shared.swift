@@ -1,19 +1,21 @@
 /// A large value that all copies share until a copy changes it, so copying costs one reference count.
 package struct Shared<Value> {
-    private var box: Box
+    @usableFromInline var box: Box
 
-    fileprivate final class Box {
-        let value: Value
+    @usableFromInline final class Box {
+        @usableFromInline let value: Value
 
-        init(_ value: Value) {
+        @usableFromInline init(_ value: Value) {
             self.value = value
         }
     }
 
+    @inlinable
     package init(_ value: Value) {
         box = Box(value)
     }
 
+    @inlinable
     package var value: Value {
         _read { yield box.value }
         _modify {

@@ -53,8 +53,8 @@ final class Parts {
         for candidate in candidates { dispatch.queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = dispatch.queue.next(free: 1, at: .zero) {
-            guard let attempt = dispatch.claim(next.candidate, isSample: false) else { continue }
-            attempt.request = spoolRun.begin(attempt.members.flatMap(\.claims))
+            guard let attempt = dispatch.claim(next.candidate, to: next.destination, isSample: false) else { continue }
+            attempt.request = spoolRun.begin(attempt.claims)
             attempts.append(attempt)
         }
         return attempts

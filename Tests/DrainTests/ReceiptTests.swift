@@ -191,7 +191,8 @@ struct ReceiptTests {
             let parts = try Parts(bench)
             parts.dispatch.queue.begin(
                 merging: [try bench.names(.new)[1].id: [Entry(state: .new, name: try bench.names(.new)[0])]])
-            let attempt = parts.dispatch.claim(try parts.candidates()[1], isSample: false)
+            let second = try parts.candidates()[1]
+            let attempt = parts.dispatch.claim(second, to: parts.book[second], isSample: false)
             let members = try #require(attempt).members
             #expect(members.count == 1 && members[0].claims.count == 2)
             _ = parts.spoolRun.begin(members.flatMap(\.claims))

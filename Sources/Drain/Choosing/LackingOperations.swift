@@ -12,8 +12,9 @@ struct LackingOperations {
     var isEmpty: Bool { operations.isEmpty }
 
     /// Notes an operation that waits or is in flight.
-    mutating func note(_ name: ListedName, _ route: Route) {
-        guard !route.keep.isEmpty else { return }
+    mutating func note(_ name: ListedName, _ kind: OperationKinds.Kind) {
+        guard kind.leavesValues else { return }
+        let route = kind.route
         if route.chain != nil { hasHiddenChain = true }
         if route.chain == nil, let key = name.keyDigest { servers[key, default: 0] += 1 }
     }
@@ -21,7 +22,7 @@ struct LackingOperations {
     /// Adds an operation that waits for a value. It leaves none before it has got one.
     mutating func append(_ candidate: Candidate, _ mark: UInt64, _ kind: OperationKinds.Kind) {
         operations.append((candidate, mark, kind))
-        if !kind.route.keep.isEmpty, kind.route.chain == nil, let key = candidate.entry.name.keyDigest {
+        if kind.leavesValues, kind.route.chain == nil, let key = candidate.entry.name.keyDigest {
             servers[key, default: 0] -= 1
         }
     }

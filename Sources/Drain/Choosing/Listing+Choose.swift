@@ -30,7 +30,7 @@ extension Listing {
     /// Processes one name: offers a due operation, and notes a superseded, expired or waiting operation.
     private mutating func take(_ name: ListedName, in state: QueueState, _ cut: borrowing Cut?) {
         let kind = view.kinds.kind(of: name)
-        lacking.note(name, kind.route)
+        lacking.note(name, kind)
         guard kind.isAskedFor, !view.isSetAside(name) else { return }
         let isNamed = view.isNamed(name)
         guard isNamed || kind.order.isSequential else { return }
@@ -109,7 +109,7 @@ extension Listing {
     /// long as another operation may leave it, they wait with that one, however long no run has come.
     private mutating func passOverLacking() throws(SpoolError) {
         if lacking.isEmpty { return }
-        try view.spool.forEachName(in: .claimed) { name, _ in lacking.note(name, view.kinds.kind(of: name).route) }
+        try view.spool.forEachName(in: .claimed) { name, _ in lacking.note(name, view.kinds.kind(of: name)) }
         for (candidate, mark, kind) in lacking.operations {
             let bound = lacking.mayBeServed(candidate.entry.name, kind.route) ? WaitBound.expiry : .age
             expireOrCount(

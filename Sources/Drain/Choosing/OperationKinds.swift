@@ -13,6 +13,8 @@ struct OperationKinds {
         let order: RouteOrder
         /// The kept values needed by requests of the route.
         let keptNames: Set<String>
+        /// Whether answers to operations of the route leave values for others.
+        let leavesValues: Bool
         /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
         /// The destination's operations waiting for a witness, and until when.
@@ -47,6 +49,7 @@ struct OperationKinds {
             longestAge = [route.expiresAfter, route.retry.maxAge].compactMap(\.self).min()
             order = route.order
             keptNames = route.keptNames
+            leavesValues = !route.keep.isEmpty
             // As in a name, which leaves out the default type.
             typeBytes = key.type == .default ? [] : Array(key.type.description.utf8)
         }

@@ -204,9 +204,12 @@ final class DestinationBook {
 
     /// Returns the maker of requests of a type to a destination.
     func maker(of type: TypeName, to destination: RunDestination) -> RequestMaker {
-        if let maker = destination.makers[type] { return maker }
-        let maker = RequestMaker(configuration.route(of: type), destination.settings, configuration.secrets, world)
+        if let last = destination.lastMaker, last.type == type { return last.maker }
+        let maker =
+            destination.makers[type]
+            ?? RequestMaker(configuration.route(of: type), destination.settings, configuration.secrets, world)
         destination.makers[type] = maker
+        destination.lastMaker = (type, maker)
         return maker
     }
 

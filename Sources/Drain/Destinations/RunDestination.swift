@@ -23,6 +23,8 @@ final class RunDestination {
     var refusedFreshSecrets: ContinuousClock.Instant?
     /// Its request makers by operation type.
     var makers: [TypeName: RequestMaker] = [:]
+    /// The last of them to be asked for: most operations have the type of the one before.
+    var lastMaker: (type: TypeName, maker: RequestMaker)?
 
     /// By default, `limits` are of this process alone.
     init(

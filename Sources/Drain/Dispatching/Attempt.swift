@@ -94,6 +94,9 @@ final class Attempt {
         unchargedCount = other.unchargedCount
     }
 
+    /// The claims on all operations of its request.
+    var claims: [Claim] { members.count == 1 ? members[0].claims : members.flatMap(\.claims) }
+
     /// The number of counted attempts of its first operation.
     var attempts: Int { members.first?.name.attempts ?? 0 }
 

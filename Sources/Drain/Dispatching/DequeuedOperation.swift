@@ -2,4 +2,5 @@
 struct DequeuedOperation {
     let position: Int
     let candidate: Candidate
+    let destination: RunDestination
 }

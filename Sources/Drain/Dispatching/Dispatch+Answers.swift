@@ -34,7 +34,7 @@ extension Dispatch {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect {
             attempt.isAfterUnknown = true
-            for claim in attempt.members.flatMap(\.claims) { claim.noteUnknownEnd() }
+            for claim in attempt.claims { claim.noteUnknownEnd() }
             return queue.enqueueAgain(attempt)
         }
         attempt.destination.control.noteReport()

@@ -5,8 +5,7 @@ import Spool
 /// alone, in a batch, or merged with older ones of their key.
 extension Dispatch {
     /// Claims and reads an operation, and others if its route sends batches. Returns `nil` if there is nothing to send.
-    mutating func claim(_ candidate: Candidate, isSample: Bool) -> Attempt? {
-        let destination = book[candidate]
+    mutating func claim(_ candidate: Candidate, to destination: RunDestination, isSample: Bool) -> Attempt? {
         let maker = book.maker(of: candidate.entry.name.type, to: destination)
         guard let first = claim(candidate, destination, maker) else { return nil }
         let attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
@@ -22,21 +21,20 @@ extension Dispatch {
 
     /// Claims and reads the next operations to begin, together. An operation that must wait for a sync is claimed at
     /// its turn.
-    mutating func takeTogether(_ candidates: [Candidate]) {
+    mutating func takeTogether(_ dequeued: [DequeuedOperation]) {
         sender.flush()
-        var ids: Set<OperationID> = []
+        var ids = Set<OperationID>(minimumCapacity: dequeued.count)
         // Two files with the same id are a copy and its original, or the two names of an interrupted move. The second
         // is claimed alone, at its turn: two claims at once would each remove the other's name.
-        let candidates = candidates.filter {
-            !settling.mustSync(before: $0.sequence) && ids.insert($0.entry.name.id).inserted
+        let together = dequeued.filter {
+            !settling.mustSync(before: $0.candidate.sequence) && ids.insert($0.candidate.entry.name.id).inserted
         }
-        let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
-        let outcomes = settling.spoolRun.take(candidates.map(\.entry), leavingBodies: leavesBodies)
-        for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
-    }
-
-    private func maker(of candidate: Candidate) -> RequestMaker {
-        book.maker(of: candidate.entry.name.type, to: book[candidate])
+        let leavesBodies = together.allSatisfy {
+            book.maker(of: $0.candidate.entry.name.type, to: $0.destination).leavesBodies
+        }
+        let outcomes = settling.spoolRun.take(together.map(\.candidate.entry), leavingBodies: leavesBodies)
+        taken.reserveCapacity(together.count)
+        for (operation, outcome) in zip(together, outcomes) { taken[operation.candidate.entry.name] = outcome }
     }
 
     /// Puts back operations claimed by `takeTogether` and not begun.
@@ -262,7 +260,7 @@ extension Dispatch {
             let count = settling.spoolRun.isSlowToTake ? min(draft.room, attempt.members.count) : 1
             var dequeued = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
             if dequeued.isEmpty { return }
-            if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
+            if dequeued.count > 1 { takeTogether(Array(dequeued)) }
             while let next = dequeued.popFirst() {
                 guard let member = claim(next.candidate, attempt.destination, attempt.maker) else {
                     continue

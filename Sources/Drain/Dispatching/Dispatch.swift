@@ -161,8 +161,9 @@ struct Dispatch: ~Copyable {
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
                 case .sample(let candidate):
-                    countBegun(book[candidate])
-                    claimAndSend(candidate, isSample: true)
+                    let destination = book[candidate]
+                    countBegun(destination)
+                    claimAndSend(candidate, to: destination, isSample: true)
                 case .claimed(let attempt):
                     countBegun(attempt.destination)
                     send(attempt)
@@ -197,14 +198,14 @@ struct Dispatch: ~Copyable {
             let room = DispatchOrder.Room(
                 of: sender.concurrency, failing: failing, unproven: unproven, lastWasUnproven: lastWasUnproven)
             guard let operation = queue.next(free: free, room: room, at: tally.elapsed) else { break }
-            let destination = book[operation.candidate]
+            let destination = operation.destination
             lastWasUnproven = destination.control.trust != .delivers
             countBegun(destination)
             dequeued.append(operation)
             let maker = book.maker(of: operation.candidate.entry.name.type, to: destination)
             isLast = isLast || destination.limits.hasRate || maker.sendsBatches
         } while !isLast
-        if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
+        if dequeued.count > 1 { takeTogether(dequeued) }
         return dequeued
     }
 
@@ -212,20 +213,20 @@ struct Dispatch: ~Copyable {
     /// operations back.
     private mutating func claimAndSend(_ dequeued: [DequeuedOperation]) {
         for (count, operation) in dequeued.enumerated() {
-            let destination = book[operation.candidate]
+            let destination = operation.destination
             if count > 0, stopIfAsked() || destination.inFlight > destination.concurrencyLimit {
                 queue.putBack(operation)
                 countEnded(destination)
             } else {
-                claimAndSend(operation.candidate, isSample: false)
+                claimAndSend(operation.candidate, to: destination, isSample: false)
             }
         }
         putBackTaken()
     }
 
-    private mutating func claimAndSend(_ candidate: Candidate, isSample: Bool) {
-        guard let attempt = claim(candidate, isSample: isSample) else {
-            return countEnded(book[candidate])
+    private mutating func claimAndSend(_ candidate: Candidate, to destination: RunDestination, isSample: Bool) {
+        guard let attempt = claim(candidate, to: destination, isSample: isSample) else {
+            return countEnded(destination)
         }
         send(attempt)
     }
@@ -257,7 +258,7 @@ struct Dispatch: ~Copyable {
         } catch {
             countEnded(destination)
             tally.agentsFailed(error.description)
-            return settling.putBack(attempt.members.flatMap(\.claims))
+            return settling.putBack(attempt.claims)
         }
         tally.summary.attempts += 1
         attempt.start = destination.control.begin(inFlight: destination.inFlight)

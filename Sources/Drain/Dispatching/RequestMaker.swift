@@ -14,6 +14,8 @@ final class RequestMaker {
     /// Whether its requests have kept values, or values of their answers are kept.
     let isInChains: Bool
     let sendsBatches: Bool
+    /// Whether bodies may stay in their files, because only the transport needs them.
+    let leavesBodies: Bool
     /// The names of the credentials of its requests, see `RequestForm.credentialNames`.
     let credentialNames: String
     private lazy var usualAttemptsAllowed = route.bounds(isRateLimited: false).attemptsAllowed
@@ -58,6 +60,7 @@ final class RequestMaker {
         keptNames = form.keptNames
         isInChains = !form.keptNames.isEmpty || !route.keep.isEmpty
         sendsBatches = route.batch != nil
+        leavesBodies = form.sendsBodiesAsTheyAre && !route.mergesPayloads
         credentialNames = form.credentialNames(settings: settings)
         self.sources = sources
         version = world.version
@@ -66,9 +69,6 @@ final class RequestMaker {
         now = world.now
         gzip = world.gzip
     }
-
-    /// Whether bodies may stay in their files, because only the transport needs them.
-    var leavesBodies: Bool { form.sendsBodiesAsTheyAre && !route.mergesPayloads }
 
     /// Returns the number of attempts that an operation gets in all, see `Route`; `nil` if nothing limits them. Most
     /// answers are of one kind, whose number is counted once.

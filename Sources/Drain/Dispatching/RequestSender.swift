@@ -118,7 +118,7 @@ final class RequestSender {
     ) throws(SinkError) {
         let sink = open()
         attempt.began = world.now()
-        attempt.request = spoolRun.begin(attempt.members.flatMap(\.claims))
+        attempt.request = spoolRun.begin(attempt.claims)
         try sink.submit(request, ticket: submitted + 1)
         submitted += 1
         inFlight += 1

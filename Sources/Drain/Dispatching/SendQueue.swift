@@ -172,7 +172,7 @@ struct SendQueue {
                 continue
             }
             if acquireOrLeave(of: destination, at: elapsed) {
-                return DequeuedOperation(position: position, candidate: candidate)
+                return DequeuedOperation(position: position, candidate: candidate, destination: destination)
             }
             order.putBack(position)
         }
@@ -202,7 +202,8 @@ struct SendQueue {
                     return name.type == type && destination.control.admits(attempts: name.attempts)
                 })
         {
-            dequeued.append(DequeuedOperation(position: position, candidate: candidates[position]))
+            dequeued.append(
+                DequeuedOperation(position: position, candidate: candidates[position], destination: destination))
         }
         return dequeued
     }

@@ -11,15 +11,17 @@ extension DestinationEvent {
     /// - A held verdict holds the destination, with the report's words as the reason. `blamed` is the fingerprint of
     ///   configuration and credentials, see `DestinationState.Hold`.
     package static func events(
-        of report: SealedReport, _ verdict: Verdict, route: Route, blamed: String?, began: Timestamp, now: Timestamp
+        of report: SealedReport, _ verdict: Verdict, route: @autoclosure () -> Route, blamed: String?,
+        began: Timestamp, now: Timestamp
     ) -> [DestinationEvent] {
         if verdict.absence != nil || verdict.error == .cancelled { return [] }
-        let events = eventsOfAnswer(report, verdict, route: route, blamed: blamed, began: began, now: now)
+        let events = eventsOfAnswer(report, verdict, route, blamed: blamed, began: began, now: now)
         return report.original.hasBrokenStream ? [.brokeStream] + events : events
     }
 
     private static func eventsOfAnswer(
-        _ report: SealedReport, _ verdict: Verdict, route: Route, blamed: String?, began: Timestamp, now: Timestamp
+        _ report: SealedReport, _ verdict: Verdict, _ route: () -> Route, blamed: String?, began: Timestamp,
+        now: Timestamp
     ) -> [DestinationEvent] {
         let accused = verdict.accused()
         var hold: DestinationEvent {
@@ -35,7 +37,7 @@ extension DestinationEvent {
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):
-            if let wait = wait(verdict, route) {
+            if let wait = wait(verdict, route()) {
                 return [.answered, .retryAfter(until: now + wait)]
             }
             if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }

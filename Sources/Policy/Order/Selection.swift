@@ -106,12 +106,12 @@ package struct Selection<Destination: Hashable, Element> {
 
     /// Returns the chosen operations, in dispatch order.
     package func chosen() -> [Candidate] {
-        if offered <= limit { return candidates(oldest.sorted()) }
+        if offered <= limit { return candidates(oldestFirst(oldest.elements)) }
         var taken = shares.values.flatMap { $0.sorted().prefix(share) }
         let serials = Set(taken.map(\.key.serial))
-        let rest = oldest.sorted().filter { !serials.contains($0.key.serial) }
+        let rest = oldestFirst(oldest.elements).filter { !serials.contains($0.key.serial) }
         taken += rest.prefix(limit - taken.count)
-        return candidates(taken.sorted(by: KeyedCandidate.isOlder))
+        return candidates(oldestFirst(taken))
     }
 
     /// Returns the newest of a destination that are not among the `chosen`, newest first, at most `spares`.
@@ -122,6 +122,15 @@ package struct Selection<Destination: Hashable, Element> {
         guard let place = places[destination] else { return [] }
         let taken = Set(chosen.lazy.map(ObjectIdentifier.init))
         return candidates(newest[place].sorted().filter { !taken.contains(ObjectIdentifier($0)) })
+    }
+
+    /// Sorts by the times, whose comparison counts no references.
+    private func oldestFirst(_ keyed: [KeyedCandidate]) -> [KeyedCandidate] {
+        let times = keyed.map { $0.key.age.createdAt }
+        return keyed.indices.sorted { left, right in
+            times[left] != times[right]
+                ? times[left] < times[right] : KeyedCandidate.isOlder(left: keyed[left], right: keyed[right])
+        }.map { keyed[$0] }
     }
 
     private func candidates(_ keyed: [KeyedCandidate]) -> [Candidate] {

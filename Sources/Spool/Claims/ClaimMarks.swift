@@ -34,6 +34,7 @@ struct ClaimMarks {
     }
 
     private static let length = 256
+    private static let blank = [UInt8](repeating: UInt8(ascii: "\n"), count: length)
     /// The most bytes that recovery reads.
     private static let limit = 64 << 20
 
@@ -107,7 +108,7 @@ struct ClaimMarks {
         record.removeAll(keepingCapacity: true)
         record += prefix.utf8
         record += text.utf8
-        record += repeatElement(UInt8(ascii: "\n"), count: max(0, Self.length - record.count))
+        record += Self.blank[min(record.count, Self.length)...]
         record.removeLast(record.count - Self.length)
         return directory.write(record, at: number * Self.length)
     }
