@@ -19,19 +19,19 @@ enum Sizes {
 
         "Configuration": 3_389,
 
-        "Delivery": 5_759,
+        "Delivery": 5_798,
 
-        "Drain": 9_299,
+        "Drain": 9_473,
 
-        "DrainqCLI": 14_510,
+        "DrainqCLI": 14_729,
 
         "LoopbackReceiver": 851,
 
-        "Policy": 14_456,
+        "Policy": 14_545,
 
-        "Spool": 10_755,
+        "Spool": 10_846,
 
-        "SpoolWriter": 355,
+        "SpoolWriter": 357,
 
         "drainq": 8,
 
@@ -42,17 +42,17 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 225,
 
-        "drainq-config.5": 2_265,
+        "drainq-config.5": 2_269,
 
-        "drainq-json.5": 1_490,
+        "drainq-json.5": 1_491,
 
-        "drainq-queue.5": 1_394,
+        "drainq-queue.5": 1_402,
 
         "drainq-setup.7": 380,
 
         "drainq-sizing.7": 500,
 
-        "drainq.1": 2_141,
+        "drainq.1": 2_151,
     ]
 
     /// The exact number of each thing that a user has to learn.
@@ -63,6 +63,6 @@ enum Sizes {
 
         "keys of the configuration": 140,
 
-        "fields of --json": 323,
+        "fields of --json": 324,
     ]
 }

@@ -203,6 +203,22 @@ struct ChainTests {
         #expect(try bench.names(.failed).count == 1)
     }
 
+    @Test func `a create behind the operation that waits for its value serves nothing, and goes once its age is over`()
+        throws
+    {
+        let bench = try bench(.key, .proceed)
+        try bench.add(1) { $0.key = "k" }
+        try bench.add(1, type: "create") { $0.key = "k" }
+        #expect(try bench.run(answer: serve).attempts == 0)
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        var view = try QueueView(bench.spool, bench.configuration, known, at: bench.now)
+        let waiting = try #require(try bench.names(.new).first { $0.type == .default })
+        #expect(try view.unserved("id", of: Entry(state: .new, name: waiting))?.count == 1)
+        bench.pass(.seconds(86_401))
+        for _ in 0..<2 { _ = try bench.run(answer: serve) }
+        #expect(try bench.names(.failed).map(\.id) == [waiting.id] && bench.names(.new).isEmpty)
+    }
+
     @Test func `the expiry of an operation bounds the wait for a kept value`() throws {
         let bench = try bench(.any)
         let end = bench.now + .seconds(100)

@@ -82,7 +82,7 @@ struct RecoveryTests {
         #expect(try queue.entries() == [entry])
     }
 
-    @Test func `X: what a dead run has withheld stays failed, and recovery names it`() throws {
+    @Test func `X: what a dead run has withheld stays failed, and recovery counts it`() throws {
         let entries = try queue.add(["a", "b"])
         do {
             let run = try queue.open().beginRun(now: now)
@@ -94,7 +94,21 @@ struct RecoveryTests {
                 if entry == entries[1] { run.endWithholding(claim) }
             }
         }
-        #expect(try queue.recover().withheld == [entries[0].name.id])
+        var counted: [[OperationID]] = []
+        for canCount in [false, true, true] {
+            let run = try queue.open().beginRun(now: now)
+            let recovery = try run.recover(
+                now: now,
+                counting: { (ids) throws(SpoolError) in
+                    if ids.isEmpty { return }
+                    counted.append(ids)
+                    if !canCount { throw SpoolError(kind: .io, verb: "lock", path: "state/lock", code: EWOULDBLOCK) }
+                })
+            #expect(recovery.errors.map(\.isLocked) == (canCount ? [] : [true]))
+            try run.end()
+        }
+        #expect(
+            counted == [[entries[0].name.id], [entries[0].name.id]], "until the count is written, and then no more")
         #expect(try queue.entries().allSatisfy { $0.state == .failed })
     }
 

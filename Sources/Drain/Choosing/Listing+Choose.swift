@@ -111,7 +111,7 @@ extension Listing {
         if lacking.isEmpty { return }
         try view.spool.forEachName(in: .claimed) { name, _ in lacking.note(name, view.kinds.kind(of: name)) }
         for (candidate, mark, kind) in lacking.operations {
-            let bound = lacking.mayBeServed(candidate.entry.name, kind.route) ? WaitBound.expiry : .age
+            let bound = lacking.mayBeServed(candidate.entry.name, kind) ? WaitBound.expiry : .age
             expireOrCount(
                 candidate, createdAt: candidate.entry.name.createdAt, mark: mark, mayExpireByFile: true, kind, bound,
                 .nothing)

@@ -15,6 +15,8 @@ struct OperationKinds {
         let keptNames: Set<String>
         /// Whether answers to operations of the route leave values for others.
         let leavesValues: Bool
+        /// Whether its operations, whose key is their chain, wait for older ones of the key.
+        var isInLineOfKey: Bool { order.ordering.isStrict && route.chain == nil }
         /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
         /// The destination's operations waiting for a witness, and until when.

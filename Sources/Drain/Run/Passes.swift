@@ -92,9 +92,11 @@ struct Passes: ~Copyable {
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
         func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
-        let recovery = try spoolRun.recover(now: clock.now(), finishing: finish)
-        tally.count(recovery)
-        try parts.spool.countWithheld(recovery.withheld, by: parts.configuration, at: clock.now())
+        let (spool, configuration, clock) = (parts.spool, parts.configuration, clock)
+        tally.count(
+            try spoolRun.recover(now: clock.now(), finishing: finish) { (ids) throws(SpoolError) in
+                try spool.countWithheld(ids, by: configuration, at: clock.now())
+            })
     }
 
     /// Chooses the operations of the next pass. Settles superseded and expired operations.

@@ -106,11 +106,13 @@ struct SendRun: ~Copyable {
         if sequence != nil {
             let now = world.now()
             if try spoolRun.sequences.take(destination.digest) {
-                let recovery = try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
-                    try dispatch.settling.supersedeDeadLetters(by: claim)
-                }
-                tally.count(recovery)
-                try spool.countWithheld(recovery.withheld, by: dispatch.settling.configuration, at: now)
+                let (spool, configuration) = (spool, dispatch.settling.configuration)
+                tally.count(
+                    try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
+                        try dispatch.settling.supersedeDeadLetters(by: claim)
+                    } counting: { (ids) throws(SpoolError) in
+                        try spool.countWithheld(ids, by: configuration, at: now)
+                    })
             } else {
                 // Another process has the lock, seldom for longer than a request.
                 let next = world.clock.instant() + .milliseconds(100)

@@ -159,7 +159,7 @@ package struct DestinationsFile {
 extension SpoolDirectory {
     /// Counts the failures that a dead run has withheld towards the storms of their destinations: an incident costs at
     /// most so many operations, also if every run of it dies.
-    func countWithheld(
+    package func countWithheld(
         _ ids: [OperationID], by configuration: Configuration, at now: Timestamp
     ) throws(SpoolError) {
         if ids.isEmpty { return }

@@ -38,6 +38,9 @@ package struct Unserved: Hashable, Sendable {
     package var first: OperationID
     /// The failed operation that would have left the value; `nil` if there is none in the queue.
     package var failed: OperationID?
+    /// The creation of the oldest that waits for the value in a line; `nil` if none does. What stands behind it there
+    /// cannot leave the value.
+    var oldestInLine: Timestamp?
 
     package init(_ name: String, of first: OperationID) { (self.name, self.first) = (name, first) }
 }
@@ -49,16 +52,21 @@ struct KeptLacks {
     /// Upper bound on the chains judged.
     private static let most = 10_000
 
-    mutating func note(_ name: String, of chain: Digest, for id: OperationID) {
+    /// `isInLine`: other operations of its chain wait for the operation.
+    mutating func note(_ name: String, of chain: Digest, for entry: EntryName, isInLine: Bool) {
         if values[chain] == nil, values.count >= Self.most { return }
-        values[chain, default: [:]][name, default: Unserved(name, of: id)].count += 1
+        var unserved = values[chain]?[name] ?? Unserved(name, of: entry.id)
+        unserved.count += 1
+        if isInLine { unserved.oldestInLine = min(unserved.oldestInLine ?? entry.createdAt, entry.createdAt) }
+        values[chain, default: [:]][name] = unserved
     }
 
     /// Takes an operation that can leave these values of a chain; `nil` if its chain is not known. `failed`: the
-    /// operation, if it has failed.
-    mutating func serve(_ names: Set<String>, of chain: Digest?, failed: OperationID?) {
+    /// operation, if it has failed. `since`: its creation, if it waits in a line.
+    mutating func serve(_ names: Set<String>, of chain: Digest?, failed: OperationID?, inLineSince since: Timestamp?) {
         for chain in chain.map({ [$0] }) ?? Array(values.keys) where values[chain] != nil {
             for name in names {
+                if let since, let oldest = values[chain]?[name]?.oldestInLine, oldest < since { continue }
                 if let failed { values[chain]?[name]?.failed = failed } else { values[chain]?[name] = nil }
             }
         }
@@ -77,7 +85,7 @@ extension QueueView {
     /// Notes that an operation waits for a value.
     mutating func note(_ lack: String, of entry: Entry, in lacks: inout KeptLacks) {
         guard let chain = chain(of: entry) else { return }
-        lacks.note(lack, of: chain, for: entry.name.id)
+        lacks.note(lack, of: chain, for: entry.name, isInLine: kinds.kind(of: entry.name).isInLineOfKey)
     }
 
     /// Takes the values away that an operation of the queue may still leave. An operation that waits for a value itself
@@ -91,7 +99,8 @@ extension QueueView {
                 let left = Set(kind.route.keep.keys).subtracting(kind.keptNames)
                 if left.isEmpty { return }
                 let failed = state == .failed ? entry.name.id : nil
-                lacks.serve(left, of: chain(of: entry), failed: failed)
+                let since = failed == nil && kind.isInLineOfKey ? entry.name.createdAt : nil
+                lacks.serve(left, of: chain(of: entry), failed: failed, inLineSince: since)
             }
         }
     }

@@ -72,8 +72,7 @@ struct CheckCommand: Command {
             } catch {
                 findings.problems(CommandFailure(error))
             }
-            let rule = configuration.map { ReplacementRule($0, at: .now()) }
-            try checkDamage(queue.spool, by: rule, isRepairing: isRepairing && missing.isEmpty, &findings)
+            try checkDamage(queue.spool, by: configuration, isRepairing: isRepairing && missing.isEmpty, &findings)
             if missing.isEmpty { try checkClaims(queue, &findings) }
             try checkFiles(queue, &findings)
             // The checks of routes need a readable configuration.

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -17,7 +18,7 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
 
 /// Reports the damage in the directory. With `isRepairing`, repairs it and reports the repairs and the rest.
 func checkDamage(
-    _ spool: SpoolDirectory, by rule: ReplacementRule?, isRepairing: Bool, _ findings: inout Findings
+    _ spool: SpoolDirectory, by configuration: Configuration?, isRepairing: Bool, _ findings: inout Findings
 ) throws {
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
@@ -25,7 +26,10 @@ func checkDamage(
         if damages.isEmpty { findings.ok("modes and leftovers") }
         return
     }
-    let recovery = spool.repair(by: rule, now: .now())
+    let rule = configuration.map { ReplacementRule($0, at: .now()) }
+    let recovery = spool.repair(by: rule, now: .now()) { (ids) throws(SpoolError) in
+        try spool.countWithheld(ids, by: configuration ?? Configuration(), at: .now())
+    }
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
     for damage in left { findings.report(damage) }

@@ -151,17 +151,23 @@ struct Waiting {
         for target in Set(targets).subtracting(moved) { open[target]?.last = now }
         if moved.isEmpty { return false }
         let found = try queue.spool.found(moved)
-        // Read after the files: a failure without a mark is certain.
+        // Read after the files: a failure without a mark is certain, and whatever ends an operation leaves its line
+        // before the file goes.
         let withheld = try queue.spool.withheldFailures()
+        let mayHaveEnded = moved.contains { found[$0]?.contains(where: \.isDelivered) ?? true }
+        let endings = mayHaveEnded ? try queue.spool.endings(of: Set(moved.compactMap(Self.id(of:)))) : nil
         var gone: [NamedTarget: Sight] = [:]
-        var copies: [NamedTarget: Entry] = [:]
         for target in moved {
             guard var sight = open[target] else { continue }
             // A copy may be that of an earlier operation with its id.
             let one = found[target]?.first { !$0.isOver } ?? found[target]?.first
             switch one {
             case .operation(let entry) where entry.state == .delivered && !sight.isNewer(than: entry):
-                copies[target] = entry
+                if endings?.last[entry.name.id]?.ends(afterCopy: entry) == true {
+                    gone[target] = sight
+                } else {
+                    try conclude(target, entry)
+                }
             case .operation(let entry) where entry.state != .delivered:
                 if entry.state == .failed && !withheld.contains(entry.name.id) {
                     try conclude(target, entry)
@@ -178,21 +184,15 @@ struct Waiting {
                 if sight.misses >= Self.missesOfGone { gone[target] = sight }
             }
         }
-        if gone.isEmpty && copies.isEmpty { return true }
-        let ids = (Array(gone.keys) + copies.keys).compactMap { if case .id(let id) = $0 { id } else { nil } }
-        // Read now: whatever ends an operation leaves its line before the file goes.
-        let endings = try queue.spool.endings(of: Set(ids))
         for target in moved {
-            let ending = if case .id(let id) = target { endings.last[id] } else { Endings.Ending?.none }
-            if let copy = copies[target], !(ending?.ends(afterCopy: copy) ?? false) {
-                try conclude(target, copy)
-                continue
-            }
-            guard let sight = gone[target] ?? copies[target].flatMap({ _ in open[target] }) else { continue }
-            disappear(target, sight, ending, isCertain: endings.since.map { $0 < sight.last ?? now } ?? true)
+            guard let sight = gone[target] else { continue }
+            let ending = Self.id(of: target).flatMap { endings?.last[$0] }
+            disappear(target, sight, ending, isCertain: endings?.since.map { $0 < sight.last ?? now } ?? true)
         }
         return true
     }
+
+    private static func id(of target: NamedTarget) -> OperationID? { if case .id(let id) = target { id } else { nil } }
 
     private mutating func conclude(_ target: NamedTarget, _ entry: Entry) throws {
         let stored: StoredOperation
@@ -347,6 +347,10 @@ extension FoundTarget {
         case .operation(let entry): entry.state == .delivered || entry.state == .failed
         case .quarantined: true
         }
+    }
+
+    fileprivate var isDelivered: Bool {
+        if case .operation(let entry) = self { entry.state == .delivered } else { false }
     }
 }
 

@@ -100,7 +100,7 @@ package enum Ordering: String, Hashable, Sendable, CaseIterable {
     case strict
 
     /// Whether operations wait for each other.
-    var isStrict: Bool { self == .key || self == .strict }
+    package var isStrict: Bool { self == .key || self == .strict }
 
     /// Returns the key by which the due operations are sorted, smallest first: the creation time, or on a route that
     /// sends the newest first a later key than any creation time.

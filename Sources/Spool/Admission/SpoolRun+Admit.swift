@@ -372,7 +372,7 @@ package struct Admission: Hashable, Sendable {
     /// The ids of the admitted files, by their names before.
     var named: [[UInt8]: OperationID] = [:]
     package var quarantined: [QuarantineItem] = []
-    /// Whether there may be more files: more than a single call takes, or a file that another run has claimed meanwhile.
+    /// Whether there may be more files: more than a single call takes, or one that another run has claimed meanwhile.
     package var hasMore = false
     /// The operations that `dropOldest` evicted, also older ones of the admitted files.
     package var evicted: [Entry] = []

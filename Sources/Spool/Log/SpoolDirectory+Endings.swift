@@ -70,9 +70,9 @@ extension SpoolDirectory {
         try? LockFile(Self.logLock, self).write(Array(now.rfc3339.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Adds the lines of operations that an answer has delivered: the time, a space, or a `=` if the copy is to be kept,
-    /// and the name of the file. Takes no lock on a local file system, where a write at the end of a file is one step. A line begins with a line break, too: it
-    /// ends one that a crash has torn.
+    /// Adds the lines of operations that an answer has delivered: the time, a space (a `=` if the copy is to be kept),
+    /// and the name of the file. Takes no lock on a local file system, where a write at the end of a file is one step.
+    /// A line begins with a line break, too: it ends one that a crash has torn.
     func noteDeliveries(of claims: [Claim], keep: Bool, at now: Timestamp) {
         let time = now.compactMicroseconds
         var lines: [UInt8] = []

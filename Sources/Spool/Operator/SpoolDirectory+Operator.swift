@@ -132,7 +132,7 @@ extension SpoolDirectory {
         _ path: QueuePath, _ saved: Fingerprint?, _ ending: LogEvent?
     ) throws(SpoolError) -> Dropped {
         try withNamesLock { () throws(SpoolError) in
-            // Before the file goes, and so before the lock is free: no adder evicts an operation for room that is there.
+            // Before the file goes, and so before the lock is free: no adder evicts an operation without need.
             AdmissionRecord.noteRemovals(in: self)
             if let sharedScratch {
                 do throws(SpoolError) {

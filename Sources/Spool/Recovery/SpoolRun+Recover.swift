@@ -12,10 +12,12 @@ extension SpoolRun {
     /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
     /// `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes: if this run dies, or `finish` throws, the next
+    /// Calls `finish` for each delivered operation before its file goes, and `count` for the operations in row X whose
+    /// failures a dead run has withheld, before its marks go: if this run dies, or one of them throws, the next
     /// recovery does it again.
     package func recover(
-        now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in }
+        now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in },
+        counting count: ([OperationID]) throws(SpoolError) -> Void = { _ in }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         do throws(SpoolError) {
@@ -39,7 +41,7 @@ extension SpoolRun {
                 try syncRunDirectory()
                 if !isOwn { recovery.deadRuns.append(name) }
                 try queue.withNamesLock { () throws(SpoolError) in
-                    try recover(from: dead, &recovery, now, maximumInterruptions, finish)
+                    try recover(from: dead, &recovery, now, maximumInterruptions, finish, count)
                 }
                 try sync()
                 if !isOwn { dead.remove() }
@@ -64,7 +66,7 @@ extension SpoolRun {
 
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
-        _ finish: (Claim) throws(SpoolError) -> Void
+        _ finish: (Claim) throws(SpoolError) -> Void, _ count: ([OperationID]) throws(SpoolError) -> Void
     ) throws(SpoolError) {
         var first: SpoolError?
         let scratch = ScratchDirectory.path(in: dead.path)
@@ -108,9 +110,9 @@ extension SpoolRun {
                 first = first ?? error
             }
         }
-        // What is still claimed has been returned above.
-        recovery.withheld += (marks ?? [:]).filter { $0.value == .withheld }.keys.compactMap { EntryName($0)?.id }
         if let first { throw first }
+        // What is still claimed has been returned above.
+        try count((marks ?? [:]).filter { $0.value == .withheld }.keys.compactMap { EntryName($0)?.id })
     }
 
     /// Whether a request with a left claim may have begun. Without marks of this boot nobody knows.
@@ -269,8 +271,6 @@ package struct Recovery: Hashable, Sendable {
     package var delivered: [EntryName] = []
     /// Operations interrupted too often, or whose name another operation has.
     package var quarantined: [QuarantineItem] = []
-    /// The operations in row X whose failures a dead run has withheld, and nobody has counted.
-    package var withheld: [OperationID] = []
     /// The names of the dead runs.
     package var deadRuns: [String] = []
     /// The number of interrupted moves finished and earlier generations removed.
