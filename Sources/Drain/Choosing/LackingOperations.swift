@@ -12,7 +12,7 @@ struct LackingOperations {
     private struct Servers {
         /// The number of those that wait for no other operation.
         var unordered = 0
-        /// The creation of the oldest of those that do: it goes before each newer operation, and after each older one.
+        /// The creation of the oldest operation that stands in a line; a newer server goes after it.
         var oldestInLine: Timestamp?
     }
 
@@ -44,7 +44,7 @@ struct LackingOperations {
         }
     }
 
-    /// Whether another operation may leave a value for this one. One that stands behind it in its line leaves none.
+    /// Whether another operation may leave a value for this one. A server behind this operation in its line does not.
     func mayBeServed(_ name: EntryName, _ kind: OperationKinds.Kind) -> Bool {
         if hasHiddenChain { return true }
         if kind.route.chain != nil { return servers.values.contains { $0.unordered > 0 || $0.oldestInLine != nil } }

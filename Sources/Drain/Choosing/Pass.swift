@@ -49,7 +49,7 @@ struct Pass {
     /// The duration of the listing. The wait for the next listing is proportional to this cost.
     var cost: Duration = .zero
 
-    /// Whether operations wait that this run may send later, or that another process leaves to it.
+    /// Whether operations wait that this run may send later, also after another process has given their order back.
     var leavesWaiting: Bool { waiting > 0 || !undecided.isEmpty || isLeftToOthers }
 
     /// Whether there is nothing to claim.

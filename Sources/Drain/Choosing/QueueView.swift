@@ -232,7 +232,7 @@ extension QueueView {
         var end = precedence?.debounceEnd(of: name, of: kind.order, to: kind.destination)
         if end != nil, let ids = options.ids {
             let newest = if case .superseded(let newer) = position { newer } else { name.id }
-            // Who names the newest value wants it sent now, and its older ones go before it.
+            // A user who names the newest value wants that value sent now: the older values go first.
             if ids.contains(newest) { end = nil }
         }
         if case .superseded(let newer) = position, !kind.order.mergesPayloads {

@@ -20,7 +20,7 @@ struct RefusedValues {
 
     var count: Int { values.count }
 
-    /// `time` is that of the operation that the value would be, and `id` its id, if it was made.
+    /// `time` and `id` are those of the operation that was made of the value; without an operation `id` is `nil`.
     mutating func append(_ given: GivenValue, _ reason: String, id: OperationID? = nil, at time: Timestamp) {
         var reading = options.reading
         (reading.id, reading.createdAt) = (id, time)

@@ -108,7 +108,7 @@ package struct OperationChange {
             (entries, saved) = (found.entries, found.read)
             if found.unread > 0 { report(.unread(found.unread)) }
             if !isStrict {
-                // What is in flight may wait again in a moment, unchanged: it is no answer to skip it.
+                // An operation in flight may wait again in a moment, unchanged: the command tells of it.
                 let skipped = entries.filter { $0.state != .claimed && action.objection(to: $0) != nil }
                 report(.skipped(skipped))
                 entries.removeAll { $0.state != .claimed && action.objection(to: $0) != nil }

@@ -87,7 +87,7 @@ package struct Precedence: Sendable {
     /// An operation of a line.
     private struct Member {
         var age: Age
-        /// `nil` if no other operation may replace this one or carry its changes, and it none of theirs.
+        /// `nil` for an operation that neither replaces others nor carries their changes.
         var group: SequenceKey?
         var isMerged: Bool
         var mayGiveWay: Bool

@@ -16,8 +16,7 @@ extension SpoolRun {
     /// claim of a dead run comes back to `new/` under another name, the file or the copy (`returnForeign`), and is
     /// admitted like any foreign file: an id that another process has added meanwhile is there once.
     ///
-    /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. No
-    /// limit of the queue keeps a file from its name.
+    /// Reports errors of the system in `errors`; they put nothing into quarantine. No limit keeps a file from its name.
     ///
     /// Asks `now` for each batch anew, once no other process dates an operation: what another process has added since
     /// this process began is not from the future.

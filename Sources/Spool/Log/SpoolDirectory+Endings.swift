@@ -159,7 +159,7 @@ extension SpoolDirectory {
                     else { return }
                     if isFirst { endings.since = max(endings.since ?? at, at) }
                     isFirst = false
-                    // Of two deliveries the later line is the later one, whatever the clock said.
+                    // The later line of two deliveries counts, whatever the clock said.
                     guard ids.contains(name.id), endings.last[name.id].map({ $0.isBefore(at) }) ?? true else { return }
                     let isKept = line[lengthOfTime] == UInt8(ascii: "=")
                     endings.last[name.id] = .delivered(EntryName(name), at: at, isKept: isKept)

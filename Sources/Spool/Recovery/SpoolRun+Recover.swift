@@ -12,9 +12,9 @@ extension SpoolRun {
     /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
     /// `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes, and `count` for the operations in row X whose
-    /// failures a dead run has withheld, before its marks go: if this run dies, or one of them throws, the next
-    /// recovery does it again.
+    /// Calls `finish` for each delivered operation before its file goes. Calls `count` for the operations in row X whose
+    /// failures the dead run has withheld, before the run's marks go. If this run dies, or a call throws, the next
+    /// recovery calls again.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in },
         counting count: ([OperationID]) throws(SpoolError) -> Void = { _ in }
@@ -111,7 +111,7 @@ extension SpoolRun {
             }
         }
         if let first { throw first }
-        // What is still claimed has been returned above.
+        // The files of these marks are in row X: the loop has returned every claim.
         try count((marks ?? [:]).filter { $0.value == .withheld }.keys.compactMap { EntryName($0)?.id })
     }
 
