@@ -12,9 +12,9 @@ extension SpoolRun {
     /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
     /// `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes. Calls `count` for the operations in row X whose
-    /// failures the dead run has withheld, before the run's marks go. If this run dies, or a call throws, the next
-    /// recovery calls again.
+    /// Calls `finish` for each delivered operation before its file goes. Calls `count` for the operations in row X
+    /// whose failures the dead run has withheld, before the run's marks go. If this run dies, or a call throws, the
+    /// next recovery calls again.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in },
         counting count: ([OperationID]) throws(SpoolError) -> Void = { _ in }
