@@ -21,15 +21,15 @@ enum Sizes {
 
         "Delivery": 5_798,
 
-        "Drain": 9_473,
+        "Drain": 9_497,
 
-        "DrainqCLI": 14_729,
+        "DrainqCLI": 14_750,
 
         "LoopbackReceiver": 851,
 
-        "Policy": 14_545,
+        "Policy": 14_559,
 
-        "Spool": 10_846,
+        "Spool": 10_951,
 
         "SpoolWriter": 357,
 
@@ -40,17 +40,17 @@ enum Sizes {
 
     /// The most lines of each page of man/.
     static let pages = [
-        "drainq-apps.7": 225,
+        "drainq-apps.7": 222,
 
         "drainq-config.5": 2_269,
 
         "drainq-json.5": 1_491,
 
-        "drainq-queue.5": 1_402,
+        "drainq-queue.5": 1_407,
 
-        "drainq-setup.7": 380,
+        "drainq-setup.7": 377,
 
-        "drainq-sizing.7": 500,
+        "drainq-sizing.7": 493,
 
         "drainq.1": 2_151,
     ]

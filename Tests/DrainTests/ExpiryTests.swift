@@ -101,7 +101,7 @@ struct ExpiryTests {
         let name = try bench.names(.new)[0]
         var passes = 0
         var world = bench.world { _ in .status(204) }
-        world.passEnded = { _ in
+        world.reportsDue = { _ in
             passes += 1
             guard passes == 2, case .operation(let stored)? = try? bench.spool.read(Entry(state: .new, name: name))
             else { return }

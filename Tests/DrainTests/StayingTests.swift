@@ -43,7 +43,7 @@ struct StayingTests {
         var world = bench.world { _ in .status(400) }
         var told: [Int] = []
         var isFree: [Bool] = []
-        world.passEnded = {
+        world.reportsDue = {
             told.append($0.failed)
             let lock = try? bench.sequenceLock()
             isFree.append(lock != nil)
@@ -76,7 +76,7 @@ struct StayingTests {
             bench.pass(.milliseconds(200))
             return .status(204)
         }
-        world.passEnded = { _ in told += 1 }
+        world.reportsDue = { _ in told += 1 }
         let summary = try run(bench, RunOptions(limit: 1, concurrency: 1, stay: .untilEmpty), world)
         #expect(summary.delivered == 30 && (4...7).contains(told))
     }
@@ -132,7 +132,7 @@ struct StayingTests {
         let lock = try #require(try bench.sequenceLock())
         var world = bench.world { _ in .status(204) }
         var passes = 0
-        world.passEnded = { _ in
+        world.reportsDue = { _ in
             passes += 1
             if passes == 3 { lock.release() }
         }
@@ -199,7 +199,7 @@ struct StayingTests {
         try bench.add(1) { ($0.key, $0.notBefore) = ("b", bench.now + .seconds(5)) }
         var world = bench.world { _ in .answer(AttemptReport.Answer(status: 200, body: Array(#"{"id":7}"#.utf8))) }
         var delivered: [Int] = []
-        world.passEnded = {
+        world.reportsDue = {
             delivered.append($0.delivered)
             isFull = delivered.count > 3
         }
@@ -215,7 +215,7 @@ struct StayingTests {
         try bench.add(1)
         var world = bench.world { _ in .status(204) }
         var copies: [Int] = []
-        world.passEnded = { _ in copies.append((try? bench.names(.delivered).count) ?? -1) }
+        world.reportsDue = { _ in copies.append((try? bench.names(.delivered).count) ?? -1) }
         _ = try run(bench, RunOptions(stay: .during(.seconds(10))), world)
         #expect(copies.first == 1 && copies.last == 0)
     }

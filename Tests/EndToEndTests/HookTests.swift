@@ -36,6 +36,56 @@ struct HookTests {
         }
     }
 
+    /// Whoever recovers a dead run tells what the run could not tell any more.
+    @Test(arguments: [["run"], ["check", "--repair"], ["send", "--type", "t"]])
+    func `the failures of a run that was killed reach the log, the counters and the hook`(next: [String]) throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, index in
+                index == 0 ? .status(422) : index == 2 ? .status(204).delayed(.seconds(30)) : .status(204)
+            })
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["failed": "cat >> told"])
+        let path = queue.queue.appending(path: "drainq.json")
+        try String(contentsOf: path, encoding: .utf8)
+            .replacingOccurrences(of: "{type}\",", with: "{type}\", ordering: \"key\", onFailure: \"continue\",")
+            .write(to: path, atomically: true, encoding: .utf8)
+        let ids = try queue.run("add", "--type", "t", input: numbered(3)).lines
+        let victim = try queue.start("run", "--concurrency", "1")
+        #expect(receiver.wait(forRequests: 3, within: .seconds(120)))
+        while try queue.names("failed").isEmpty { usleep(1000) }
+        victim.signal(SIGKILL)
+        _ = try victim.finish()
+        #expect(try told(queue).isEmpty)
+        let answer = try queue.shell("echo '{}' | HOOK_TEST_TOKEN=t drainq " + next.joined(separator: " "))
+        if next == ["run"] { #expect(answer.status == 1 && answer.error.contains(ids[0]), "\(answer)") }
+        try queue.run("run")
+        let told = try told(queue)
+        #expect(told.count == 1 && told.first?["ids"] as? [String] == [ids[0]], "\(told)")
+        let log = try queue.run("log").output
+        #expect(log.contains("1 operation failed"), "\(log)")
+        let counts = try String(contentsOf: queue.queue.appending(path: "state/metrics.json"), encoding: .utf8)
+        #expect(counts.contains(#""failed":1"#), "\(counts)")
+    }
+
+    @Test func `what --repair quarantines reaches the log, the counters and the hook`() throws {
+        let receiver = try LoopbackReceiver(script: .deciding { _, _ in .status(204).delayed(.seconds(30)) })
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["quarantined": "cat >> told"])
+        try queue.run("add", "--type", "t", input: numbered(1))
+        for death in 1...5 {
+            let victim = try queue.start("run")
+            #expect(receiver.wait(forRequests: death, within: .seconds(120)))
+            victim.signal(SIGKILL)
+            _ = try victim.finish()
+        }
+        #expect(try queue.run("check", "--repair").status != 74)
+        #expect(try queue.run("log").output.contains("quarantine"))
+        let counts = try String(contentsOf: queue.queue.appending(path: "state/metrics.json"), encoding: .utf8)
+        #expect(counts.contains(#""quarantined":1"#), "\(counts)")
+        try queue.run("run")
+        #expect(try told(queue).count == 1)
+    }
+
     @Test func `a hook gets the failures on its input and in its environment, without secrets`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400", "204", "422"]))
         defer { receiver.stop() }

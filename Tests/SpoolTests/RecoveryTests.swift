@@ -82,7 +82,7 @@ struct RecoveryTests {
         #expect(try queue.entries() == [entry])
     }
 
-    @Test func `X: what a dead run has withheld stays failed, and recovery counts it`() throws {
+    @Test func `X: what a dead run has failed and withheld stays failed, and recovery tells of it`() throws {
         let entries = try queue.add(["a", "b"])
         do {
             let run = try queue.open().beginRun(now: now)
@@ -94,21 +94,22 @@ struct RecoveryTests {
                 if entry == entries[1] { run.endWithholding(claim) }
             }
         }
-        var counted: [[OperationID]] = []
-        for canCount in [false, true, true] {
+        var told: [[UntoldFailure]] = []
+        for canTell in [false, true, true] {
             let run = try queue.open().beginRun(now: now)
             let recovery = try run.recover(
                 now: now,
-                counting: { (ids) throws(SpoolError) in
-                    if ids.isEmpty { return }
-                    counted.append(ids)
-                    if !canCount { throw SpoolError(kind: .io, verb: "lock", path: "state/lock", code: EWOULDBLOCK) }
+                telling: { (failures) throws(SpoolError) in
+                    told.append(failures)
+                    if !canTell { throw SpoolError(kind: .io, verb: "lock", path: "state/lock", code: EWOULDBLOCK) }
                 })
-            #expect(recovery.errors.map(\.isLocked) == (canCount ? [] : [true]))
+            #expect(recovery.errors.map(\.isLocked) == (canTell ? [] : [true]))
             try run.end()
         }
-        #expect(
-            counted == [[entries[0].name.id], [entries[0].name.id]], "until the count is written, and then no more")
+        #expect(told.count == 2 && told[0] == told[1], "until it is told, and then no more")
+        #expect(told[0].map(\.entry.name.id) == entries.map(\.name.id))
+        #expect(told[0].map(\.isUncounted) == [true, false])
+        #expect(told[0].allSatisfy { $0.last?.outcome == .failed })
         #expect(try queue.entries().allSatisfy { $0.state == .failed })
     }
 
@@ -518,6 +519,44 @@ struct RecoveryTests {
         #expect(admission.quarantined.map(\.reason) == ["it is a directory"])
         try run.end()
         #expect(try queue.entries().count == 2)
+    }
+
+    /// The run tells at the end: after its crash at any call the recovery tells, unless the run has told, and once the
+    /// mark says that the operation has failed it is not sent again.
+    @Test func `X: a crash at any call of a failure leaves no failure untold`() throws {
+        var record = TemporaryQueue.record(.failed)
+        record.counted = true
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entry = try fresh.add(["a"])[0]
+            let calls = InterceptedCalls()
+            var hasTold = false
+            do {
+                let open = try fresh.open(calls.calls)
+                let run = try open.beginRun(now: now)
+                let claim = try #require(try run.claim(entry))
+                run.begin([claim])
+                calls.reset(.crash(at: index))
+                if (try? run.settle(claim, .failed(countsAttempt: true), record: record, now: now)) != nil {
+                    hasTold = true
+                    run.haveTold()
+                }
+                try? run.end()
+            }
+            var told: [UntoldFailure] = []
+            let run = try fresh.open().beginRun(now: now)
+            _ = try run.recover(now: now, telling: { (failures) throws(SpoolError) in told += failures })
+            try run.end()
+            let name = try #require(try fresh.entries().first)
+            #expect(try fresh.entries().count == 1)
+            if name.state == .failed {
+                #expect(name.name.attempts == 1 && name.name.interruptions == 0)
+                #expect(hasTold || told.map(\.entry) == [name], "call \(index)")
+            } else {
+                #expect(name.state == .new && name.name.interruptions == 1 && told.isEmpty)
+            }
+            if calls.count < index { break }
+        }
     }
 
     @Test func `a crash at any call of recovery loses nothing`() throws {

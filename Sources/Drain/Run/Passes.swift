@@ -47,6 +47,13 @@ struct Passes: ~Copyable {
         parts.book.tell()
         noteWithheld()
         prune()
+        if spoolRun.hasUntold { tell() }
+    }
+
+    /// Has the reports of this run written. From then on its failures need no marks.
+    private func tell() {
+        parts.world.reportsDue(summary)
+        spoolRun.haveTold()
     }
 
     /// Records the due operations that were put back untried.
@@ -92,11 +99,11 @@ struct Passes: ~Copyable {
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
         func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
-        let (spool, configuration, clock) = (parts.spool, parts.configuration, clock)
-        tally.count(
-            try spoolRun.recover(now: clock.now(), finishing: finish) { (ids) throws(SpoolError) in
-                try spool.countWithheld(ids, by: configuration, at: clock.now())
-            })
+        func tell(_ failures: [UntoldFailure]) throws(SpoolError) {
+            tally.foundFailed(try parts.spool.events(of: failures, by: parts.configuration, at: clock.now()))
+            parts.world.reportsDue(summary)
+        }
+        tally.count(try spoolRun.recover(now: clock.now(), finishing: finish, telling: tell))
     }
 
     /// Chooses the operations of the next pass. Settles superseded and expired operations.
@@ -169,7 +176,7 @@ struct Passes: ~Copyable {
         prune()
         dispatch.settling = Settling(parts, spoolRun, dispatch.settling.operations.ofRun)
         nextEnd = clock.instant() + .seconds(1)
-        parts.world.passEnded(summary)
+        tell()
     }
 
     /// Waits for the next pass if the options ask for one. Returns false if the run is over.

@@ -45,9 +45,7 @@ final class RunTally {
         summary.quarantined += recovery.quarantined.count
         for error in recovery.errors { inputOutput(error) }
         summary.delivered += recovery.delivered.count
-        if !(recovery.returned.isEmpty && recovery.delivered.isEmpty && recovery.quarantined.isEmpty) {
-            tell(.recovered(recovery))
-        }
+        if recovery.isNews { tell(.recovered(recovery)) }
     }
 
     /// Counts what the admission of foreign files did, but for what it superseded (`Settling.noteSuperseded`).
@@ -71,12 +69,21 @@ final class RunTally {
         case .delivered: summary.delivered += 1
         case .failed:
             summary.failed += 1
-            if case .expired = event.settlement.rule { summary.expired += 1 }
+            if event.record.ruleCode == .expired { summary.expired += 1 }
         case .held: summary.ambiguous += 1
         case .superseded: summary.superseded += 1
         case .deferred, .putBack, .quarantined: break
         }
         tell(isSent ? .attempted(event) : .settledUnsent(event))
+    }
+
+    /// Counts and reports operations that a dead run has failed.
+    func foundFailed(_ events: [AttemptEvent]) {
+        for event in events {
+            summary.failed += 1
+            if event.record.ruleCode == .expired { summary.expired += 1 }
+            tell(.foundFailed(event))
+        }
     }
 
     // MARK: - The end

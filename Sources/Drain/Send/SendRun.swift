@@ -110,8 +110,8 @@ struct SendRun: ~Copyable {
                 tally.count(
                     try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
                         try dispatch.settling.supersedeDeadLetters(by: claim)
-                    } counting: { (ids) throws(SpoolError) in
-                        try spool.countWithheld(ids, by: configuration, at: now)
+                    } telling: { (failures) throws(SpoolError) in
+                        tally.foundFailed(try spool.events(of: failures, by: configuration, at: now))
                     })
             } else {
                 // Another process has the lock, seldom for longer than a request.

@@ -71,11 +71,6 @@ package struct Counters: Hashable {
         lastDelivery = now
     }
 
-    /// Counts operations that were evicted.
-    package mutating func countEvicted(_ names: [EntryName], _ destinations: DestinationTable, at now: Timestamp) {
-        for name in names { count(.evicted, at: destinations.destination(of: name).name, now) }
-    }
-
     /// The number of evicted operations, of the destinations that are kept.
     package var evicted: Int { destinations.values.reduce(0) { sum($0, $1[.evicted]) } }
 
@@ -139,7 +134,7 @@ extension Counters {
         case .attempted(let attempt):
             count(.attempts, at: attempt.destination, now)
             count(attempt, now)
-        case .settledUnsent(let attempt): count(attempt, now)
+        case .settledUnsent(let attempt), .foundFailed(let attempt): count(attempt, now)
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .evicted(_, let destination): count(.evicted, at: destination, now)
         case .quarantined: countQuarantined(1)
@@ -156,7 +151,7 @@ extension Counters {
         case .deferred: count(.deferred, at: attempt.destination, now)
         case .failed:
             count(.failed, at: attempt.destination, now)
-            if case .expired = attempt.settlement.rule { count(.expired, at: attempt.destination, now) }
+            if attempt.record.ruleCode == .expired { count(.expired, at: attempt.destination, now) }
         case .superseded: count(.superseded, at: attempt.destination, now)
         // Quarantine has an event of its own.
         case .putBack, .held, .quarantined: break

@@ -155,22 +155,3 @@ package struct DestinationsFile {
         }
     }
 }
-
-extension SpoolDirectory {
-    /// Counts the failures that a dead run has withheld towards the storms of their destinations: an incident costs at
-    /// most so many operations, also if every run of it dies.
-    package func countWithheld(
-        _ ids: [OperationID], by configuration: Configuration, at now: Timestamp
-    ) throws(SpoolError) {
-        if ids.isEmpty { return }
-        let found = try withNamesLock { () throws(SpoolError) in try find(ids) }
-        let table = DestinationTable(configuration)
-        var events: [(destination: String, event: DestinationEvent)] = []
-        for entry in found.values where entry.state == .failed {
-            guard let status = try attempts(of: entry).last?.status else { continue }
-            events.append((table.destination(of: entry.name).name, .failed(status: status)))
-        }
-        try DestinationsFile(spool: self).record(
-            events, settings: { table.settings(of: Destination(named: $0)) }, at: now, durable: false)
-    }
-}

@@ -21,9 +21,10 @@ package struct World {
     /// Called before each pass but the first. Returns the configuration of the pass, and the world that follows from
     /// the configuration; `nil` if neither has changed since the last call.
     package var renewal: () -> (configuration: Configuration, world: World)? = { nil }
-    /// Called at the end of a pass after which the run stays, with its counts so far. Every settled operation is synced
-    /// then, and the run has no lock but its own. Not called more often than once a second, except before a wait.
-    package var passEnded: (RunSummary) -> Void = { _ in }
+    /// Called when what was reported so far is to be written, with the counts so far: at the end of a pass after which
+    /// the run stays, and after a failure that must not go untold. Every settled operation is synced then, and the run
+    /// has no lock but those of runs. Not called more often than once a second, except before a wait.
+    package var reportsDue: (RunSummary) -> Void = { _ in }
 
     package init(
         version: String, clock: RunClock, generator: any RandomNumberGenerator,

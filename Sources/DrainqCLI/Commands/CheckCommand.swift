@@ -72,7 +72,7 @@ struct CheckCommand: Command {
             } catch {
                 findings.problems(CommandFailure(error))
             }
-            try checkDamage(queue.spool, by: configuration, isRepairing: isRepairing && missing.isEmpty, &findings)
+            try checkDamage(of: queue, by: configuration, isRepairing: isRepairing && missing.isEmpty, &findings)
             if missing.isEmpty { try checkClaims(queue, &findings) }
             try checkFiles(queue, &findings)
             // The checks of routes need a readable configuration.

@@ -18,8 +18,9 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
 
 /// Reports the damage in the directory. With `isRepairing`, repairs it and reports the repairs and the rest.
 func checkDamage(
-    _ spool: SpoolDirectory, by configuration: Configuration?, isRepairing: Bool, _ findings: inout Findings
+    of queue: OpenQueue, by configuration: Configuration?, isRepairing: Bool, _ findings: inout Findings
 ) throws {
+    let spool = queue.spool
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
         for damage in damages { findings.report(damage) }
@@ -27,9 +28,10 @@ func checkDamage(
         return
     }
     let rule = configuration.map { ReplacementRule($0, at: .now()) }
-    let recovery = spool.repair(by: rule, now: .now()) { (ids) throws(SpoolError) in
-        try spool.countWithheld(ids, by: configuration ?? Configuration(), at: .now())
+    let recovery = spool.repair(by: rule, now: .now()) { (failures) throws(SpoolError) in
+        queue.note(try spool.events(of: failures, by: queue.configuration, at: .now()).map { .foundFailed($0) })
     }
+    if recovery.isNews { queue.note([.recovered(recovery)]) }
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
     for damage in left { findings.report(damage) }

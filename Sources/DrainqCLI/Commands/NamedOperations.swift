@@ -39,7 +39,8 @@ struct NamedOperations {
 
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt): reported.insert(attempt.id)
+        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt):
+            reported.insert(attempt.id)
         case .superseded(let name, by: _, destination: _): reported.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
         case .recovered(let recovery): for name in recovery.delivered { reported.insert(name.id) }

@@ -231,7 +231,7 @@ struct RunCommand: Command {
                 observer.queue = queue
                 return (queue.configuration, stayingWorld(of: queue))
             }
-            world.passEnded = { if observer.endPass($0, exitStatus(of: $0)) { reporter.endPass() } }
+            world.reportsDue = { if observer.endPass($0, exitStatus(of: $0)) { reporter.endPass() } }
             return world
         }
         let world = stayingWorld(of: queue)

@@ -22,9 +22,13 @@ struct SendCounting {
         log.take(.attempted(attempt), at: clock.now())
     }
 
-    /// Adds a change of a destination to the log.
+    /// Adds a change of a destination to the log. Notes at once what a dead run has left.
     mutating func take(_ event: RunEvent) {
-        if case .changed(let change) = event { log.add(waiting.added(to: change, in: queue)) }
+        switch event {
+        case .changed(let change): log.add(waiting.added(to: change, in: queue))
+        case .foundFailed, .recovered: queue.note([event])
+        default: break
+        }
     }
 
     /// Adds the operations that made room for one that stays to the log.

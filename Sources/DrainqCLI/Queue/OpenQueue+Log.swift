@@ -13,31 +13,45 @@ extension OpenQueue {
         }
     }
 
-    /// Adds operations that were evicted to the log and the counters, and leaves them to the next run for its hooks.
-    /// Tells of the operations that wait for a value of an evicted one.
+    /// Adds what a command has met or done, as a run would report it, to the log and the counters, and leaves it to the
+    /// next run for its hooks. Each of them is tried.
+    func note(_ events: [RunEvent], owing others: [News] = []) {
+        if events.isEmpty { return }
+        let now = Timestamp.now()
+        var (recorder, counters, news) = (LogRecorder(), Counters(), ReportLedger())
+        for event in events {
+            recorder.take(event, at: now)
+            counters.take(event, at: now)
+            news.take(event, for: configuration.hooks)
+        }
+        others.forEach { news.owe($0) }
+        log(recorder.take())
+        func attempt(_ body: () throws(SpoolError) -> Void) {
+            do throws(SpoolError) { try body() } catch { Messages.warning(error.description, hint: error.hint) }
+        }
+        if !counters.isEmpty { attempt { () throws(SpoolError) in try counters.addToFile(in: spool) } }
+        if news.isEmpty || configuration.hooks.commands.isEmpty { return }
+        attempt { () throws(SpoolError) in
+            try StateFile.reports.update(ReportLedger(), in: spool) { $0.add(news) }
+        }
+    }
+
+    /// Notes operations that were evicted. Tells of the operations that wait for a value of an evicted one.
     func noteEvictions(_ names: [EntryName]) {
         if names.isEmpty { return }
-        let now = Timestamp.now()
-        log(LogEvent.evictions(names, at: now))
         let destinations = DestinationTable(configuration)
-        var counters = Counters()
-        counters.countEvicted(names, destinations, at: now)
-        do throws(SpoolError) {
-            try counters.addToFile(in: spool)
-            let followers = try spool.followers(of: names, configuration)
-            for name in followers.prefix(News.idsTold) {
-                Messages.warning(
-                    "'\(name.id)' waits for a value of an operation that was evicted",
-                    hint: pasted("show", name.id.description))
-            }
-            if !configuration.hooks.takes(.failed) { return }
-            try StateFile.reports.update(ReportLedger(), in: spool) { ledger in
-                for name in names { ledger.owe(.evicted(name, destinations.destination(of: name).name)) }
-                for name in followers { ledger.owe(.follower(name, destinations.destination(of: name).name)) }
-            }
-        } catch {
+        var followers: [EntryName] = []
+        do throws(SpoolError) { followers = try spool.followers(of: names, configuration) } catch {
             Messages.warning(error.description, hint: error.hint)
         }
+        for name in followers.prefix(News.idsTold) {
+            Messages.warning(
+                "'\(name.id)' waits for a value of an operation that was evicted",
+                hint: pasted("show", name.id.description))
+        }
+        note(
+            names.map { .evicted($0, destination: destinations.destination(of: $0).name) },
+            owing: followers.map { .follower($0, destinations.destination(of: $0).name) })
     }
 
     /// Adds an operator's command that has changed these operations. A command that changed none is no event.

@@ -32,7 +32,7 @@ extension Verdict {
         case .contradicted, .refusedAlone: return .operation
         case .parked: return .credentials
         case .answer, .member, .misaligned, .unlisted, .attemptsUsedUp, .ageUsedUp, .expired, .interrupted, .ambiguous,
-            .noNetwork, .notKept:
+            .noNetwork, .notKept, .recorded:
             break
         }
         if let error { return error.accused }

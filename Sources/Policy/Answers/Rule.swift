@@ -31,6 +31,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// The server may have received an attempt that began at `since`, or was interrupted after it, and no longer
     /// remembers its idempotency key.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
+    /// A rule by which another process has decided, as it is recorded.
+    case recorded(String, Code?)
 
     /// The kind of the rule, as stored in an attempt line; `nil` for a rule about answers.
     package enum Code: String, Hashable, Sendable, CaseIterable {
@@ -56,6 +58,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         case .refusedAlone: .alone
         case .notKept: .kept
         case .ambiguous: .ambiguous
+        case .recorded(_, let code): code
         }
     }
 
@@ -110,6 +113,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "ambiguous: \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
                 + "may have been received, and the server forgets keys after \(keyTTL.quantity); "
                 + "drainq retry sends it again"
+        case .recorded(let words, _):
+            words
         }
     }
 }

@@ -190,3 +190,12 @@ extension AttemptReport {
         }
     }
 }
+
+extension Settlement {
+    /// Returns the settlement of an operation that another process has failed, as it is recorded.
+    package init(ofFailed record: AttemptRecord) {
+        self.init(
+            disposition: .failed(countsAttempt: record.counted), rule: .recorded(record.rule, record.ruleCode),
+            record: record)
+    }
+}

@@ -3,13 +3,15 @@ import Policy
 import Synchronization
 
 /// The marks of a run's files in the lock file of its directory. A mark says that a request with the operation has
-/// begun, that the operation was delivered, or that it is in row X and the run may take it back. If the process dies,
-/// recovery counts an interruption of a begun operation, and finishes the delivery of a delivered one.
+/// begun, that the operation was delivered, or that it is in row X and nobody has been told of it. If the process dies,
+/// recovery counts an interruption of a begun operation, finishes the delivery of a delivered one, and tells of a
+/// failed one.
 ///
 /// The file has records of `length` bytes, filled up with newlines. The first has the name of the directory and the
 /// boot of the machine; each further record has the name of a claim, after a `+` if the operation was delivered, after
-/// a `=` if its copy is to be kept, after a `-` if its failure is withheld, or nothing. Nothing is synced: the kernel
-/// keeps the marks when the process dies, and marks count only within one boot of one kernel, whatever the host's name.
+/// a `=` if its copy is to be kept, after a `!` if it has failed, after a `-` if its failure is withheld, or nothing.
+/// Nothing is synced: the kernel keeps the marks when the process dies, and marks count only within one boot of one
+/// kernel, whatever the host's name.
 /// A begun mark that cannot be written is left out, and the interruption is not counted: an operation must not be held
 /// up by its count.
 struct ClaimMarks {
@@ -18,16 +20,22 @@ struct ClaimMarks {
         case begun
         /// Delivered. `keep`: the file is moved to `delivered/`.
         case delivered(keep: Bool)
-        /// In row X until its run knows more.
+        /// On its way to row X, or there. The log, the counters and the hooks do not know of it yet.
+        case failed
+        /// As failed, until its run knows more.
         case withheld
 
-        static let prefixed: [Meaning] = [.delivered(keep: false), .delivered(keep: true), .withheld]
+        /// Whether recovery has to tell of the failure.
+        var isFailure: Bool { self == .failed || self == .withheld }
+
+        static let prefixed: [Meaning] = [.delivered(keep: false), .delivered(keep: true), .failed, .withheld]
 
         fileprivate var prefix: String {
             switch self {
             case .begun: ""
             case .delivered(keep: false): "+"
             case .delivered(keep: true): "="
+            case .failed: "!"
             case .withheld: "-"
             }
         }
@@ -37,6 +45,8 @@ struct ClaimMarks {
     private static let blank = [UInt8](repeating: UInt8(ascii: "\n"), count: length)
     /// The most bytes that recovery reads.
     private static let limit = 64 << 20
+    /// The most marks that wait for a report at a time: recovery reads them all.
+    static let mostUntold = limit / length / 2
 
     /// The mark of a claim: what it says, and its record.
     struct Mark {

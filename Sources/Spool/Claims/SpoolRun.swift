@@ -43,13 +43,18 @@ package final class SpoolRun {
     }
 
     /// Forgets a claim whose file has left the run's directory. `isBack`: the file has its row and its name again. The
-    /// mark of a withheld failure stays.
+    /// mark of a failure stays, until its report is written.
     func forget(_ claim: Claim, isBack: Bool = false) {
-        close(claim)
-        if claim.mark?.meaning != .withheld { unmark(claim, isBack: isBack) }
+        switch claim.mark?.meaning {
+        case .failed: leave(claim)
+        case .withheld: close(claim)
+        case .begun, .delivered, nil:
+            close(claim)
+            unmark(claim, isBack: isBack)
+        }
     }
 
-    /// Forgets a claim whose file stays in the run's directory, with its mark, for the next recovery.
+    /// Forgets a claim, with its mark for the next recovery.
     func leave(_ claim: Claim) {
         close(claim)
         changes.withLock { $0.left[claim.name] = claim }
@@ -80,6 +85,18 @@ package final class SpoolRun {
             }
             changes.marks.end(claim, isBack: isBack, in: directory)
         }
+    }
+
+    /// Whether failures are marked whose report is not written.
+    package var hasUntold: Bool { changes.withLock { $0.left.values.contains { $0.mark?.meaning == .failed } } }
+
+    /// Whether recovery would read one mark more.
+    var canMarkMore: Bool { changes.withLock { $0.left.count < ClaimMarks.mostUntold } }
+
+    /// Ends the marks of failures: the log, the counters and the hooks have them.
+    package func haveTold() {
+        let told = changes.withLock { $0.left.values.filter { $0.mark?.meaning == .failed } }
+        for claim in told { unmark(claim) }
     }
 
     /// Notes a new name in a directory, for `sync` to make durable.

@@ -4,20 +4,20 @@ package import Policy
 /// Recovery of files left by dead runs and writers.
 extension SpoolRun {
     /// Row C of dead runs → N or D, with one more interruption if a request had begun, and an unknown end if one may
-    /// have begun; → gone or K if the operation was delivered (`ClaimMarks`); or → Q; foreign files → F; row W of dead
-    /// writers → gone; two generations of one operation → the later generation. What an error has left in this run's
-    /// own directory goes the same way. Makes missing directories again.
+    /// have begun; → gone or K if the operation was delivered, and → X if it has failed (`ClaimMarks`); or → Q; foreign
+    /// files → F; row W of dead writers → gone; two generations of one operation → the later generation. What an error
+    /// has left in this run's own directory goes the same way. Makes missing directories again.
     ///
     /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
     /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
     /// `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes. Calls `count` for the operations in row X
-    /// whose failures the dead run has withheld, before the run's marks go. If this run dies, or a call throws, the
-    /// next recovery calls again.
+    /// Calls `finish` for each delivered operation before its file goes. Calls `tell` with the failures that a dead run
+    /// has not told, without a lock but the dead run's, before the run's marks go. If this run dies, or a call throws,
+    /// the next recovery calls again.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in },
-        counting count: ([OperationID]) throws(SpoolError) -> Void = { _ in }
+        telling tell: ([UntoldFailure]) throws(SpoolError) -> Void = { _ in }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         do throws(SpoolError) {
@@ -40,10 +40,11 @@ extension SpoolRun {
                 guard let dead else { continue }
                 try syncRunDirectory()
                 if !isOwn { recovery.deadRuns.append(name) }
-                try queue.withNamesLock { () throws(SpoolError) in
-                    try recover(from: dead, &recovery, now, maximumInterruptions, finish, count)
+                let untold = try queue.withNamesLock { () throws(SpoolError) in
+                    try recover(from: dead, &recovery, now, maximumInterruptions, finish)
                 }
                 try sync()
+                if !untold.isEmpty { try tell(untold) }
                 if !isOwn { dead.remove() }
             } catch {
                 recovery.errors.append(error)
@@ -66,8 +67,8 @@ extension SpoolRun {
 
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
-        _ finish: (Claim) throws(SpoolError) -> Void, _ count: ([OperationID]) throws(SpoolError) -> Void
-    ) throws(SpoolError) {
+        _ finish: (Claim) throws(SpoolError) -> Void
+    ) throws(SpoolError) -> [UntoldFailure] {
         var first: SpoolError?
         let scratch = ScratchDirectory.path(in: dead.path)
         try CommittedBatch(in: scratch, queue).complete()
@@ -80,7 +81,7 @@ extension SpoolRun {
             names = try leftovers(in: dead)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
-            return
+            return []
         }
         for bytes in names {
             do throws(SpoolError) {
@@ -99,6 +100,8 @@ extension SpoolRun {
                         try keepValuesLeft(in: claim, now)
                         _ = try self.finish(delivery, keep: keep)
                         recovery.delivered.append(name)
+                    } else if case .failed = meaning {
+                        try finishFailure(of: claim, &recovery, now)
                     } else {
                         try returnClaim(
                             claim.path, mayHaveBegun(meaning, marks) ? claim.name.withUnknownEnd : claim.nameAfter,
@@ -111,8 +114,8 @@ extension SpoolRun {
             }
         }
         if let first { throw first }
-        // The files of these marks are in row X: the loop has returned every claim.
-        try count((marks ?? [:]).filter { $0.value == .withheld }.keys.compactMap { EntryName($0)?.id })
+        // The files of these marks are in row X: the loop has moved every claim on.
+        return try queue.untoldFailures(by: marks ?? [:])
     }
 
     /// Whether a request with a left claim may have begun. Without marks of this boot nobody knows.
@@ -138,9 +141,33 @@ extension SpoolRun {
 
     /// Keeps the values that a delivery by a dead run leaves for its chain: they are in the record of its last attempt.
     private func keepValuesLeft(in claim: Claim, _ now: Timestamp) throws(SpoolError) {
-        let file = try queue.read(claim.path, name: claim.name, limit: SpoolDirectory.readLimit)
-        if case .operation(let stored) = file, let left = stored.operation.attempts.last?.kept {
+        if let left = try queue.lastAttempt(at: claim.path, claim.name)?.kept {
             _ = try queue.keep(left.kept, of: claim.name.id, for: left.chain, at: now)
+        }
+    }
+
+    /// Row C → gone, for the second name of a file that has one in a state. That one stays: it has at least as many
+    /// attempts.
+    private func removeSecondName(_ path: QueuePath, _ id: OperationID, _ recovery: inout Recovery) throws(SpoolError)
+        -> Bool
+    {
+        guard let other = try queue.otherNames(of: path, id).first(where: \.isInState),
+            try queue.removeSecondName(path, beside: other)
+        else { return false }
+        noteRemoval(in: path.parent)
+        recovery.repaired += 1
+        return true
+    }
+
+    /// Row C → X, for an operation that a dead run was about to move there.
+    private func finishFailure(of claim: Claim, _ recovery: inout Recovery, _ now: Timestamp) throws(SpoolError) {
+        if try removeSecondName(claim.path, claim.name.id, &recovery) { return }
+        // Without a record of the failure there was no room for it, and nobody knows how the request ended.
+        let last = try queue.lastAttempt(at: claim.path, claim.name)
+        let name = last?.outcome == .failed ? claim.name : claim.name.withUnknownEnd
+        let entry = Entry(state: .failed, name: name.failed(countsAttempt: last?.counted ?? false))
+        if case .quarantined(let item) = try place(claim.path, entry, "move to failed/", now) {
+            recovery.quarantined.append(item)
         }
     }
 
@@ -148,14 +175,7 @@ extension SpoolRun {
         _ path: QueuePath, _ name: EntryName, hasBegun: Bool, _ recovery: inout Recovery, _ now: Timestamp,
         _ maximumInterruptions: Int
     ) throws(SpoolError) {
-        // The name in a state stays, since it has at least as many attempts.
-        if let other = try queue.otherNames(of: path, name.id).first(where: \.isInState),
-            try queue.removeSecondName(path, beside: other)
-        {
-            noteRemoval(in: path.parent)
-            recovery.repaired += 1
-            return
-        }
+        if try removeSecondName(path, name.id, &recovery) { return }
         var name = name
         if hasBegun { name.interruptions = min(name.interruptions + 1, 99) }
         if name.interruptions >= maximumInterruptions {
@@ -277,6 +297,9 @@ package struct Recovery: Hashable, Sendable {
     package var repaired = 0
     /// The errors; the next run tries these files again.
     package var errors: [SpoolError] = []
+
+    /// Whether operations came back, left or were quarantined.
+    package var isNews: Bool { !(returned.isEmpty && delivered.isEmpty && quarantined.isEmpty) }
 
     package init() {}
 }

@@ -20,11 +20,11 @@ extension SpoolDirectory {
     }
 
     /// Repairs what `damages` finds, as far as the repair needs no operator. Recovers dead runs as the next run would;
-    /// without the rule of a configuration the next run does that. Afterwards `damages` says what is left. `count` is
+    /// without the rule of a configuration the next run does that. Afterwards `damages` says what is left. `tell` is
     /// that of `SpoolRun.recover`.
     package func repair(
         by rule: ReplacementRule?, now: Timestamp, maximumInterruptions: Int = 5,
-        counting count: ([OperationID]) throws(SpoolError) -> Void = { _ in }
+        telling tell: ([UntoldFailure]) throws(SpoolError) -> Void = { _ in }
     ) -> Recovery {
         var recovery = Recovery()
         func step(_ body: () throws(SpoolError) -> Void) {
@@ -38,8 +38,8 @@ extension SpoolDirectory {
                 (claim) throws(SpoolError) in
                 let newer = run.successor(sent: claim)
                 _ = try supersedeDeadLetters(by: newer, rule, patience: Self.namesPatience, at: now)
-            } counting: { (ids) throws(SpoolError) in
-                try count(ids)
+            } telling: { (failures) throws(SpoolError) in
+                try tell(failures)
             }
             try run.end()
         }

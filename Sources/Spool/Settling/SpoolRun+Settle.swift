@@ -45,12 +45,7 @@ extension SpoolRun {
             settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
         case .failed(let countsAttempt):
             append(record, to: claim)
-            name = claim.nameAfter
-            if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
-            name.interruptions = 0
-            name.isHeld = false
-            name.gate = .open
-            settled = try place(claim, Entry(state: .failed, name: name.asWritten), "move to failed/", now)
+            settled = try fail(claim, claim.nameAfter.failed(countsAttempt: countsAttempt), now)
         case .quarantined(let reason):
             settled = .quarantined(try quarantine(claim.path, name, reason: reason, now))
         }
@@ -154,6 +149,16 @@ extension EntryName {
         var name = self
         name.unknowns = min(unknowns + 1, 9)
         return name
+    }
+
+    /// Returns the name of an operation that has failed.
+    func failed(countsAttempt: Bool) -> EntryName {
+        var name = self
+        if countsAttempt { name.attempts = min(attempts + 1, 9999) }
+        name.interruptions = 0
+        name.isHeld = false
+        name.gate = .open
+        return name.asWritten
     }
 
     /// Returns the name of an operation after an attempt that deferred it.

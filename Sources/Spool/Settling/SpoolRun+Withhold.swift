@@ -1,21 +1,40 @@
 import CSystem
 package import Policy
 
-/// Failures that are not certain yet. The storm guard withholds a permanent answer to an operation of a sequence, and
-/// the sequence goes on: the operation is in row X, so no crash sends it after its successor. A mark says that its run
-/// may take it back. If the run dies, the operation stays failed.
+/// Failures whose report is not written, and failures that are not certain yet: the storm guard withholds a permanent
+/// answer to an operation of a sequence, and the sequence goes on. The operation is in row X, so no crash sends it
+/// after its successor. A mark says that its run may take it back. If the run dies, the operation stays failed.
 extension SpoolRun {
     /// Row C → X, as `settle`, with the mark.
     package func withhold(_ disposal: Disposal, now: Timestamp) throws(SpoolError) -> Settled {
+        let before = disposal.claim.mark?.meaning
         mark(disposal.claim, .withheld)
         do throws(SpoolError) { return try settle(disposal, now: now) } catch {
-            mark(disposal.claim, .begun)
+            mark(disposal.claim, again: before)
             throw error
         }
     }
 
-    /// Ends the mark: the failure is certain.
-    package func endWithholding(_ claim: Claim) { unmark(claim) }
+    /// Row C → X: moves an operation that has failed. First its mark says so: if the process dies from here on,
+    /// recovery moves it, and tells of it.
+    func fail(_ claim: Claim, _ name: EntryName, _ now: Timestamp) throws(SpoolError) -> Settled {
+        let before = claim.mark?.meaning
+        if before != .withheld, canMarkMore { mark(claim, .failed) }
+        do throws(SpoolError) {
+            return try place(claim.path, Entry(state: .failed, name: name), "move to failed/", now)
+        } catch {
+            mark(claim, again: before)
+            throw error
+        }
+    }
+
+    /// Makes the mark of a claim what it was before, because its file stays.
+    private func mark(_ claim: Claim, again meaning: ClaimMarks.Meaning?) {
+        if let meaning { mark(claim, meaning) } else { unmark(claim) }
+    }
+
+    /// The failure is certain: from now on its mark says that nobody has been told.
+    package func endWithholding(_ claim: Claim) { mark(claim, .failed) }
 
     /// Row X → C: takes back a withheld failure. Returns false if the file is not there any more. Under the names lock:
     /// an operator's command that has found the operation in failed/ finishes before.

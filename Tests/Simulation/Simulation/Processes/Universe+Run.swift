@@ -92,7 +92,7 @@ extension Universe {
         return statuses.min { $0.precedence < $1.precedence }?.status ?? 0
     }
 
-    private func take(_ event: RunEvent, of process: SimulatedProcess) {
+    func take(_ event: RunEvent, of process: SimulatedProcess) {
         for report in reports(of: event) { note(process.id, .reports(report)) }
     }
 
@@ -106,7 +106,7 @@ extension Universe {
 
     private func reports(of event: RunEvent) -> [Report] {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt): [report(of: attempt)]
+        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt): [report(of: attempt)]
         case .quarantined(let item): [.quarantined(item.name?.id, path: item.fileName)]
         case .changed(let change): reports(of: change)
         case .parked(let id, _, _, let times): [.parked(id)] + (times > 1 ? [.withheld(id)] : [])
@@ -146,7 +146,7 @@ extension Universe {
         case .held: .ambiguous(attempt.id)
         case .superseded: .superseded(attempt.id, by: nil)
         case .failed:
-            if case .expired = attempt.settlement.rule {
+            if attempt.record.ruleCode == .expired {
                 .failed(attempt.id, isExpired: true)
             } else {
                 .failed(attempt.id, isExpired: false)

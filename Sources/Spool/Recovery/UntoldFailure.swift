@@ -1,0 +1,32 @@
+package import Policy
+
+/// An operation that a dead run has moved to `failed/`: neither the log nor the counters nor a hook may know of it.
+package struct UntoldFailure: Hashable, Sendable {
+    package let entry: Entry
+    /// The record of its last attempt; `nil` if there was no room for one.
+    package let last: AttemptRecord?
+    /// Whether the storm guard withheld the failure, so the ledger does not count it.
+    package let isUncounted: Bool
+}
+
+extension SpoolDirectory {
+    /// Returns the operations in row X that these marks say have failed. The caller has the names lock.
+    func untoldFailures(by marks: [String: ClaimMarks.Meaning]) throws(SpoolError) -> [UntoldFailure] {
+        var meanings: [OperationID: ClaimMarks.Meaning] = [:]
+        for (text, meaning) in marks where meaning.isFailure {
+            if let name = EntryName(text) { meanings[name.id] = meaning }
+        }
+        let found = try find(Array(meanings.keys)).values.filter { $0.state == .failed }
+        return try found.sorted { $0.name.createdAt < $1.name.createdAt }.map { (entry) throws(SpoolError) in
+            UntoldFailure(
+                entry: entry, last: try lastAttempt(at: QueuePath(entry.path), entry.name),
+                isUncounted: meanings[entry.name.id] == .withheld)
+        }
+    }
+
+    /// Returns the record of the last attempt of an operation; `nil` if there is none, or the file is no operation.
+    func lastAttempt(at path: QueuePath, _ name: EntryName) throws(SpoolError) -> AttemptRecord? {
+        guard case .operation(let stored)? = try read(path, name: name, limit: Self.readLimit) else { return nil }
+        return stored.operation.attempts.last
+    }
+}
