@@ -61,6 +61,8 @@ extension Duration {
 package struct ByteCount: Hashable, Sendable, CustomStringConvertible {
     package var bytes: Int
 
+    package init(_ bytes: Int) { self.bytes = bytes }
+
     /// Reads a number with `B`, `kB` or `KB`, `MB`, `GB`, `TB` (powers of 1,000), `KiB`, `MiB`, `GiB`, `TiB` (powers of
     /// 1,024), or bare bytes; `nil` for anything else, a fraction of a byte, or more than 63 bits.
     package init?(quantity text: some StringProtocol) {

@@ -150,7 +150,7 @@ struct OperatorTests {
             "{ routes: { default: { url: \"https://a.example\" } }, limits: { operationBytes: 10 } }")
         let finished = try queue.run("add", input: "1\n\"0123456789\"\n")
         #expect(finished.status == 65 && finished.lines.count == 1)
-        #expect(finished.error.contains("larger than the limit of 10 bytes") && finished.error.contains("kept as"))
+        #expect(finished.error.contains("larger than the limit of 10B") && finished.error.contains("kept as"))
         let kept = try queue.run("add", "--json", input: "{").lines[0]
         #expect(try kept.contains("\"path\":\"quarantine/") && !queue.names("quarantine").isEmpty)
         #expect(try queue.run("add", "/none").status == 74)

@@ -81,12 +81,12 @@ struct AdmissionTests {
             ("field 'bodyFile': \(BodyFileRefusal.noRoots)", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
             ("field 'drainq': written by a newer drainq (format 2)", Array(#"{"drainq":2}"#.utf8)),
             (
-                "the operation is larger than the limit of 1000 bytes",
+                "the operation is larger than the limit of 1kB",
                 Array("\"\(String(repeating: "x", count: 1000))\"".utf8)
             ),
             ("it is too long: 70000 bytes, 66536 are allowed", [UInt8](repeating: 0x20, count: 70000)),
             (
-                "key, URL and headers are longer than 65536 bytes",
+                "key, URL and headers are longer than 64KiB",
                 Array(#"{"drainq":1,"payload":1,"x":"\#(String(repeating: "x", count: 65_500))"}"#.utf8)
             ),
         ]

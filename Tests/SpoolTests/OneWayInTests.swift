@@ -444,7 +444,7 @@ struct OneWayInTests {
         #expect(
             try readmit(Limits(operations: 2)).results == [.refused("the queue holds 2 operations, its limit")])
         let small = try readmit(Limits(operationBytes: 1))
-        #expect(small.results == [.refused("the operation is larger than the limit of 1 bytes")])
+        #expect(small.results == [.refused("the operation is larger than the limit of 1B")])
         #expect(try readmit(Limits(), isDryRun: true).results == [.admitted])
         #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
         let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))

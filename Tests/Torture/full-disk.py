@@ -202,7 +202,7 @@ with test("minimumFree keeps add out in time, and delivers") as told:
         result = disk.queue("add", input="".join(lines(400, size=40_000)))
         ids = result.stdout.split()
         free = os.statvfs(disk.place)
-        expect(result.returncode == 74 and "less than 200000 bytes would stay free" in result.stderr, kind, result.stderr)
+        expect(result.returncode == 74 and "less than 200kB would stay free" in result.stderr, kind, result.stderr)
         expect(set(disk.queue.operations()) == set(ids), kind)
         # What directories and file tails take is not counted beforehand.
         expect(free.f_bavail * free.f_frsize > 60_000, kind, free.f_bavail * free.f_frsize)

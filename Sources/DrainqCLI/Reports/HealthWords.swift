@@ -326,13 +326,10 @@ struct HealthWords {
 extension FullLimit {
     /// The limit in words: `the queue is full (limits.operations 100)`.
     var words: String {
-        func limit(_ name: String, _ bytes: Int) -> String {
-            "(limits.\(name) \(ByteCount(quantity: "\(bytes)").map(\.quantity) ?? "\(bytes)"))"
-        }
-        return switch self {
+        switch self {
         case .operations(let count): "the queue is full (limits.operations \(count))"
-        case .bytes(let bytes): "the queue is full \(limit("bytes", bytes))"
-        case .minimumFree(let bytes): "the disk is full \(limit("minimumFree", bytes))"
+        case .bytes(let bytes): "the queue is full (limits.bytes \(ByteCount(bytes)))"
+        case .minimumFree(let bytes): "the disk is full (limits.minimumFree \(ByteCount(bytes)))"
         case .operationBytes, .headerBytes: description
         }
     }

@@ -38,10 +38,10 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .operations(let limit): "the queue holds \(limit) operations, its limit"
-        case .bytes(let limit): "the queue would pass its limit of \(limit) bytes"
-        case .operationBytes(let limit): "the operation is larger than the limit of \(limit) bytes"
-        case .headerBytes(let limit): "key, URL and headers are longer than \(limit) bytes"
-        case .minimumFree(let limit): "less than \(limit) bytes would stay free"
+        case .bytes(let limit): "the queue would pass its limit of \(ByteCount(limit))"
+        case .operationBytes(let limit): "the operation is larger than the limit of \(ByteCount(limit))"
+        case .headerBytes(let limit): "key, URL and headers are longer than \(ByteCount(limit))"
+        case .minimumFree(let limit): "less than \(ByteCount(limit)) would stay free"
         }
     }
 }
