@@ -58,6 +58,8 @@ package struct QueueCount {
     /// The numbers of failed operations and files in quarantine that no operator's command has named.
     package private(set) var newFailed = 0
     package private(set) var newQuarantined = 0
+    /// The newest of these operations.
+    private(set) var newestFailed: Entry?
     /// The number of waiting operations behind an older operation of their sequence.
     package private(set) var waitingForOlder = 0
     /// The number of waiting operations superseded by a newer operation.
@@ -102,7 +104,9 @@ package struct QueueCount {
         for entry in failed {
             let isWithheld = uncertain.contains(entry.name.id)
             count(isWithheld ? Entry(state: .claimed, name: entry.name) : entry)
-            if !isWithheld, seen.isEmpty || !seen.contains("\(entry.name)") { newFailed += 1 }
+            if isWithheld || !seen.isEmpty && seen.contains("\(entry.name)") { continue }
+            newFailed += 1
+            if newestFailed.map({ $0.name.createdAt < entry.name.createdAt }) ?? true { newestFailed = entry }
         }
         let quarantined = try spool.quarantined()
         states[.quarantined] = quarantined.count

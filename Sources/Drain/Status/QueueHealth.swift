@@ -64,6 +64,8 @@ package struct QueueHealth {
     /// The numbers of failed operations and of files in quarantine that no operator's command has named.
     package var newFailed = 0
     package var newQuarantined = 0
+    /// Why the newest of these operations failed; `nil` if its file does not say.
+    package var newestFailure: String?
     package var runs = RunTimes()
     package var lastSuccess: Timestamp?
     /// Why network or power keep this machine from sending; `nil` if they do not.
@@ -85,6 +87,9 @@ package struct QueueHealth {
         unsent = count.destinationCounts.compactMap(\.unsent).reduce(nil) { $1.joined(by: $0) }
         (unserved, fullLimit) = (count.unserved, count.fullLimit)
         (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
+        newestFailure = try count.newestFailed.flatMap { (entry) throws(SpoolError) in
+            try spool.attempts(of: entry).last?.cause
+        }
         runs = try spool.runTimes()
         (due, isAtWork) = (count.due, count.isAtWork)
         let last = try StateFile.lastRun.read(RunCounts.self, in: spool)

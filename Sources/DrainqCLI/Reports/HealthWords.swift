@@ -74,7 +74,10 @@ struct HealthWords {
         case .offline(let reason): return "\(reason): \(waits(waiting))"
         case .trouble: return troubleText
         case .unsent: return unsentText
-        case .failed: return "\(Self.count(health.newFailed, "operation")) failed for good"
+        case .failed:
+            let newest = health.newFailed == 1 ? ": " : ", the newest one: "
+            let cause = health.newestFailure.map { newest + escapedForDisplay($0).truncated(to: 100) }
+            return "\(Self.count(health.newFailed, "operation")) failed for good\(cause ?? "")"
         case .quarantined:
             return "\(InWords.are(health.newQuarantined, "file")) in quarantine: the text is no operation"
         case .unserved: return unservedText
