@@ -18,6 +18,8 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
         case invalid
         /// The operation would exceed a limit.
         case full
+        /// `drainq send` has an operation of the same id in flight, and may keep nothing of it: add it again later.
+        case inFlight
         /// The disk is full, or the file system failed.
         case inputOutput
     }
@@ -38,6 +40,12 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
 
     init(_ field: String, _ reason: String) {
         self.init("\(field): \(reason)")
+    }
+
+    init(inFlight: Void) {
+        kind = .inFlight
+        description = "cannot add: another process sends or drops an operation of the same id"
+        hint = "add it again when that process has ended"
     }
 
     init(_ limit: FullLimit) {

@@ -49,6 +49,24 @@ struct NewestTests {
         #expect(try bench.names(.new).map(\.id.description).contains("default-0") == (status == 401))
     }
 
+    /// The run has died before it removed them. When it began the request, the time of the newer value had not come.
+    @Test func `recovery of a delivery removes the older values that a run may have left`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(1) { $0.key = "a" }
+        let later = bench.now + .seconds(60)
+        try bench.add(1) { ($0.key, $0.notBefore) = ("a", later) }
+        do {
+            let run = try bench.spool.beginRun(now: bench.now)
+            let newer = try #require(try bench.names(.new).max { $0.createdAt < $1.createdAt })
+            let claim = try #require(try run.claim(Entry(state: .new, name: newer)))
+            let record = AttemptRecord(at: bench.now, duration: .zero, outcome: .delivered, rule: "204")
+            _ = try run.receipt(of: run.begin([claim]), for: [(claim, record)], keep: false)
+        }
+        bench.pass(.seconds(120))
+        #expect(try bench.run().delivered == 1)
+        #expect(try bench.bodies.isEmpty && bench.names(.new).isEmpty)
+    }
+
     @Test func `a destination that is down is probed with the newest of the operations that had no request`() throws {
         let bench = try bench()
         try bench.add(8)

@@ -42,6 +42,17 @@ struct ExportTests {
         #expect(try !queue.run("status", "--check").output.contains("failed for good"))
     }
 
+    @Test func `what an export has dropped is new when it fails again under its name`() throws {
+        let queue = try Drainq("{ routes: { default: { url: 'http://127.0.0.1:1/' } } }")
+        try queue.run("add", "--expires", "2020-01-01T00:00:00Z", input: numbered(1))
+        try queue.run("run")
+        let name = try queue.names("failed")
+        #expect(try queue.run("export", "--state", "failed", "--to", "f", "--then-drop").status == 0)
+        #expect(try queue.run("import", "f").status == 0)
+        #expect(try queue.names("failed") == name)
+        #expect(try queue.run("status", "--check").output.contains("1 operation failed for good"))
+    }
+
     @Test func `export and import make the same files under the same names`() throws {
         let (from, to) = (try variety(), try Drainq())
         let exported = try from.run("export")

@@ -102,6 +102,30 @@ struct KeyLimitTests {
         #expect(try ids() == ["a", "b", "d"])
     }
 
+    /// A run claims an operation of the key between the listing of its keys and that of their parts.
+    @Test func `a key of which a run takes an operation between two listings stays`() throws {
+        var system = SystemCalls.real
+        let real = system
+        let (run, path) = (try queue.open().beginRun(now: now), queue.path)
+        var taken: Entry?
+        system.list = { (directory, listed, body) throws(Errno) in
+            try real.list(directory, listed, body)
+            guard String(cString: listed) == "deferred", let entry = taken else { return }
+            taken = nil
+            // try?: the closure throws other errors.
+            _ = try? run.claim(entry)
+        }
+        let open = try queue.open(system)
+        var control = AdmissionControl(configuration(merges: true, operations: 2))
+        _ = try open.accept(
+            [submission("a", "k", 0), submission("b", "k", 1), submission("c", nil, 2)], within: &control)
+        taken = try queue.entries().first { "\($0.name.id)" == "b" }
+        _ = try open.accept([submission("d", nil, 3)], within: &control)
+        #expect(taken == nil && FileManager.default.fileExists(atPath: path))
+        try run.end()
+        #expect(try ids() == ["a", "b", "d"], "the key stays whole")
+    }
+
     /// A run claims an operation of the key between the choice and the removal.
     @Test func `a key of which a run takes an operation meanwhile is not evicted in part`() throws {
         var system = SystemCalls.real

@@ -212,6 +212,18 @@ struct OperatorTests {
         #expect(try open.endings(of: [entry.name.id]).kinds == [entry.name.id: .failed])
     }
 
+    @Test func `prune keeps a failure that its run may take back`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        let disposal = SpoolRun.Disposal(claim, .failed(countsAttempt: true), record: TemporaryQueue.record(.failed))
+        _ = try run.withhold(disposal, now: now)
+        let open = try queue.open()
+        #expect(try open.prune(.failed, olderThan: .lastInNames, at: now) == 0)
+        run.endWithholding(claim)
+        #expect(try open.prune(.failed, olderThan: .lastInNames, at: now) == 1)
+    }
+
     /// An operator's retry, and a run that fails the operation anew, between the search and the removal.
     @Test func `prune keeps a failure that has taken the place of an old one since its search`() throws {
         let entry = try settled("a", .failed(countsAttempt: true))

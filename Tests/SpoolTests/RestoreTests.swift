@@ -390,6 +390,30 @@ struct RestoreTests {
         #expect(stored.operation.body == batch[1].body && stored.operation.header.hasKeyOfEdit)
     }
 
+    /// The clock was ahead when the operation was added, and has been set back.
+    @Test(arguments: [false, true])
+    func `an edit has a key of its own unless it is certain that no request has begun`(hasBegun: Bool) throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        let old = try portable(queue, "x", 0, size: 400)
+        _ = try restore([old], open)
+        if hasBegun {
+            let path = "\(queue.path)/\(old.entry.path)"
+            let ahead = Date(timeIntervalSinceNow: 3600)
+            try FileManager.default.setAttributes([.modificationDate: ahead], ofItemAtPath: path)
+            let run = try open.beginRun(now: TemporaryQueue.now)
+            let claim = try #require(try run.claim(old.entry))
+            run.begin([claim])
+            _ = try run.settle(claim, .putBack, record: nil, now: TemporaryQueue.now)
+            try run.end()
+        }
+        var control = AdmissionControl(Limits())
+        let edited = try portable(queue, "x", 0, size: 500)
+        _ = try open.accept(TemporaryQueue.portable([edited]), within: &control, replacing: true)
+        guard case .operation(let stored)? = try open.read(edited.entry) else { throw Errno(0) }
+        #expect(stored.operation.header.hasKeyOfEdit == hasBegun)
+    }
+
     @Test func `an imported operation evicts no newer operation`() throws {
         let queue = try TemporaryQueue()
         let old = [try portable(queue, "x", 2, size: 400), try portable(queue, "y", 3, size: 400)]

@@ -82,7 +82,7 @@ final class DestinationBook {
     /// Returns the destinations of the operations that wait or are in flight.
     private func waitingDestinations() throws(SpoolError) -> Set<Digest> {
         var found: Set<Digest> = []
-        for state in [QueueState.new, .deferred, .claimed] {
+        for state in QueueState.standing {
             try spool.forEachEntry(in: state) { found.insert(table.destination(of: $0.name).digest) }
         }
         return found

@@ -17,7 +17,7 @@ package struct DestinationChange {
     package func isKnown(_ destination: Destination, _ known: KnownDestinations) throws(SpoolError) -> Bool {
         if known.isKnown(destination) { return true }
         var found = false
-        for state in [QueueState.new, .deferred, .claimed] where !found {
+        for state in QueueState.standing where !found {
             try spool.forEachEntry(in: state) {
                 found = found || known.table.destination(of: $0.name).digest == destination.digest
             }

@@ -78,11 +78,11 @@ extension Settling {
         return true
     }
 
-    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what waits of it if the
-    /// newer one was sent before its time. After an error the newer one
-    /// must stay, with its mark: no dead letter comes back into the queue before the next recovery has removed them.
+    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what may wait of it. After
+    /// an error the newer one must stay, with its mark: no dead letter comes back into the queue before the next
+    /// recovery has removed them.
     mutating func supersedeDeadLetters(by newer: Claim) throws(SpoolError) {
-        if rule.mayReplace(newer.name), try !proposals.lookForDeadLetters(of: newer.name) { return }
+        if !rule.mayLeaveOlder(newer.name), try !proposals.lookForDeadLetters(of: newer.name) { return }
         let removed = try spool.supersedeDeadLetters(
             by: spoolRun.successor(sent: newer), rule, patience: QueueView.patience, at: world.now())
         for entry in removed { noteSuperseded(entry.name, by: newer.name.id) }

@@ -152,9 +152,12 @@ final class AddReport {
             }
         case .inFlight:
             applying.insert(.deferred)
-            let reason = "it is in flight, and was not replaced"
+            let reason =
+                replaces
+                ? "it is in flight, and was not replaced"
+                : "another process sends or drops an operation of this id: not \(verb)ed"
             if isJSON { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
-            Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
+            Messages.error("'\(id)': \(reason)", hint: pasted("show", id))
         case .isGone:
             applying.insert(.failed)
             let reason = "it is not in the queue any more, and was not replaced"

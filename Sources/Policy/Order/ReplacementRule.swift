@@ -22,6 +22,12 @@ package struct ReplacementRule: Sendable {
         eligibility(of: name, at: moment, longestDelay: .zero, ignoringBackoff: true).replacesOlder(gate: name.gate)
     }
 
+    /// Whether older values of an operation that was sent may still wait. Each run that sends a value whose time has come
+    /// removes them before; but this one has a time of its own, and nobody knows any more whether it had come.
+    package func mayLeaveOlder(_ sent: EntryName) -> Bool {
+        if case .notBefore = sent.gate { group(of: sent) != nil } else { false }
+    }
+
     /// Whether `newer` replaces `older`. `isSent`: `newer` is being sent, or was, whatever its `notBefore`.
     package func replaces(_ newer: EntryName, _ older: EntryName, isSent: Bool = false) -> Bool {
         guard Age(older) < Age(newer), isSent || mayReplace(newer), let group = group(of: newer) else { return false }

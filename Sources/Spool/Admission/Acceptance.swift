@@ -6,7 +6,8 @@ package enum Acceptance: Hashable, Sendable {
     case accepted(EntryName)
     /// An operation of that id is in the queue already; nothing was done.
     case duplicate(of: QueueState)
-    /// An operation of that id is in flight, or moved meanwhile, and was not replaced.
+    /// An operation of that id is in flight, or moved meanwhile, and was not replaced; or a process has it that may keep
+    /// nothing of it, such as `send`. Nothing was done.
     case inFlight
     /// No operation of that id is in the queue any more, and none was replaced.
     case isGone

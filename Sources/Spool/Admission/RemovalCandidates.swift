@@ -239,7 +239,10 @@ struct RemovalCandidates {
             hasMore = true
         }
         var busy: Set<SequenceKey> = []
-        try queue.forEachEntry(in: .claimed) { entry in if let key = key(of: entry.name) { busy.insert(key) } }
+        func noteBusy() throws(SpoolError) {
+            try queue.forEachEntry(in: .claimed) { entry in if let key = key(of: entry.name) { busy.insert(key) } }
+        }
+        try noteBusy()
         var newest: [SequenceKey: Entry] = [:]
         for state in [QueueState.new, .deferred] {
             try queue.forEachEntry(in: state) { entry in
@@ -265,6 +268,9 @@ struct RemovalCandidates {
                     parts[key]?.append(Victim.Part(entry: entry))
                 }
             }
+            // A part that a run has claimed since is in none of the listings, and no key goes in part.
+            try noteBusy()
+            entries.removeAll { key(of: $0.name).map(busy.contains) ?? false }
         }
         listsOldest = hasMore
         oldest = entries.reversed().map { entry in

@@ -56,6 +56,10 @@ extension SpoolDirectory {
                 continue
             }
             if let replaced, !replacing {
+                if try mayEnd(replaced) {
+                    results.append(.inFlight)
+                    continue
+                }
                 existing.append(replaced)
                 results.append(.duplicate(of: replaced.state))
                 continue

@@ -12,10 +12,19 @@ extension SpoolRun {
     }
 
     /// The time in the names of the directories of `send`, as of writers' in `tmp/`.
-    private static var timeOfSends: String { Timestamp(microseconds: 0).compactMicroseconds }
+    fileprivate static var timeOfSends: String { Timestamp(microseconds: 0).compactMicroseconds }
 
     /// Whether another run is at the queue. Meaningful after `recover`.
     package var hasOtherRuns: Bool {
         get throws(SpoolError) { try !otherRuns.isEmpty }
+    }
+}
+
+extension SpoolDirectory {
+    /// Whether a living process has the operation that may keep nothing of it: `send`, whose server may refuse it, or an
+    /// addition that makes room.
+    func mayEnd(_ entry: Entry) throws(SpoolError) -> Bool {
+        guard let claimer = entry.claimedBy, claimer.hasPrefix(SpoolRun.timeOfSends) else { return false }
+        return try runs().alive.contains(claimer)
     }
 }

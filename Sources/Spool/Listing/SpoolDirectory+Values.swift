@@ -35,11 +35,11 @@ extension SpoolDirectory {
         return false
     }
 
-    /// Returns the values in rows X and Q that a sent operation replaces; in rows N and D, too, if it is sent before
-    /// its time, and a run has not removed them before. The caller has the names lock.
+    /// Returns the values in rows X and Q that a sent operation replaces; in rows N and D, too, if they may be there.
+    /// The caller has the names lock.
     func superseded(by newer: Successor, _ rule: ReplacementRule) throws(SpoolError) -> [Entry] {
         var older: [Entry] = []
-        let waiting = rule.mayReplace(newer.name) ? [] : [QueueState.new, .deferred]
+        let waiting = rule.mayLeaveOlder(newer.name) ? [QueueState.new, .deferred] : []
         try forEachValue(in: [.failed, .quarantine] + waiting, of: rule) { entry, _ in
             if newer.replaces(entry.name, by: rule) { older.append(entry) }
         }

@@ -49,15 +49,21 @@ extension SpoolDirectory {
     }
 
     /// Looks again with the names lock: no operator's command brings the operation back meanwhile, so no later failure
-    /// has the name.
+    /// has the name, and its run takes back no withheld failure. Leaves a failure that is not certain.
     private func removeDeadLetter(
         _ path: QueuePath, olderThan limit: Timestamp, at now: Timestamp
     ) throws(SpoolError) -> Bool {
         try withNamesLock { () throws(SpoolError) in
-            guard try isOld(path, before: limit) else { return false }
+            guard try isOld(path, before: limit), try isCertain(path) else { return false }
             let file = DepartingFile(path: path, ending: ending(of: path, at: now))
             return try depart("remove", .pastRetention(RetentionEnd(of: file)))
         }
+    }
+
+    /// Whether no run may take back the failure. The file is there, so its mark would be there, too.
+    private func isCertain(_ path: QueuePath) throws(SpoolError) -> Bool {
+        guard let name = path.nameBytes.withUnsafeBufferPointer({ EntryName($0) }) else { return true }
+        return try !withheldFailures().contains(name.id)
     }
 
     /// Returns how a dead letter ended; `nil` if its file has no name of an operation.
