@@ -219,6 +219,19 @@ struct ChainTests {
         #expect(try bench.names(.failed).map(\.id) == [waiting.id] && bench.names(.new).isEmpty)
     }
 
+    @Test func `the age of the schedule bounds the wait for a value that only creates of other chains leave`() throws {
+        let bench = try conversations()
+        try add(bench, "create", 1, key: nil)
+        try add(bench, "default", 1, key: nil)
+        try add(bench, "default", 2, key: nil)
+        #expect(try bench.run { _ in .status(403) }.attempts == 1)
+        bench.pass(.seconds(86_400))
+        let summary = try bench.run { _ in .status(403) }
+        #expect(summary.failed == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-1"])
+        #expect(try bench.names(.new).map(\.id.description) == ["create-0", "default-0"])
+    }
+
     @Test func `the expiry of an operation bounds the wait for a kept value`() throws {
         let bench = try bench(.any)
         let end = bench.now + .seconds(100)

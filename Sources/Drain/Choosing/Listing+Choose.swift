@@ -30,7 +30,6 @@ extension Listing {
     /// Processes one name: offers a due operation, and notes a superseded, expired or waiting operation.
     private mutating func take(_ name: ListedName, in state: QueueState, _ cut: borrowing Cut?) {
         let kind = view.kinds.kind(of: name)
-        lacking.note(name, kind)
         guard kind.isAskedFor, !view.isSetAside(name) else { return }
         let isNamed = view.isNamed(name)
         guard isNamed || kind.order.isSequential else { return }
@@ -96,8 +95,9 @@ extension Listing {
         // A schedule puts nothing off beyond its expiry.
         var mayExpireByFile = true
         if case .time = reason, case .retryAt = name.gate, sequence == nil { mayExpireByFile = false }
-        if case .kept = reason {
-            lacking.append(Candidate(name, in: state, sequence, isHead: false, kind), name.mark, kind)
+        if case .kept(let value) = reason {
+            let candidate = Candidate(name, in: state, sequence, isHead: false, kind)
+            lacking.append(LackingOperation(candidate: candidate, mark: name.mark, kind: kind, value: value))
             return
         }
         expireOrCount(
@@ -108,13 +108,16 @@ extension Listing {
     /// Passes over the operations that lack a kept value. Their age bounds the wait for a value that may never come: as
     /// long as another operation may leave it, they wait with that one, however long no run has come.
     private mutating func passOverLacking() throws(SpoolError) {
-        if lacking.isEmpty { return }
-        try view.spool.forEachName(in: .claimed) { name, _ in lacking.note(name, view.kinds.kind(of: name)) }
-        for (candidate, mark, kind) in lacking.operations {
-            let bound = lacking.mayBeServed(candidate.entry.name, kind) ? WaitBound.expiry : .age
+        var lacks = KeptLacks()
+        for one in lacking where hasExpired(createdAt: one.createdAt, one.kind, .age, at: view.now) {
+            view.note(one.value, of: one.candidate.entry, in: &lacks)
+        }
+        try view.serve(&lacks, from: [.new, .deferred, .claimed])
+        for one in lacking {
+            let isUnserved = view.isUnserved(one.value, of: one.candidate.entry, in: lacks)
             expireOrCount(
-                candidate, createdAt: candidate.entry.name.createdAt, mark: mark, mayExpireByFile: true, kind, bound,
-                .nothing)
+                one.candidate, createdAt: one.createdAt, mark: one.mark, mayExpireByFile: true, one.kind,
+                isUnserved ? .age : .expiry, .nothing)
         }
     }
 

@@ -27,8 +27,8 @@ struct Listing: ~Copyable {
     var passedOver: PassedOver
     /// The operations of merging kinds that this pass does not attempt. The parts of their documents wait too.
     var waitingCarriers: Set<OperationID> = []
-    /// The operations that wait for a kept value, and those that may still leave one.
-    var lacking = LackingOperations()
+    /// The operations that wait for a kept value.
+    var lacking: [LackingOperation] = []
 
     var options: RunOptions { view.options }
     /// The most expired operations settled by a pass.

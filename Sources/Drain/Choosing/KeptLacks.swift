@@ -1,0 +1,105 @@
+package import Policy
+package import Spool
+
+/// Operations that wait for a value which no operation of the queue can leave any more.
+package struct Unserved: Hashable, Sendable {
+    package var count = 0
+    /// The name of the value, and the first operation that waits for it.
+    package var name: String
+    package var first: OperationID
+    /// The failed operation that would have left the value; `nil` if there is none in the queue.
+    package var failed: OperationID?
+    /// The creation of the oldest operation.
+    fileprivate var oldest: Timestamp
+
+    fileprivate init(_ name: String, of first: EntryName) {
+        (self.name, self.first, oldest) = (name, first.id, first.createdAt)
+    }
+}
+
+/// The values that operations wait for, by chain and name.
+struct KeptLacks {
+    /// A value that operations lack. `isInLine`: other operations of the chain wait for these operations.
+    struct Lack: Hashable {
+        let name: String
+        let isInLine: Bool
+    }
+
+    private(set) var values: [Digest: [Lack: Unserved]] = [:]
+
+    /// Upper bound on the chains judged.
+    private static let most = 10_000
+
+    mutating func note(_ lack: Lack, of chain: Digest, for entry: EntryName) {
+        if values[chain] == nil, values.count >= Self.most { return }
+        var unserved = values[chain]?[lack] ?? Unserved(lack.name, of: entry)
+        unserved.count += 1
+        unserved.oldest = min(unserved.oldest, entry.createdAt)
+        values[chain, default: [:]][lack] = unserved
+    }
+
+    /// Takes an operation that can leave these values of a chain; `nil` if its chain is not known. `failed`: the
+    /// operation, if it has failed. `since`: its creation, if it waits in a line.
+    mutating func serve(_ names: Set<String>, of chain: Digest?, failed: OperationID?, inLineSince since: Timestamp?) {
+        for chain in chain.map({ [$0] }) ?? Array(values.keys) where values[chain] != nil {
+            for lack in names.flatMap({ [Lack(name: $0, isInLine: false), Lack(name: $0, isInLine: true)] }) {
+                // What stands behind an operation in its line cannot leave the value.
+                if lack.isInLine, let since, let oldest = values[chain]?[lack]?.oldest, oldest < since { continue }
+                if let failed { values[chain]?[lack]?.failed = failed } else { values[chain]?[lack] = nil }
+            }
+        }
+    }
+
+    /// The values that nothing can leave; `nil` if there are none.
+    var unserved: Unserved? {
+        let all = values.values.flatMap(\.values)
+        var first = all.min { $0.first.description < $1.first.description }
+        first?.count = all.reduce(0) { $0 + $1.count }
+        return first
+    }
+}
+
+extension QueueView {
+    private mutating func lack(_ name: String, of entry: Entry) -> KeptLacks.Lack {
+        KeptLacks.Lack(name: name, isInLine: kinds.kind(of: entry.name).isInLineOfKey)
+    }
+
+    /// Notes that an operation waits for a value.
+    mutating func note(_ name: String, of entry: Entry, in lacks: inout KeptLacks) {
+        guard let chain = chain(of: entry) else { return }
+        lacks.note(lack(name, of: entry), of: chain, for: entry.name)
+    }
+
+    /// Whether an operation waits for one of the values left in `lacks`.
+    mutating func isUnserved(_ name: String, of entry: Entry, in lacks: KeptLacks) -> Bool {
+        if lacks.values.isEmpty { return false }
+        return chain(of: entry).flatMap { lacks.values[$0] }?[lack(name, of: entry)] != nil
+    }
+
+    /// Takes the values away that an operation in these states may still leave. An operation that waits for a value
+    /// itself leaves none of that name.
+    mutating func serve(
+        _ lacks: inout KeptLacks, from states: [QueueState] = [.new, .deferred, .claimed, .failed]
+    ) throws(SpoolError) {
+        if lacks.values.isEmpty { return }
+        let spool = spool
+        for state in states {
+            try spool.forEachEntry(in: state) { entry in
+                let kind = kinds.kind(of: entry.name)
+                let left = Set(kind.route.keep.keys).subtracting(kind.keptNames)
+                if left.isEmpty { return }
+                let failed = state == .failed ? entry.name.id : nil
+                let since = failed == nil && kind.isInLineOfKey ? entry.name.createdAt : nil
+                lacks.serve(left, of: chain(of: entry), failed: failed, inLineSince: since)
+            }
+        }
+    }
+
+    /// Returns what is known of the value that an operation waits for, if no operation can leave it; `nil` if one can.
+    package mutating func unserved(_ lack: String, of entry: Entry) throws(SpoolError) -> Unserved? {
+        var lacks = KeptLacks()
+        note(lack, of: entry, in: &lacks)
+        try serve(&lacks)
+        return lacks.unserved
+    }
+}
