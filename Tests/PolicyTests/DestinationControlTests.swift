@@ -163,7 +163,6 @@ struct DestinationControlTests {
             return control
         }
         var refused = parked()
-        refused.forgetWithheld()
         #expect(tell("b401 end", &refused) == "sampleOne hold(b)")
         #expect(refused.isBlocked && refused.state.parking.isEmpty)
         var delivered = parked()
@@ -209,12 +208,12 @@ struct DestinationControlTests {
         #expect(!control.admits(attempts: 1) && control.concurrencyLimit == 0)
     }
 
-    @Test func `samples stop further requests, and the end of a pass forgets withheld answers`() {
+    @Test func `samples stop further requests, and the end of a pass decides withheld answers`() {
         var control = control()
         _ = tell("a404 b404 c404 d404 e404", &control)
         #expect(control.isSampling && control.concurrencyLimit == 0 && control.withheld.count == 5)
-        control.forgetWithheld()
-        #expect(control.withheld.isEmpty)
+        _ = tell("end", &control)
+        #expect(!control.isSampling && !control.isWithholding)
     }
 
     @Test func `a recorded hold or pause blocks at once, a recorded circuit breaker only if nothing is withheld`() {

@@ -68,12 +68,6 @@ final class RunDestination {
     /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }
 
-    /// Discards the remaining work of this pass. The answers withheld until then have no effect.
-    func forgetWork() {
-        urgent = []
-        control.forgetWithheld()
-    }
-
     /// Whether the destination is on this machine, and so needs no network.
     var isLocal: Bool { identity.isLocal(settings) }
 }

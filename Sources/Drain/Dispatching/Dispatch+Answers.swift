@@ -19,12 +19,21 @@ extension Dispatch {
     /// none.
     mutating func concludeQuiet() -> Bool {
         let quiet = queue.quietDestinations
-        for destination in quiet {
-            let prints = book.fingerprints(
-                of: destination.identity, sent: destination.control.withheld.first?.attempt.secrets ?? .none)
-            obey(destination.control.concludeAlone(prints: prints, at: world.now()), destination)
-        }
+        for destination in quiet { conclude(destination) }
         return !quiet.isEmpty
+    }
+
+    /// Applies all withheld answers, because this pass asks no other operation.
+    mutating func concludeAll() {
+        for destination in queue.destinations {
+            while destination.control.isWithholding { conclude(destination) }
+        }
+    }
+
+    private mutating func conclude(_ destination: RunDestination) {
+        let prints = book.fingerprints(
+            of: destination.identity, sent: destination.control.withheld.first?.attempt.secrets ?? .none)
+        obey(destination.control.concludeAlone(prints: prints, at: world.now()), destination)
     }
 
     // MARK: - Reports

@@ -64,9 +64,11 @@ struct Dispatch: ~Copyable {
         if !settling.hasSubmitter { beginStormGuards(for: chosen) }
         for candidate in inOrder(chosen) { queue.append(candidate, of: book[candidate]) }
         while makeProgress() {}
+        // Before the cut-off: no operation comes back while its successor is in flight.
+        concludeAll()
+        cutOff()
         queue.toleratesLostClaims = false
         if queue.isOutdated { settling.hasToListAgain = true }
-        settling.failReleased()
         settling.putBack(queue.end().flatMap(\.claims).filter(\.isOpen))
         settling.syncOrEndRun()
         book.tell()
@@ -103,7 +105,8 @@ struct Dispatch: ~Copyable {
         return order
     }
 
-    /// Begins attempts, then waits for reports and takes them in. Returns false if nothing is left to do in this pass.
+    /// Begins attempts, then waits for reports and takes them in. Returns false if this pass begins nothing more, and
+    /// takes in no further report.
     private mutating func makeProgress() -> Bool {
         stop.beginGraceIfAsked(inFlight: inFlight.count, &settling)
         if stop.graceEnd != nil { putBackWaiting() }
@@ -126,9 +129,7 @@ struct Dispatch: ~Copyable {
             return false
         }
         takeReports(delay)
-        guard stop.cutsOff else { return true }
-        cutOff()
-        return false
+        return !stop.cutsOff
     }
 
     /// Releases the sequence locks of destinations with nothing left to do in this pass: other runs send what comes in
@@ -317,7 +318,7 @@ struct Dispatch: ~Copyable {
         destination.limits.giveBack(inFlight: destination.inFlight)
     }
 
-    /// Cuts off the attempts in flight when the grace time is up.
+    /// Cuts off the attempts in flight, if there are any: the grace time is up.
     private mutating func cutOff() {
         let attempts = inFlight.values.sorted { $0.began < $1.began }
         inFlight = [:]

@@ -60,9 +60,8 @@ struct SendQueue {
         claimTries -= members.count
         claimed = [:]
         for destination in destinations {
-            members += destination.control.withheld.flatMap(\.attempt.members)
             for case .claimed(let attempt) in destination.urgent { members += attempt.members }
-            destination.forgetWork()
+            destination.urgent = []
             destination.limits.giveBack(inFlight: destination.inFlight)
         }
         return members

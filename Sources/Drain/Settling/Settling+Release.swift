@@ -58,14 +58,6 @@ extension Settling {
         return spool.successor(named: newer) != nil
     }
 
-    /// Counts and reports the failures that `release` has brought to the disk and that no verdict has taken back.
-    mutating func failReleased() {
-        for failed in released.values.sorted(by: { $0.member.name.createdAt < $1.member.name.createdAt }) {
-            fail(failed)
-        }
-        released = [:]
-    }
-
     /// Whether an operator's command has moved a failed operation, which then is in the queue all the same.
     private func isElsewhere(_ failed: Decision) throws(SpoolError) -> Bool {
         guard case .moved(let entry)? = failed.settled, try spool.size(of: entry) == nil else { return false }
@@ -74,6 +66,7 @@ extension Settling {
         }
     }
 
+    /// Counts and reports a failure that `release` has brought to the disk and that no verdict takes back.
     private mutating func fail(_ failed: Decision) {
         if let claim = failed.member.claim { spoolRun.endWithholding(claim) }
         do throws(SpoolError) {

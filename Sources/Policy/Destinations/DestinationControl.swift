@@ -156,12 +156,6 @@ package struct DestinationControl: ~Copyable {
 
     /// Notes the end of an attempt with a report that is not `isSuspect`.
     package mutating func noteReport() { (hasReported, isCautious) = (true, false) }
-
-    /// Discards the withheld answers at the end of a pass: they have no effect.
-    package mutating func forgetWithheld() {
-        holds = nil
-        _ = storm.takeWithheld()
-    }
 }
 
 // MARK: - Ends of attempts
@@ -221,9 +215,16 @@ extension DestinationControl {
         return follow(holds!.take(end, .permanent(0)), prints, at: now)
     }
 
-    /// Concludes when no other operation of this destination waits or is in flight.
+    /// Concludes when no other operation of this destination can be asked: none waits or is in flight, or the pass
+    /// ends. Without a network the answers decide nothing: the operations are put back.
     package mutating func concludeAlone(prints: Fingerprints, at now: Timestamp) -> [Effect] {
-        follow(holds?.concludeAlone() ?? storm.concludeAlone(), prints, at: now)
+        if lacksConditions {
+            let ends = withheld
+            holds = nil
+            storm = StormGuard(threshold: storm.threshold, limit: settings.stormGuard, before: state.storm)
+            return ends.map { .settle($0, as: $0.verdict.becoming(.held, rule: $0.verdict.rule)) }
+        }
+        return follow(holds?.concludeAlone() ?? storm.concludeAlone(), prints, at: now)
     }
 
     // MARK: Parts

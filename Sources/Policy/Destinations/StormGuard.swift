@@ -4,7 +4,7 @@
 /// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
 /// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
 /// destination is held and all of them are put back. If a sample succeeds or meets another end, or if none says
-/// anything, each answer takes effect by itself.
+/// anything before the pass ends, each answer takes effect by itself.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
 /// row until a delivery: also failures of earlier runs (`before`), and failures that took effect after the guard was
@@ -105,9 +105,10 @@ package struct StormGuard<Element> {
         return alike < Self.samples ? .wait : hold()
     }
 
-    /// Concludes when no other operation of this destination waits or is in flight. Holds the destination if samples
-    /// met the same end or `limit` is reached, else applies the withheld answers by themselves: samples that said
-    /// nothing are like no samples. Then watches again, unless the destination is held.
+    /// Concludes when no other operation of this destination can be asked: none waits or is in flight, or the pass
+    /// ends. Holds the destination if samples met the same end or `limit` is reached, else applies the withheld answers
+    /// by themselves: samples that said nothing are like no samples. Then watches again, unless the destination is
+    /// held.
     package mutating func concludeAlone() -> Step {
         guard phase == .watching || phase == .sampling else { return .apply([]) }
         if alike > 0 { return hold() }
@@ -122,7 +123,7 @@ package struct StormGuard<Element> {
     }
 
     /// Removes and returns the withheld elements.
-    package mutating func takeWithheld() -> [Element] {
+    private mutating func takeWithheld() -> [Element] {
         defer { withheld = [] }
         return withheld
     }

@@ -1,0 +1,85 @@
+import Delivery
+import Spool
+import Testing
+
+@testable import Drain
+@testable import Policy
+
+/// Runs that end by their time or by a signal before their servers have answered enough: what they have learned counts
+/// for the next run.
+struct ShortRunTests {
+    /// Makes short runs as cron does, one a minute, against a server that takes a second for each answer.
+    private func runs(
+        _ count: Int, _ bench: Bench, endedBySignal: Bool = false,
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result
+    ) throws -> [RunSummary] {
+        try (0..<count).map { _ in
+            var requests = 0
+            let time = endedBySignal ? nil : Duration.seconds(2)
+            let summary = try bench.run(RunOptions(concurrency: 1, maxTime: time)) { request in
+                bench.pass(.seconds(1))
+                requests += 1
+                if endedBySignal, requests == 2 { bench.signals = [15] }
+                return answer(request)
+            }
+            bench.signals = []
+            bench.pass(.seconds(60))
+            return summary
+        }
+    }
+
+    @Test(arguments: [Ordering.any, .key], [false, true])
+    func `a storm costs at most five operations and then holds, however short the runs are`(
+        ordering: Ordering, endedBySignal: Bool
+    ) throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = ordering
+        for number in 0..<20 { try bench.add(1) { $0.key = "\(number)" } }
+        let summaries = try runs(6, bench, endedBySignal: endedBySignal) { _ in .status(404) }
+        // The third run has one refusal and then one sample with the same end.
+        #expect(summaries.map(\.failed) == [2, 2, 0, 0, 0, 0])
+        #expect(summaries.map(\.attempts) == [2, 2, 2, 0, 0, 0])
+        #expect(bench.holds == 1 && summaries[2].held == 16)
+        #expect(try bench.names(.failed).count == 4 && bench.names(.new).map(\.attempts).allSatisfy { $0 == 0 })
+    }
+
+    @Test func `a refusal of credentials parks its operation although the run ends before a witness`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        let summary = try bench.run(RunOptions(concurrency: 1, maxTime: .seconds(1))) { _ in
+            bench.pass(.seconds(1))
+            return .status(403)
+        }
+        #expect(summary.attempts == 1 && summary.failed == 0 && bench.holds == 0)
+        #expect(try bench.state(of: "http://one").parking.entries.map(\.id.description) == ["default-0"])
+        let next = try bench.run(RunOptions(concurrency: 1)) { _ in .status(403) }
+        #expect(next.attempts == 2 && next.failed == 0 && bench.holds == 1)
+    }
+
+    @Test func `no refused operation comes back whose successor is cut off`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(2) { $0.key = "a" }
+        let failures = Array(repeating: ("http://one", DestinationEvent.failed(status: 404)), count: 5)
+        _ = try DestinationsFile(spool: bench.spool).record(
+            failures, settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        // The agents break once the successor is in flight as a sample.
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        bench.credentials.signed = { _, request in
+            if request.body == Array("1".utf8) { bench.sink?.failure = SinkError("gone") }
+            return []
+        }
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(404) }
+        #expect(bench.bodies == ["0", "1"] && summary.cutOff == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
+    }
+
+    @Test func `send fails an operation whose refusal comes with a signal`() throws {
+        let bench = try Bench()
+        let result = try bench.send("a") { _ in
+            bench.signals = [15]
+            return .status(404)
+        }
+        #expect(result.word == "failed")
+    }
+}
