@@ -82,4 +82,23 @@ struct ShortRunTests {
         }
         #expect(result.word == "failed")
     }
+
+    @Test func `a batch that was refused is not sent again by the next run`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(max: 8)
+        try bench.add(8)
+        var sent: [[String]] = []
+        for _ in 0..<8 {
+            _ = try runs(1, bench) { request in
+                let body = String(decoding: request.body ?? [], as: UTF8.self)
+                return body.contains("3") ? .status(422) : .status(204)
+            }
+            sent.append(bench.bodies)
+            if sent.count == 1 { #expect(try bench.state(of: "http://one").incident != nil) }
+        }
+        #expect(sent[0] == ["[0,1,2,3,4,5,6,7]", "[0,1,2,3]"])
+        #expect(sent.joined().count { $0 == "[0,1,2,3,4,5,6,7]" } == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-3"])
+        #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty)
+    }
 }

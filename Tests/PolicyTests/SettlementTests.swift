@@ -233,10 +233,27 @@ struct SettlementTests {
                 header: OperationHeader(id: Self.id, createdAt: Self.created), body: [],
                 attempts: records + [shared.record])
             let name = EntryName(createdAt: Self.created, id: Self.id, attempts: attempts + 1)
-            #expect(Settlement.isLastAttempt(of: operation, name: name, route: route, now: Self.now))
+            #expect(Settlement.isSentAlone(operation, name: name, route: route, now: Self.now))
             let alone = settle(answer(500), attempts: attempts, records: records, route: route)
             #expect(alone.disposition == .failed(countsAttempt: true))
         }
+    }
+
+    @Test func `an operation of a refused batch does not fail, and is sent alone until it is edited`() {
+        let shared = settle(answer(422), inBatch: true)
+        #expect(shared.disposition == .deferred(until: Self.now, countsAttempt: false))
+        #expect(shared.record.accused == .batch && shared.record.outcome == .deferred && !shared.record.counted)
+        var operation = Operation(
+            header: OperationHeader(id: Self.id, createdAt: Self.created), body: [],
+            attempts: [shared.record, record(500)])
+        func isSentAlone(interruptions: Int = 0) -> Bool {
+            let name = EntryName(createdAt: Self.created, id: Self.id, attempts: 1, interruptions: interruptions)
+            return Settlement.isSentAlone(
+                operation, name: name, route: Route(retry: .steps), now: Self.created + .seconds(9))
+        }
+        #expect(isSentAlone())
+        operation.header.edited = OperationHeader.Edit(attempts: 1, interruptions: 0)
+        #expect(!isSentAlone() && isSentAlone(interruptions: 1))
     }
 
     @Test func `an attempt is the last by either schedule, and a first attempt never is`() {
@@ -245,8 +262,8 @@ struct SettlementTests {
             retryRateLimited: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
         func isLast(_ records: [AttemptRecord], attempts: Int? = nil) -> Bool {
             let attempts = attempts ?? records.count(where: \.counted)
-            return Settlement.isLastAttempt(
-                of: Operation(
+            return Settlement.isSentAlone(
+                Operation(
                     header: OperationHeader(id: Self.id, createdAt: Self.created), body: [], attempts: records),
                 name: EntryName(createdAt: Self.created, id: Self.id, attempts: attempts), route: route, now: Self.now)
         }

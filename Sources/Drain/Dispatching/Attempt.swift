@@ -63,6 +63,8 @@ final class Attempt {
     var isShared = false
     /// The batch from which its operations were isolated; `nil` for operations that no other request has carried.
     var origin: SplitBatch?
+    /// The answer to that batch, if it refused these operations; `nil` if the batch was not sent.
+    var refusal: (report: SealedReport, verdict: Verdict)?
     /// Its request, with the claims in it; `nil` before the handover.
     var request: RequestInFlight?
     /// The secrets in its request.
@@ -88,7 +90,8 @@ final class Attempt {
     convenience init(_ other: Attempt, of members: [Member]) {
         self.init(members: members, destination: other.destination, maker: other.maker, began: other.began)
         (start, isSample, witnessed, probe) = (other.start, other.isSample, other.witnessed, other.probe)
-        (isShared, origin, request, secrets) = (other.isShared, other.origin, other.request, other.secrets)
+        (isShared, origin, refusal) = (other.isShared, other.origin, other.refusal)
+        (request, secrets) = (other.request, other.secrets)
         (credentials, redaction, signature) = (other.credentials, other.redaction, other.signature)
         (hasFreshSecrets, isAfterUnknown) = (other.hasFreshSecrets, other.isAfterUnknown)
         unchargedCount = other.unchargedCount

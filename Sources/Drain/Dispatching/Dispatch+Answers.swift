@@ -69,13 +69,16 @@ extension Dispatch {
             return queue.enqueueFirst(attempt)
         }
         guard let each = meaning.each else {
+            let answer = AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together)
             if attempt.isMerged, meaning.together.outcome == .failed {
+                learn(from: answer)
                 return sendApart(attempt)
             }
-            if Batch.isToBeSplit(meaning.together, members: attempt.members.count) {
-                return split(attempt, isSent: true)
+            if Batch.isToBeSplit(answer.verdict, members: attempt.members.count) {
+                learn(from: answer)
+                return split(attempt, refusedBy: answer)
             }
-            return decide(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
+            return decide(answer)
         }
         let origin = attempt.origin ?? SplitBatch()
         let answers = zip(attempt.members, each).map { member, verdict in
@@ -87,7 +90,9 @@ extension Dispatch {
         for answer in answers {
             if attempt.members.count > 1, answer.verdict.outcome == .failed {
                 // Another operation may be to blame. None fails for good before an attempt alone.
+                learn(from: answer)
                 answer.attempt.isShared = attempt.isShared
+                answer.attempt.refusal = (answer.report, answer.verdict)
                 queue.enqueueAgain(answer.attempt)
             } else {
                 decide(answer)
@@ -108,7 +113,7 @@ extension Dispatch {
     /// Processes an error in making a request: the operations are at fault, or the destination has to be held.
     private mutating func decide(_ error: RequestError, of attempt: Attempt) throws(SpoolError) {
         let destination = attempt.destination
-        if attempt.members.count > 1, error.outcome == .failed { return split(attempt, isSent: false) }
+        if attempt.members.count > 1, error.outcome == .failed { return split(attempt, refusedBy: nil) }
         if attempt.isMerged, error.outcome == .failed {
             return try sendApart(attempt.members, destination)
         }
@@ -156,16 +161,36 @@ extension Dispatch {
         settle(answer)
     }
 
-    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `isSent`: whether
-    /// the batch was sent, and its halves have the next attempt number.
-    private mutating func split(_ attempt: Attempt, isSent: Bool) {
+    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the refused operation. `answer` is `nil`
+    /// if the batch was not sent; otherwise its halves have the next attempt number.
+    private mutating func split(_ attempt: Attempt, refusedBy answer: AttemptAnswer?) {
         let middle = attempt.members.count / 2
         let origin = attempt.origin ?? SplitBatch()
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
             let half = Attempt(attempt, of: Array(members))
             half.origin = origin
-            if isSent { queue.enqueueAgain(half) } else { queue.enqueueFirst(half) }
+            guard let answer else {
+                queue.enqueueFirst(half)
+                continue
+            }
+            half.refusal = (answer.report, answer.verdict)
+            queue.enqueueAgain(half)
         }
+    }
+
+    /// Settles operations of a refused batch that this pass does not isolate any more. They are due at once, and their
+    /// records say that they have to go alone.
+    mutating func settleRefused(_ attempt: Attempt) {
+        guard let refusal = attempt.refusal else { return }
+        attempt.isShared = true
+        settle(AttemptAnswer(attempt: attempt, report: refusal.report, verdict: refusal.verdict))
+    }
+
+    /// Takes in what the refusal of several operations says about their destination.
+    private func learn(from answer: AttemptAnswer) {
+        let destination = answer.attempt.destination
+        let prints = book.fingerprints(of: destination.identity, sent: answer.attempt.secrets)
+        destination.control.learn(from: answer, prints, at: world.now())
     }
 
     /// Sends the operations of a merged document singly, after the server has refused the document for good.

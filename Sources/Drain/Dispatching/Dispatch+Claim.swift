@@ -242,11 +242,8 @@ extension Dispatch {
         queue.claimTries -= members.count
     }
 
-    /// Whether the operation has to be attempted alone: a run died while it was in flight, or see
-    /// `Settlement.isLastAttempt`.
     private func isSentAlone(_ member: Member, _ route: Route) -> Bool {
-        member.name.interruptions > 0
-            || Settlement.isLastAttempt(of: member.operation, name: member.name, route: route, now: clock.now())
+        Settlement.isSentAlone(member.operation, name: member.name, route: route, now: clock.now())
     }
 
     // MARK: - Several

@@ -69,7 +69,9 @@ struct Dispatch: ~Copyable {
         cutOff()
         queue.toleratesLostClaims = false
         if queue.isOutdated { settling.hasToListAgain = true }
-        settling.putBack(queue.end().flatMap(\.claims).filter(\.isOpen))
+        let left = queue.end()
+        for attempt in left.refused { settleRefused(attempt) }
+        settling.putBack(left.unsent.flatMap(\.claims).filter(\.isOpen))
         settling.syncOrEndRun()
         book.tell()
         settling.operations.passOver(queue.claimsLost, hasWonAny: queue.claimTries > queue.lostClaimCount)

@@ -54,17 +54,24 @@ struct SendQueue {
         order.append(to: destination.queueIndex, sequence: candidate.sequence)
     }
 
-    /// Empties the queue, and so ends sending in this pass. Returns the claimed operations not settled yet.
-    mutating func end() -> [Member] {
-        var members = Array(claimed.values)
-        claimTries -= members.count
+    /// Empties the queue, and so ends sending in this pass. Returns the claimed operations not settled yet. `refused`
+    /// are those of refused batches, unless the hold of their destination says that none of them is to blame.
+    mutating func end() -> (unsent: [Member], refused: [Attempt]) {
+        var left = (unsent: Array(claimed.values), refused: [Attempt]())
+        claimTries -= claimed.count
         claimed = [:]
         for destination in destinations {
-            for case .claimed(let attempt) in destination.urgent { members += attempt.members }
+            for case .claimed(let attempt) in destination.urgent {
+                if attempt.refusal == nil || destination.control.isHeld {
+                    left.unsent += attempt.members
+                } else {
+                    left.refused.append(attempt)
+                }
+            }
             destination.urgent = []
             destination.limits.giveBack(inFlight: destination.inFlight)
         }
-        return members
+        return left
     }
 
     /// Whether the queue must be listed again because other runs have claimed so many of the chosen operations: more

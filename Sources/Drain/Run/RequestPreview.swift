@@ -40,11 +40,11 @@ package struct RequestPreview {
             let maker = run.parts.book.maker(of: type, to: destination)
             for (first, older) in try members(of: candidate, in: pass, maker) {
                 var members = [first]
-                if var draft = isLastAttempt(of: first, maker) ? nil : maker.batch(beginningWith: first.operation) {
+                if var draft = isSentAlone(first, maker) ? nil : maker.batch(beginningWith: first.operation) {
                     for other in pass.chosen[(index + 1)...] where other.entry.name.type == type {
                         if other.destination.digest != destination.digest { continue }
                         guard !draft.isFull, let (next, _) = try self.members(of: other, in: pass, maker).first,
-                            !isLastAttempt(of: next, maker), draft.admit(next.operation)
+                            !isSentAlone(next, maker), draft.admit(next.operation)
                         else { break }
                         members.append(next)
                         batched.insert(next.name.id)
@@ -76,9 +76,9 @@ package struct RequestPreview {
         return PlannedRequest(ids: older + members.map(\.name.id), destination: destination.name, request: request)
     }
 
-    private func isLastAttempt(of member: Member, _ maker: RequestMaker) -> Bool {
-        Settlement.isLastAttempt(
-            of: member.operation, name: member.name, route: maker.route, now: run.parts.world.now())
+    private func isSentAlone(_ member: Member, _ maker: RequestMaker) -> Bool {
+        Settlement.isSentAlone(
+            member.operation, name: member.name, route: maker.route, now: run.parts.world.now())
     }
 
     /// Reads an operation, and the operations in the same request too. Returns a member for each request, with the

@@ -28,8 +28,8 @@ package struct Settlement: Hashable, Sendable {
     /// - An attempt that this program ended does not count either, and its operation is due at once. From the second in
     ///   a row on the operation waits as the schedule says, so that short runs do not keep sending it. The age bounds
     ///   it.
-    /// - An operation of a shared request (`inBatch`) does not fail because its attempts or its age are used up: it is
-    ///   due at once, and `isLastAttempt` keeps it out of further batches.
+    /// - An operation of a shared request (`inBatch`) does not fail: if the request was refused, or if attempts or age
+    ///   are used up, the operation is due at once, and `isSentAlone` keeps it out of further batches.
     /// - An operation that expires before its due time is due at its expiry, so that a run notices the expiry.
     package static func decide(
         on report: SealedReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
@@ -41,6 +41,8 @@ package struct Settlement: Hashable, Sendable {
         switch verdict.outcome {
         case .delivered: disposition = .delivered(keep: keepsDelivered || route.keepsAnswer)
         case .held: disposition = .putBack
+        case .failed where inBatch:
+            disposition = .deferred(until: now.roundedUpToMilliseconds, countsAttempt: false)
         case .failed: disposition = .failed(countsAttempt: verdict.countsAttempt)
         case .deferred where verdict.isUntouched: disposition = .putBack
         case .deferred where verdict.absence != nil:
@@ -51,7 +53,7 @@ package struct Settlement: Hashable, Sendable {
                 using: &generator)
         }
         var outcome = verdict.outcome
-        if case .failed = disposition { outcome = .failed }
+        if case .failed = disposition { outcome = .failed } else if outcome == .failed { outcome = .deferred }
         let record = AttemptRecord(
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule,
@@ -149,14 +151,16 @@ package struct Settlement: Hashable, Sendable {
         }
     }
 
-    /// Returns whether the next attempt may be the operation's last. Such an attempt is made alone, so that no other
-    /// member of a batch can end the operation. The first attempt is never the last: a route that allows a single
-    /// attempt still sends batches. The name counts the attempts, as in `Route.attemptsUsed`: a power cut may have
-    /// taken their records.
-    package static func isLastAttempt(
-        of operation: Operation, name: EntryName, route: Route, now: Timestamp
+    /// Returns whether the next attempt is made alone: a batch with the operation was refused, a run died with it in
+    /// flight, or the attempt may be its last, and no other member of a batch is to end the operation. The first
+    /// attempt is never the last: a route that allows a single attempt still sends batches. The name counts the
+    /// attempts, as in `Route.attemptsUsed`: a power cut may have taken their records.
+    package static func isSentAlone(
+        _ operation: Operation, name: EntryName, route: Route, now: Timestamp
     ) -> Bool {
+        if name.interruptions > 0 { return true }
         if operation.attempts.isEmpty, name.attempts == 0 { return false }
+        if operation.wasRefusedInBatch { return true }
         let ageBegins = operation.ageBegins ?? now
         return [false, true].contains { isRateLimited in
             let schedule = route.bounds(isRateLimited: isRateLimited).schedule
@@ -164,6 +168,13 @@ package struct Settlement: Hashable, Sendable {
             let used = route.attemptsUsed(isRateLimited: isRateLimited, of: operation.attempts, counted: name.attempts)
             return isOld || schedule.attempts.map { used + 1 >= $0 } ?? false
         }
+    }
+}
+
+extension Operation {
+    /// Whether a batch with the operation, as its text is now, was refused.
+    fileprivate var wasRefusedInBatch: Bool {
+        attempts.dropFirst(header.edited?.attempts ?? 0).contains { $0.accused == .batch }
     }
 }
 

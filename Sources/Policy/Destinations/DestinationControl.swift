@@ -227,10 +227,8 @@ extension DestinationControl {
         return follow(holds?.concludeAlone() ?? storm.concludeAlone(), prints, at: now)
     }
 
-    // MARK: Parts
-
     /// Applies what the end says about the destination, except a hold.
-    private mutating func learn(from end: End, _ prints: Fingerprints, at now: Timestamp) {
+    package mutating func learn(from end: End, _ prints: Fingerprints, at now: Timestamp) {
         let events = DestinationEvent.events(
             of: end.report, end.verdict, route: end.facts.route.value, blamed: nil, began: end.facts.began, now: now)
         for event in events {
@@ -242,6 +240,8 @@ extension DestinationControl {
         if let start = end.facts.start { access.adapt(to: events, of: start, after: end.report.duration, at: now) }
         if end.report.duration > Self.slowFailure, block?.reason == .circuitBreaker { isLeftForNow = true }
     }
+
+    // MARK: Parts
 
     /// Records a delivery as the witness of parked operations with the same credentials.
     private mutating func witness(_ facts: End.Facts, _ prints: Fingerprints, at now: Timestamp) {
