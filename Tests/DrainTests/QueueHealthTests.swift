@@ -23,6 +23,20 @@ struct QueueHealthTests {
         #expect(try found(bench) == [.neverRun])
     }
 
+    @Test func `the finding of files in quarantine has their reason, unless they have several`() throws {
+        let bench = try Bench()
+        func keep(_ reason: String) throws {
+            let input = SpoolDirectory.BadInput(
+                Array("1".utf8), reason: reason, source: "line 1", reading: Reading(.payload))
+            _ = try bench.spool.keepBadInput([input], by: AdmissionRule(bench.configuration), now: bench.now)
+        }
+        for _ in 0..<2 { try keep("it killed\u{1B} five runs") }
+        #expect(try found(bench) == [.quarantined])
+        #expect(try health(bench).quarantineReason == "it killed\\u{1b} five runs")
+        try keep("the text is no operation")
+        #expect(try health(bench).newQuarantined == 3 && health(bench).quarantineReason == nil)
+    }
+
     @Test func `well needs a delivery, and a run within five usual intervals while something is due`() throws {
         let bench = try Bench()
         try bench.add(1)

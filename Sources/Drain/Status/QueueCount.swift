@@ -60,6 +60,8 @@ package struct QueueCount {
     package private(set) var newQuarantined = 0
     /// The newest of these operations.
     private(set) var newestFailed: Entry?
+    /// Why the files in quarantine are there, escaped; `nil` if not all have the same reason.
+    package private(set) var quarantineReason: String?
     /// The number of waiting operations behind an older operation of their sequence.
     package private(set) var waitingForOlder = 0
     /// The number of waiting operations superseded by a newer operation.
@@ -110,7 +112,9 @@ package struct QueueCount {
         }
         let quarantined = try spool.quarantined()
         states[.quarantined] = quarantined.count
-        newQuarantined = quarantined.count { !seen.contains($0.fileName) }
+        let unseen = quarantined.filter { !seen.contains($0.fileName) }
+        newQuarantined = unseen.count
+        quarantineReason = Set(unseen.map(\.reason)).count == 1 ? unseen[0].reason.map { escapedForDisplay($0) } : nil
         try view.serve(&lacks)
         unserved = lacks.unserved
         fullLimit = try room.fullLimit(in: spool)

@@ -66,6 +66,8 @@ package struct QueueHealth {
     package var newQuarantined = 0
     /// Why the newest of these operations failed; `nil` if its file does not say.
     package var newestFailure: String?
+    /// The one reason of these files; `nil` if there are several.
+    package var quarantineReason: String?
     package var runs = RunTimes()
     package var lastSuccess: Timestamp?
     /// Why network or power keep this machine from sending; `nil` if they do not.
@@ -90,6 +92,7 @@ package struct QueueHealth {
         newestFailure = try count.newestFailed.flatMap { (entry) throws(SpoolError) in
             try spool.attempts(of: entry).last?.cause
         }
+        quarantineReason = count.quarantineReason
         runs = try spool.runTimes()
         (due, isAtWork) = (count.due, count.isAtWork)
         let last = try StateFile.lastRun.read(RunCounts.self, in: spool)

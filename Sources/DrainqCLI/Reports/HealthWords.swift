@@ -78,8 +78,7 @@ struct HealthWords {
             let newest = health.newFailed == 1 ? ": " : ", the newest one: "
             let cause = health.newestFailure.map { newest + escapedForDisplay($0).truncated(to: 100) }
             return "\(Self.count(health.newFailed, "operation")) failed for good\(cause ?? "")"
-        case .quarantined:
-            return "\(InWords.are(health.newQuarantined, "file")) in quarantine: the text is no operation"
+        case .quarantined: return quarantineText
         case .unserved: return unservedText
         case .heldAlone: return "\(heldAlone): a person decides"
         case .heldBehind: return heldBehind
@@ -129,9 +128,11 @@ struct HealthWords {
                 parts.append("Nothing else waits.")
             }
         case .unsent:
-            parts = unsentLede + ["Runs come, and go on without \(health.unsent?.count == 1 ? "it" : "them")."]
+            parts = Self.rest(of: health.unsent?.reason, after: unsentText)
+            parts += ["Runs come, and go on without \(health.unsent?.count == 1 ? "it" : "them")."]
         case .unserved: parts = ["drainq keeps what waits until somebody adds, retries or drops an operation."]
-        case .quarantined, .heldAlone: break
+        case .quarantined: parts = Self.rest(of: health.quarantineReason, after: quarantineText)
+        case .heldAlone: break
         case .heldBehind: parts = ["Runs send them once those are retried or dropped."]
         case .working, .well: parts = [proof]
         case .fresh:
@@ -181,7 +182,7 @@ struct HealthWords {
             case .unsent: unsentText.prefix(1).uppercased() + unsentText.dropFirst() + "."
             case .unserved: unservedText.prefix(1).uppercased() + unservedText.dropFirst() + "."
             case .failed: "\(Self.count(health.newFailed, "operation")) failed for good."
-            case .quarantined: "\(InWords.are(health.newQuarantined, "file")) in quarantine."
+            case .quarantined: quarantineText + "."
             case .heldAlone: heldAlone + "."
             case .heldBehind: heldBehind + "."
             }
@@ -207,12 +208,22 @@ struct HealthWords {
         let (be, them) = unsent.count == 1 ? ("is", "it") : ("are", "them")
         let way = unsent.reason == nil ? "no run takes \(them)" : "runs do not send \(them)"
         let text = "\(Self.count(unsent.count, "operation")) \(be) due since \(clock(unsent.since)), and \(way)"
-        let whole = unsent.reason.map { "\(text): \($0)" } ?? text
-        return whole.count <= Self.longest ? whole : text
+        return Self.sentence(text, unsent.reason)
     }
 
-    private var unsentLede: [String] {
-        guard let reason = health.unsent?.reason, !unsentText.hasSuffix(reason) else { return [] }
+    /// `1 file is in quarantine: …`.
+    private var quarantineText: String {
+        Self.sentence("\(InWords.are(health.newQuarantined, "file")) in quarantine", health.quarantineReason)
+    }
+
+    private static func sentence(_ text: String, _ reason: String?) -> String {
+        let whole = reason.map { "\(text): \($0)" } ?? text
+        return whole.count <= longest ? whole : text
+    }
+
+    /// Returns a reason that is too long for its sentence, as a sentence of its own.
+    private static func rest(of reason: String?, after sentence: String) -> [String] {
+        guard let reason, !sentence.hasSuffix(reason) else { return [] }
         return [reason.prefix(1).uppercased() + reason.dropFirst() + "."]
     }
 
