@@ -101,8 +101,8 @@ public final class WritableQueue: Sendable {
             switch result {
             case .rejected(let limit): throw WriteError(limit)
             case .refused(let reason): throw WriteError(reason)
-            case .inFlight: throw WriteError(inFlight: ())
-            case .accepted, .duplicate, .isGone, .notAttempted: break
+            case .isBeingSent: throw WriteError(inFlight: ())
+            case .accepted, .duplicate, .inFlight, .isGone, .notAttempted: break
             }
         }
         let now = writer.surroundings.now()

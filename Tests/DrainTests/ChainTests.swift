@@ -219,6 +219,21 @@ struct ChainTests {
         #expect(try bench.names(.failed).map(\.id) == [waiting.id] && bench.names(.new).isEmpty)
     }
 
+    /// Only an operation of its own line waits for the older one.
+    @Test(arguments: [("one", false), ("two", true)])
+    func `a newer operation serves an older one unless it stands behind it`(host: String, isServed: Bool) {
+        let (chain, now) = (Digest(of: "k"), Timestamp(microseconds: 0))
+        func line(_ host: String) -> SequenceKey { .key(chain, of: nil, to: Digest(of: host)) }
+        func name(_ id: String, _ at: Timestamp) -> EntryName {
+            EntryName(createdAt: at, id: OperationID(id)!, type: .default)
+        }
+        var lacks = KeptLacks()
+        lacks.note(KeptLacks.Lack(name: "id", line: line("one")), of: chain, for: name("older", now))
+        let newer = name("newer", now + .seconds(1))
+        lacks.serve(["id"], of: chain, by: newer, in: line(host), hasFailed: false)
+        #expect((lacks.unserved == nil) == isServed)
+    }
+
     @Test func `the age of the schedule bounds the wait for a value that only creates of other chains leave`() throws {
         let bench = try conversations()
         try add(bench, "create", 1, key: nil)

@@ -85,7 +85,7 @@ struct OneWayInTests {
         guard case .accepted(let claim)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
         #expect(try other.state(of: OperationID("x")!) == .claimed)
         // Its server may refuse the operation, and then nothing is kept of it.
-        #expect(try accept([submission("x")], in: other).results == [.inFlight])
+        #expect(try accept([submission("x")], in: other).results == [.isBeingSent])
         guard case .duplicate(of: .claimed)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
         #expect(claim.isOpen && queue.names("tmp").isEmpty)
         run = nil

@@ -19,10 +19,10 @@ package struct Unserved: Hashable, Sendable {
 
 /// The values that operations wait for, by chain and name.
 struct KeptLacks {
-    /// A value that operations lack. `isInLine`: other operations of the chain wait for these operations.
+    /// A value that operations lack. `line`: the sequence in which others of the chain wait for these operations.
     struct Lack: Hashable {
         let name: String
-        let isInLine: Bool
+        let line: SequenceKey?
     }
 
     private(set) var values: [Digest: [Lack: Unserved]] = [:]
@@ -38,14 +38,16 @@ struct KeptLacks {
         values[chain, default: [:]][lack] = unserved
     }
 
-    /// Takes an operation that can leave these values of a chain; `nil` if its chain is not known. `failed`: the
-    /// operation, if it has failed. `since`: its creation, if it waits in a line.
-    mutating func serve(_ names: Set<String>, of chain: Digest?, failed: OperationID?, inLineSince since: Timestamp?) {
-        for chain in chain.map({ [$0] }) ?? Array(values.keys) where values[chain] != nil {
-            for lack in names.flatMap({ [Lack(name: $0, isInLine: false), Lack(name: $0, isInLine: true)] }) {
+    /// Takes an operation that can leave these values of a chain; `nil` if its chain is not known. `line`: the sequence
+    /// in which it waits.
+    mutating func serve(
+        _ names: Set<String>, of chain: Digest?, by name: EntryName, in line: SequenceKey?, hasFailed: Bool
+    ) {
+        for chain in chain.map({ [$0] }) ?? Array(values.keys) {
+            for (lack, unserved) in values[chain] ?? [:] where names.contains(lack.name) {
                 // What stands behind an operation in its line cannot leave the value.
-                if lack.isInLine, let since, let oldest = values[chain]?[lack]?.oldest, oldest < since { continue }
-                if let failed { values[chain]?[lack]?.failed = failed } else { values[chain]?[lack] = nil }
+                if !hasFailed, let line, lack.line == line, unserved.oldest < name.createdAt { continue }
+                if hasFailed { values[chain]?[lack]?.failed = name.id } else { values[chain]?[lack] = nil }
             }
         }
     }
@@ -61,7 +63,13 @@ struct KeptLacks {
 
 extension QueueView {
     private mutating func lack(_ name: String, of entry: Entry) -> KeptLacks.Lack {
-        KeptLacks.Lack(name: name, isInLine: kinds.kind(of: entry.name).isInLineOfKey)
+        KeptLacks.Lack(name: name, line: line(of: entry.name))
+    }
+
+    /// Returns the sequence in which an operation whose key is its chain waits for older ones; `nil` if it does not.
+    private mutating func line(of name: EntryName) -> SequenceKey? {
+        let kind = kinds.kind(of: name)
+        return kind.isInLineOfKey ? kind.order.sequence(of: name, to: kind.destination) : nil
     }
 
     /// Notes that an operation waits for a value.
@@ -79,7 +87,7 @@ extension QueueView {
     /// Takes the values away that an operation in these states may still leave. An operation that waits for a value
     /// itself leaves none of that name.
     mutating func serve(
-        _ lacks: inout KeptLacks, from states: [QueueState] = [.new, .deferred, .claimed, .failed]
+        _ lacks: inout KeptLacks, from states: [QueueState] = QueueState.standing + [.failed]
     ) throws(SpoolError) {
         if lacks.values.isEmpty { return }
         let spool = spool
@@ -88,9 +96,8 @@ extension QueueView {
                 let kind = kinds.kind(of: entry.name)
                 let left = Set(kind.route.keep.keys).subtracting(kind.keptNames)
                 if left.isEmpty { return }
-                let failed = state == .failed ? entry.name.id : nil
-                let since = failed == nil && kind.isInLineOfKey ? entry.name.createdAt : nil
-                lacks.serve(left, of: chain(of: entry), failed: failed, inLineSince: since)
+                lacks.serve(
+                    left, of: chain(of: entry), by: entry.name, in: line(of: entry.name), hasFailed: state == .failed)
             }
         }
     }

@@ -112,7 +112,7 @@ extension Listing {
         for one in lacking where hasExpired(createdAt: one.createdAt, one.kind, .age, at: view.now) {
             view.note(one.value, of: one.candidate.entry, in: &lacks)
         }
-        try view.serve(&lacks, from: [.new, .deferred, .claimed])
+        try view.serve(&lacks, from: QueueState.standing)
         for one in lacking {
             let isUnserved = view.isUnserved(one.value, of: one.candidate.entry, in: lacks)
             expireOrCount(

@@ -121,6 +121,12 @@ final class AddReport {
             hint: "with --atomic the command \(verb)s all operations or none")
     }
 
+    private func keptOut(_ id: String, _ reason: String) {
+        applying.insert(.deferred)
+        if isJSON { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
+        Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
+    }
+
     private func answer(
         _ submission: Submission, _ result: Acceptance, _ place: GivenValue.Place, replaces: Bool
     ) {
@@ -151,13 +157,9 @@ final class AddReport {
                 Messages.notice("'\(id)' is in the queue already (\(state.word)): not \(verb)ed again")
             }
         case .inFlight:
-            applying.insert(.deferred)
-            let reason =
-                replaces
-                ? "it is in flight, and was not replaced"
-                : "another process sends or drops an operation of this id: not \(verb)ed"
-            if isJSON { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
-            Messages.error("'\(id)': \(reason)", hint: pasted("show", id))
+            keptOut(id, "it is in flight, and was not replaced")
+        case .isBeingSent:
+            keptOut(id, "another process sends or drops an operation of this id: not \(verb)ed")
         case .isGone:
             applying.insert(.failed)
             let reason = "it is not in the queue any more, and was not replaced"

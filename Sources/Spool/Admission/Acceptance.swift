@@ -6,9 +6,10 @@ package enum Acceptance: Hashable, Sendable {
     case accepted(EntryName)
     /// An operation of that id is in the queue already; nothing was done.
     case duplicate(of: QueueState)
-    /// An operation of that id is in flight, or moved meanwhile, and was not replaced; or a process has it that may keep
-    /// nothing of it, such as `send`. Nothing was done.
+    /// An operation of that id is in flight, or moved meanwhile, and was not replaced.
     case inFlight
+    /// A process has an operation of that id that may keep nothing of it (`SpoolDirectory.mayEnd`). Nothing was done.
+    case isBeingSent
     /// No operation of that id is in the queue any more, and none was replaced.
     case isGone
     /// The queue is full, or the operation is larger than any queue takes.

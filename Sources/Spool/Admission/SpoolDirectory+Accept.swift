@@ -57,7 +57,7 @@ extension SpoolDirectory {
             }
             if let replaced, !replacing {
                 if try mayEnd(replaced) {
-                    results.append(.inFlight)
+                    results.append(.isBeingSent)
                     continue
                 }
                 existing.append(replaced)
@@ -212,7 +212,7 @@ extension SpoolDirectory {
 extension Acceptance {
     fileprivate var keepsOthersOut: Bool {
         switch self {
-        case .rejected, .refused, .inFlight, .isGone: true
+        case .rejected, .refused, .inFlight, .isBeingSent, .isGone: true
         case .accepted, .duplicate, .notAttempted: false
         }
     }
