@@ -21,17 +21,17 @@ enum Sizes {
 
         "Delivery": 5_798,
 
-        "Drain": 9_497,
+        "Drain": 9_532,
 
-        "DrainqCLI": 14_750,
+        "DrainqCLI": 14_770,
 
         "LoopbackReceiver": 851,
 
-        "Policy": 14_559,
+        "Policy": 14_580,
 
-        "Spool": 10_951,
+        "Spool": 10_980,
 
-        "SpoolWriter": 357,
+        "SpoolWriter": 366,
 
         "drainq": 8,
 
@@ -52,7 +52,7 @@ enum Sizes {
 
         "drainq-sizing.7": 493,
 
-        "drainq.1": 2_151,
+        "drainq.1": 2_152,
     ]
 
     /// The exact number of each thing that a user has to learn.
